@@ -892,8 +892,8 @@ const ofTheRooms = [
   {
     name: "answers before the commit",
     file: "dist/intake/door/door.js",
-    from: "const acceptance = await store.acceptRequest(toIncoming(request, source, signedKey, body));",
-    to: 'const incoming = toIncoming(request, source, signedKey, body); store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+    from: "const acceptance = await this.#deps.store.acceptRequest(this.#toIncoming(request, source, signedKey, body));",
+    to: 'const incoming = this.#toIncoming(request, source, signedKey, body); this.#deps.store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
     tests: crash,
   },
   {

@@ -5,7 +5,8 @@ import { Hono } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
-import { type Door, hookPrefix, mostFields } from "../intake/door/door.ts";
+import { type Door, hookPrefix } from "../intake/door/door.ts";
+import { mostFields } from "../intake/door/refusals.ts";
 import { Admission } from "./admission.ts";
 import { type Connection, type Connections, createConnections, nextTurn } from "./connections.ts";
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
@@ -196,7 +197,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
     async hold() {
       held ??= [];
-      await connections.settle(door.refuse);
+      await connections.settle((response) => door.refuse(response));
       await door.settled();
     },
     take(next) {
@@ -220,7 +221,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       await nextTurn();
       // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
       NetServer.prototype.close.call(server);
-      await connections.drain(door.refuse);
+      await connections.drain((response) => door.refuse(response));
       await door.settled();
       await nextTurn();
       connections.destroy();

@@ -10,7 +10,7 @@ import type { Inbox } from "../core/ports/inbox.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import { localHost } from "../ground/net/local-host.ts";
 import { type Listener, listen } from "../http/listen.ts";
-import { createDoor, type Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
+import { Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
 import { securityHeaders } from "../web/security-headers.ts";
@@ -179,7 +179,7 @@ function openDoor(
   deps: DoorDeps,
   options: Pick<DoorOptions, "relayId" | "proxies" | "knowsAllSecrets">,
 ): Door {
-  return createDoor(deps, {
+  return new Door(deps, {
     ...intake,
     ...options,
     secret: webhookSecret,

@@ -4,7 +4,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { listen } from "../../src/http/listen.ts";
-import { createDoor } from "../../src/intake/door/door.ts";
+import { Door } from "../../src/intake/door/door.ts";
 import { openRaw, type RawConnection } from "../support/raw-http.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -47,7 +47,7 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
   };
   const newId = createIdSource(Date.now);
   const refused = { recordRefused: async () => {} };
-  const door = createDoor({ store, refused, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
+  const door = new Door({ store, refused, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {}, ...options });
   let hasEnded = () => {};
   const endless = new Promise<void>((resolve) => {
@@ -328,7 +328,7 @@ describe("closing", () => {
     const relay = await openListener();
     const half = await relay.connect();
     await half.write(post("half", 8));
-    await expect.poll(relay.door.inFlight).toBe(1);
+    await expect.poll(() => relay.door.inFlight()).toBe(1);
     const closing = relay.server.windDown().then(relay.server.close);
     await relay.clock.advance(1_249);
     await half.write("more");
@@ -341,7 +341,7 @@ describe("closing", () => {
     const relay = await openListener();
     const half = await relay.connect();
     await half.write(post("half", 8));
-    await expect.poll(relay.door.inFlight).toBe(1);
+    await expect.poll(() => relay.door.inFlight()).toBe(1);
     const closing = relay.server.windDown().then(relay.server.close);
     await relay.clock.advance(1_250);
     const [answer] = await half.readToEnd();
@@ -359,7 +359,7 @@ describe("closing", () => {
     await sender.write(
       `POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n`,
     );
-    await expect.poll(relay.door.inFlight).toBe(1);
+    await expect.poll(() => relay.door.inFlight()).toBe(1);
     const closing = relay.server.windDown().then(relay.server.close);
     await sender.write(`Content-Length: 5\r\n\r\n${post("behind")}`);
     expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
@@ -432,7 +432,7 @@ describe("holding, between two relays of one process", () => {
     const reader = await relay.connect();
     await reader.write(get("/held"));
     await relay.untilHeld(1);
-    await expect.poll(relay.door.inFlight).toBe(1);
+    await expect.poll(() => relay.door.inFlight()).toBe(1);
     const holding = relay.server.hold();
     await relay.clock.advance(1_250);
     await holding;

@@ -4,7 +4,7 @@ import { Secret } from "../../src/core/secret.ts";
 import type { Pages } from "../../src/http/late-pages.ts";
 import { listen } from "../../src/http/listen.ts";
 import type { Probes } from "../../src/http/probes.ts";
-import { createDoor } from "../../src/intake/door/door.ts";
+import { Door } from "../../src/intake/door/door.ts";
 import { admitToken, createTokenCheck } from "../../src/web/access/token-check.ts";
 import { ending, probesAsDocumented } from "../support/documented-probes.ts";
 import { exchangeRaw } from "../support/raw-http.ts";
@@ -18,7 +18,7 @@ async function openRelay() {
   const store = { acceptRequest: () => Promise.reject(new Error("no alert comes")) };
   const refused = { recordRefused: async () => {} };
   const secret = new Secret("probes-secret-kS93jdLwm2PzQe81");
-  const door = createDoor({ store, refused, now: clock.now, newId: String, log: silentLog }, { secret });
+  const door = new Door({ store, refused, now: clock.now, newId: String, log: silentLog }, { secret });
   const headers = { "x-frame-options": "DENY" };
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers });
   onTestFinished(async () => {

@@ -8,7 +8,7 @@ import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
 import type { RefusedRequest } from "../../src/core/ports/refused.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { type Decoding, decodeBody } from "../../src/intake/door/decode-body.ts";
-import { createDoor, type DoorDeps, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
+import { Door, type DoorDeps, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
 import { checksOf } from "../config/load.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
@@ -20,7 +20,7 @@ const json = '{"title":"Pool drained","value":"12.50"}';
 async function openDoor(options: Partial<DoorOptions> = {}, deps: Partial<DoorDeps> = {}) {
   const stored: IncomingRequest[] = [];
   const refused: RefusedRequest[] = [];
-  const door = createDoor(
+  const door = new Door(
     {
       store: {
         async acceptRequest(request) {

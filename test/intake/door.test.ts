@@ -15,7 +15,7 @@ import type { RefusedLog } from "../../src/core/ports/refused.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { listen } from "../../src/http/listen.ts";
-import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
+import { Door, type DoorOptions } from "../../src/intake/door/door.ts";
 import type { DoorSource } from "../../src/intake/door/named-hook.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRaw } from "../support/raw-http.ts";
@@ -28,7 +28,7 @@ interface Setting {
   origin: string;
   port: number;
   store: Store;
-  door: ReturnType<typeof createDoor>;
+  door: Door;
   accepted(): number;
   post(
     body: string | Uint8Array,
@@ -51,7 +51,7 @@ async function openDoor(
 ): Promise<Setting> {
   const { intake, refused, watch, now = Date.now, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
-  const door = createDoor(
+  const door = new Door(
     {
       store: intake ? intake(store) : store,
       refused: refused ? refused(store) : store,
@@ -61,15 +61,13 @@ async function openDoor(
     },
     { secret: new Secret(secret), ...rest },
   );
-  const watched: Door = {
-    ...door,
-    handle(request, response, given) {
-      door.handle(request, response, given);
-      watch?.(door, request, response);
-    },
+  const handle = door.handle.bind(door);
+  door.handle = (request, response, given) => {
+    handle(request, response, given);
+    watch?.(door, request, response);
   };
   onTestFinished(() => store.close());
-  const server = await listen({ door: watched, host: "127.0.0.1", port: 0, clock: systemClock, headers: {} });
+  const server = await listen({ door, host: "127.0.0.1", port: 0, clock: systemClock, headers: {} });
   onTestFinished(server.close);
   const { port } = server.address();
   const origin = `http://127.0.0.1:${port}`;

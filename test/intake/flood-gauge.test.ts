@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { DoorCounters } from "../../src/intake/door/door.ts";
 import { createFloodGauge } from "../../src/intake/door/flood-gauge.ts";
+import type { DoorCounters } from "../../src/intake/door/refusals.ts";
 
 function setUp() {
   const state = { now: 1_000, inFlight: 0, accepted: 0 };

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { createRefusalCounts } from "../../src/intake/door/refusals.ts";
+import { RefusalCounts } from "../../src/intake/door/refusals.ts";
 
 it("what is turned away is counted by why and by the hour, and forgotten after a day", () => {
   const hour = 3_600_000;
   let at = Date.UTC(2026, 10, 21, 12);
-  const counts = createRefusalCounts(() => at);
+  const counts = new RefusalCounts(() => at);
   const of = (reason: string) => counts.view().find((one) => one.reason === reason);
   expect(of("too_large")).toEqual({ reason: "too_large", total: 0, day: 0, lastAt: undefined });
   counts.note("unknown_secret");

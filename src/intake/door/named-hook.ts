@@ -26,20 +26,6 @@ export interface HookCounters {
   lastRefusedAt?: number;
 }
 
-/** A named hook at the door. */
-export interface NamedHook extends KeyedSource {
-  counters: HookCounters;
-  /** Whether it is the sender. Absent: whoever knows the secret is. */
-  judge?(request: IncomingMessage, body: Buffer, sent: Buffer): CheckResult;
-  /** See `ReadySender`. */
-  wants200: boolean;
-  /**
-   * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store
-   * does: then nobody would know of it.
-   */
-  keepRefused(request: IncomingMessage, body: Buffer, failure: Extract<CheckResult, { ok: false }>): Promise<void>;
-}
-
 export interface NamedHookDeps {
   refused: Pick<RefusedLog, "recordRefused">;
   /** Of the client, see `ClientAddressOf`. */
@@ -60,80 +46,112 @@ const keptEveryMs = 1_000;
 const mostAddresses = 100;
 
 /** How much may be kept now: what was not used comes back with the time. */
-interface Credit {
-  left: number;
-  at: number;
-}
+class Credit {
+  readonly #share: number;
+  #left: number;
+  #at: number;
 
-function refill(credit: Credit, share: number, at: number): void {
-  const earned = (Math.max(0, at - credit.at) / keptEveryMs) * share;
-  credit.left = Math.min(keptAtOnce * share, credit.left + earned);
-  credit.at = at;
-}
-
-export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: NamedHookDeps): NamedHook {
-  const { refused, addressOf, keepHeaders, now, newId, log } = deps;
-  const counters: HookCounters = { accepted: 0, refused: {} };
-  const check = createSenderCheck(checks);
-  const ofAll: Credit = { left: keptAtOnce, at: now() };
-  const ofAddresses = new Map<string, Credit>();
-  /** Refused since the last that was kept. */
-  let unkept = 0;
-
-  function mayKeep(address: string, at: number): boolean {
-    const ofOne = ofAddresses.get(address) ?? { left: keptAtOnce / 2, at };
-    ofAddresses.set(address, ofOne);
-    const [first] = ofAddresses.keys();
-    if (ofAddresses.size > mostAddresses && first !== undefined) ofAddresses.delete(first);
-    refill(ofAll, 1, at);
-    refill(ofOne, 0.5, at);
-    if (ofAll.left < 1 || ofOne.left < 1) return false;
-    ofAll.left -= 1;
-    ofOne.left -= 1;
-    return true;
+  constructor(share: number, at: number) {
+    this.#share = share;
+    this.#left = keptAtOnce * share;
+    this.#at = at;
   }
 
-  return {
-    name,
-    keyPlaces,
-    counters,
-    wants200: wants200(checks),
-    ...(checks.length > 0 && {
-      judge: (request, body, sent) =>
-        check({ headers: request.headers, body, sent, address: () => addressOf(request), at: now() }),
-    }),
-    async keepRefused(request, body, { reason, detail }) {
-      const at = now();
-      const address = addressOf(request);
-      counters.refused[reason] = (counters.refused[reason] ?? 0) + 1;
-      counters.lastRefusedAt = at;
-      if (!mayKeep(address, at)) {
-        unkept += 1;
-        return;
-      }
-      const before = unkept;
-      unkept = 0;
-      const contentType = request.headers["content-type"];
-      try {
-        await refused.recordRefused({
-          id: newId(),
-          source: name,
-          receivedAt: at,
-          reason,
-          detail,
-          address,
-          contentType,
-          headers: keepHeaders(request.rawHeaders),
-          // A window on a larger block would travel to the store with all of it.
-          body: new Uint8Array(body),
-          items: readRequest(body, contentType).countAlerts(),
-          unkept: before,
-        });
-      } catch (error) {
-        unkept += before + 1;
-        throw error;
-      }
-      log.warn("alert.refused", { reason, source: name, unkept: before });
-    },
-  };
+  /** How much there is at this moment. */
+  at(at: number): number {
+    const earned = (Math.max(0, at - this.#at) / keptEveryMs) * this.#share;
+    this.#left = Math.min(keptAtOnce * this.#share, this.#left + earned);
+    this.#at = at;
+    return this.#left;
+  }
+
+  take(): void {
+    this.#left -= 1;
+  }
 }
+
+/** A named hook at the door. */
+export class NamedHook implements KeyedSource {
+  readonly name: string;
+  readonly keyPlaces: KeyedSource["keyPlaces"];
+  readonly counters: HookCounters = { accepted: 0, refused: {} };
+  /** See `ReadySender`. */
+  readonly wants200: boolean;
+  /** Whether it is the sender. Absent: anybody who knows the secret is. */
+  readonly judge?: (request: IncomingMessage, body: Buffer, sent: Buffer) => CheckResult;
+  readonly #deps: NamedHookDeps;
+  readonly #ofAll: Credit;
+  readonly #ofAddresses = new Map<string, Credit>();
+  /** Refused since the last that was kept. */
+  #unkept = 0;
+
+  constructor({ name, keyPlaces, checks }: DoorSource, deps: NamedHookDeps) {
+    const { now, addressOf } = deps;
+    this.name = name;
+    this.keyPlaces = keyPlaces;
+    this.wants200 = wants200(checks);
+    this.#deps = deps;
+    this.#ofAll = new Credit(1, now());
+    if (checks.length === 0) return;
+    const check = createSenderCheck(checks);
+    this.judge = (request, body, sent) =>
+      check({ headers: request.headers, body, sent, address: () => addressOf(request), at: now() });
+  }
+
+  countAccepted(): void {
+    this.counters.accepted += 1;
+    this.counters.lastAcceptedAt = this.#deps.now();
+  }
+
+  /**
+   * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store
+   * does: then nobody would know of it.
+   */
+  async keepRefused(request: IncomingMessage, body: Buffer, { reason, detail }: Failure): Promise<void> {
+    const { refused, addressOf, keepHeaders, now, newId, log } = this.#deps;
+    const at = now();
+    const address = addressOf(request);
+    this.counters.refused[reason] = (this.counters.refused[reason] ?? 0) + 1;
+    this.counters.lastRefusedAt = at;
+    if (!this.#mayKeep(address, at)) {
+      this.#unkept += 1;
+      return;
+    }
+    const before = this.#unkept;
+    this.#unkept = 0;
+    const contentType = request.headers["content-type"];
+    try {
+      await refused.recordRefused({
+        id: newId(),
+        source: this.name,
+        receivedAt: at,
+        reason,
+        detail,
+        address,
+        contentType,
+        headers: keepHeaders(request.rawHeaders),
+        // A window on a larger block would travel to the store with all of it.
+        body: new Uint8Array(body),
+        items: readRequest(body, contentType).countAlerts(),
+        unkept: before,
+      });
+    } catch (error) {
+      this.#unkept += before + 1;
+      throw error;
+    }
+    log.warn("alert.refused", { reason, source: this.name, unkept: before });
+  }
+
+  #mayKeep(address: string, at: number): boolean {
+    const ofOne = this.#ofAddresses.get(address) ?? new Credit(0.5, at);
+    this.#ofAddresses.set(address, ofOne);
+    const [first] = this.#ofAddresses.keys();
+    if (this.#ofAddresses.size > mostAddresses && first !== undefined) this.#ofAddresses.delete(first);
+    if (this.#ofAll.at(at) < 1 || ofOne.at(at) < 1) return false;
+    this.#ofAll.take();
+    ofOne.take();
+    return true;
+  }
+}
+
+type Failure = Extract<CheckResult, { ok: false }>;

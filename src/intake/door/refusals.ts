@@ -1,45 +1,179 @@
+import type { ServerResponse } from "node:http";
 import { type DoorRefusal, type DoorRefusalView, doorRefusals } from "../../contract/operations.ts";
 import type { Now } from "../../core/clock.ts";
+import type { Log } from "../../core/log.ts";
+import { bodyRoomFull } from "../../ground/net/body-room.ts";
+import { answer, closeUnlessComplete } from "./answer.ts";
+
+/** What has come to the door since the start; for `/metrics`. */
+export interface DoorCounters {
+  accepted: number;
+  alerts: number;
+  duplicates: number;
+  tooLarge: number;
+  compressed: number;
+  notStored: number;
+  /** Of these, what the store did not take. */
+  storeRefused: number;
+  unknownSecret: number;
+  /** Did not pass the check of their source, and was kept for people as far as a flood allows. */
+  senderRefused: number;
+  aborted: number;
+}
+
+/** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
+export const mostFields = 200;
+
+interface Row extends Effects {
+  status: number;
+  code: string;
+  /** For the sender. */
+  says: string;
+}
+
+interface Effects {
+  /** Seconds, where the caller names no other time. Default: the answer has no Retry-After. */
+  retryAfter?: number;
+  counters?: readonly (keyof DoorCounters)[];
+  /** What pages and commands count it as. Default: they do not. */
+  shownAs?: DoorRefusal;
+  /** The event of the log. Default: none. */
+  log?: readonly ["warn" | "error", event: string];
+  /**
+   * The connection stays, and the rest of the body is thrown away: a sender that is cut off while it writes may never see
+   * the answer.
+   */
+  keepsConnection?: true;
+}
+
+const row = (status: number, code: string, says: string, effects: Effects = {}): Row => ({
+  status,
+  code,
+  says,
+  ...effects,
+});
+const unstored: Effects = { counters: ["notStored"], shownAs: "not_stored" };
+const full: Effects = { ...unstored, retryAfter: 1, keepsConnection: true };
+const log = ["warn", "alert.refused"] as const;
+const wrong = "invalid_request";
+const away = "store_unavailable";
+
+/** All that the door answers but 2xx. `…` stands for what the door adds. */
+const table = {
+  unknown_secret: row(404, "not_found", "There is nothing here.", {
+    counters: ["unknownSecret"],
+    shownAs: "unknown_secret",
+  }),
+  /** Somebody asks for the proof of another relay, which is no guess. */
+  unknown_question: row(404, "not_found", "There is nothing here."),
+  unknown_yet: row(503, away, "Tocsin waits for its database, which has the secrets of its hooks; send it again.", {
+    ...unstored,
+    retryAfter: 5,
+  }),
+  wrong_method: row(405, wrong, "This is the hook: send alerts to it with POST."),
+  too_many_fields: row(431, wrong, `The request has more than ${mostFields} header fields.`, {
+    shownAs: "too_many_fields",
+    log,
+  }),
+  compressed: row(415, "unsupported_encoding", "Send the body uncompressed, or with gzip or deflate alone.", {
+    counters: ["compressed"],
+    shownAs: "compressed",
+    log,
+  }),
+  too_large: row(413, "too_large", "…", { counters: ["tooLarge"], shownAs: "too_large", log }),
+  /** It is no alert, so it is not counted. */
+  proof_too_large: row(413, "too_large", "…"),
+  no_room: row(503, away, bodyRoomFull, full),
+  too_many_waiting: row(503, away, "Too many alerts are waiting for the disk; send it again.", full),
+  too_many_compressed: row(503, away, "Too many compressed bodies of this source are waiting; send it again.", full),
+  sender_refused: row(401, "sender_refused", "This source checks who sends: ….", { counters: ["senderRefused"] }),
+  not_stored: row(503, away, "The alert could not be stored; send it again.", {
+    ...{ ...unstored, counters: ["notStored", "storeRefused"] },
+    ...{ retryAfter: 10, log: ["error", "alert.not_stored"] },
+  }),
+  stopping: row(
+    503,
+    "relay_stopping",
+    "Tocsin is being stopped and has not read the alert to its end; send it again.",
+    {
+      ...unstored,
+      retryAfter: 2,
+    },
+  ),
+};
+
+export type Refusal = keyof typeof table;
+
+export interface RefusalDetails {
+  /** Stands in the words for `…`. */
+  detail?: string;
+  /** Default: of the table. */
+  retryAfterMs?: number;
+  /** Besides the reason. */
+  logged?: Readonly<Record<string, unknown>>;
+}
+
+/** Refuses by the table: counts, writes the log, answers. */
+export class Refusals {
+  readonly counts: RefusalCounts;
+  readonly #counters: DoorCounters;
+  readonly #log: Log;
+
+  constructor(counters: DoorCounters, { now, log }: { now: Now; log: Log }) {
+    this.counts = new RefusalCounts(now);
+    this.#counters = counters;
+    this.#log = log;
+  }
+
+  refuse(response: ServerResponse, why: Refusal, { detail = "", retryAfterMs, logged }: RefusalDetails = {}): void {
+    const { status, code, says, retryAfter, counters = [], shownAs, log, keepsConnection = false } = table[why];
+    for (const counter of counters) this.#counters[counter] += 1;
+    if (shownAs !== undefined) this.counts.note(shownAs);
+    if (log !== undefined) this.#log[log[0]](log[1], { reason: why, ...logged });
+    const seconds = retryAfterMs === undefined ? retryAfter : retryAfterMs / 1000;
+    if (seconds !== undefined) response.setHeader("retry-after", Math.max(1, Math.ceil(seconds)));
+    if (!keepsConnection) closeUnlessComplete(response);
+    const message = says.replace("…", () => detail);
+    answer(response, status, JSON.stringify({ error: { code, message } }));
+  }
+}
 
 const hourMs = 3_600_000;
 const dayHours = 24;
 
 /**
- * What was turned away at the door, by why and by the hour. Numbers and times alone, of a fixed size: whoever knocks with
- * guesses fills nothing, and nothing of what was sent is kept.
+ * What was turned away at the door, by why and by the hour. It holds numbers and times alone, of a bounded size: guesses
+ * fill nothing, and nothing of what was sent is kept.
  */
-export function createRefusalCounts(now: Now) {
-  const counts = new Map(
+export class RefusalCounts {
+  readonly #now: Now;
+  readonly #counts = new Map(
     doorRefusals.map((reason) => [
       reason,
-      {
-        total: 0,
-        lastAt: undefined as number | undefined,
-        hours: Array.from({ length: dayHours }, () => ({ hour: -1, count: 0 })),
-      },
+      { total: 0, lastAt: undefined as number | undefined, hours: new Map<number, number>() },
     ]),
   );
-  return {
-    note(reason: DoorRefusal): void {
-      const entry = counts.get(reason);
-      if (entry === undefined) return;
-      const at = now();
-      const hour = Math.floor(at / hourMs);
-      const slot = entry.hours[((hour % dayHours) + dayHours) % dayHours];
-      entry.total += 1;
-      entry.lastAt = at;
-      if (slot === undefined) return;
-      if (slot.hour !== hour) Object.assign(slot, { hour, count: 0 });
-      slot.count += 1;
-    },
-    view(): DoorRefusalView[] {
-      const hour = Math.floor(now() / hourMs);
-      return [...counts].map(([reason, { total, lastAt, hours }]) => ({
-        reason,
-        total,
-        day: hours.reduce((sum, slot) => sum + (slot.hour > hour - dayHours && slot.hour <= hour ? slot.count : 0), 0),
-        lastAt,
-      }));
-    },
-  };
+
+  constructor(now: Now) {
+    this.#now = now;
+  }
+
+  note(reason: DoorRefusal): void {
+    const entry = this.#counts.get(reason);
+    if (entry === undefined) return;
+    const at = this.#now();
+    const hour = Math.floor(at / hourMs);
+    entry.total += 1;
+    entry.lastAt = at;
+    entry.hours.set(hour, (entry.hours.get(hour) ?? 0) + 1);
+    for (const old of entry.hours.keys()) if (old <= hour - dayHours) entry.hours.delete(old);
+  }
+
+  view(): DoorRefusalView[] {
+    const hour = Math.floor(this.#now() / hourMs);
+    return [...this.#counts].map(([reason, { total, lastAt, hours }]) => {
+      const ofDay = [...hours].filter(([one]) => one > hour - dayHours && one <= hour);
+      return { reason, total, day: ofDay.reduce((sum, [, count]) => sum + count, 0), lastAt };
+    });
+  }
 }

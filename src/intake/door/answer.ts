@@ -1,0 +1,33 @@
+import type { ServerResponse } from "node:http";
+
+/**
+ * Answers with JSON, once. The head goes as a flat list, which Node writes as it is, and head and body as one string, for
+ * which the socket is held: `end` alone would write an empty one behind it and so call the system for a list of two. That
+ * is a seventh of what Node's HTTP costs an alert. Behind an answer that is still to come (pipelining) there is no socket.
+ */
+export function answer(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed || response.headersSent) return;
+  const length = String(Buffer.byteLength(text));
+  response.writeHead(status, [
+    "content-type",
+    "application/json",
+    "content-length",
+    length,
+    "cache-control",
+    "no-store",
+  ]);
+  const { socket } = response;
+  if (socket === null) {
+    response.end(text);
+    return;
+  }
+  socket.cork();
+  response.write(text);
+  socket.uncork();
+  response.end();
+}
+
+/** The rest of the body has no reader, so the connection ends with the answer. */
+export function closeUnlessComplete(response: ServerResponse): void {
+  if (!response.req.complete) response.setHeader("connection", "close");
+}
