@@ -33,8 +33,8 @@ export interface GroupMemory {
   dueAt?: number;
   /** Of a cause: the alerts that are the cause and fire, by their keys. */
   firing?: Record<string, FiringCause>;
-  /** What they hold back. */
-  held?: { count: number; titles: Record<string, string> };
+  /** What they hold back, `until` then at most. */
+  held?: { count: number; titles: Record<string, string>; until: number };
 }
 
 export interface FiringCause {

@@ -88,14 +88,16 @@ export function holdBehind(
   const cause = causes.find((one) => !isWorse(severity, one.severity) && !(one.group === group && at < one.toldAt));
   if (cause === undefined || firing[alertKey] !== undefined) return undefined;
   const { count = 0, titles = {} } = held ?? {};
+  const until = Math.max(held?.until ?? 0, ...causes.map((one) => one.until));
   if (status === "resolved" && titles[alertKey] === undefined) return undefined;
   const isNamed = status !== "resolved" && Object.keys(titles).length < mostNamed;
   const after = {
     count: status === "resolved" ? count : count + 1,
     titles: isNamed ? { ...titles, [alertKey]: title } : titles,
+    until,
   };
   return {
-    until: Math.max(...causes.map(({ until }) => until)),
+    until,
     why: `waits while ${writeGroup(name)} fires: ${cause.title}`,
     causeId: cause.id,
     with: listHeld(after),
@@ -107,6 +109,8 @@ export function holdBehind(
 export interface GroupChange {
   name: string;
   kind: "hasten" | "release";
+  /** Those that are due until then. What comes behind it in the same transaction, and what quiet hours hold since, is due later. */
+  upTo: number;
 }
 
 export interface Gathered {
@@ -149,9 +153,10 @@ export function judgeGroups(
     });
     if (!isHeld && group !== undefined) {
       const { name } = group;
-      const { dueAt, hastens, joins, why, memory } = joinGroup(find(name), event, group);
+      const known = find(name);
+      const { dueAt, hastens, joins, why, memory } = joinGroup(known, event, group);
       judged.memories.set(name, memory);
-      if (hastens) judged.changes.push({ name, kind: "hasten" });
+      if (hastens) judged.changes.push({ name, kind: "hasten", upTo: known?.dueAt ?? 0 });
       if (hastens || dueAt > event.at) judged.held = { dueAt, name };
       Object.assign(judged, { why, joins });
     }
@@ -163,7 +168,7 @@ export function judgeGroups(
     const { dueAt: toldAt = event.at, name: group } = judged.held ?? {};
     const noted = noteCause(known, event, { toldAt, group, atMostMs });
     judged.memories.set(name, noted.memory);
-    if (noted.isOver) judged.changes.push({ name, kind: "release" });
+    if (noted.isOver && known?.held) judged.changes.push({ name, kind: "release", upTo: known.held.until });
     judged.with ??= noted.with;
   }
   return judged;

@@ -122,7 +122,7 @@ test("a cause holds back what follows it until the last of its kind is over", ()
   expect(judge(halt(5000, { status: "resolved" }), holds)).toMatchObject({ changes: [], with: { count: 1 } });
   expect(judge(event(6000), heldBy).held?.name).toBe(cause);
   expect(judge(halt(7000, { alertKey: "other bridge", status: "resolved" }), holds).changes).toEqual([
-    { name: cause, kind: "release" },
+    { name: cause, kind: "release", upTo: 3_602_000 },
   ]);
   expect(judge(event(8000), heldBy).held).toBeUndefined();
 });

@@ -48,12 +48,11 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     ({ memory }: { memory: string }) => JSON.parse(memory) as GroupMemory,
   );
   const write = sql.insertion("save_groups", "group_memories", { conflict: "replace" });
-  const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at IS NOT NULL AND d.state = 'held'`;
-  const given = { destination: "text", name: "text", at: "int8" } as const;
+  const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at <= :up_to AND d.state = 'held'`;
   const changed = ({ alert_seq }: { alert_seq: number }) => alert_seq;
   const listWaiting = sql.statement(
     "list_waiting_in_group",
-    { destination: "text", name: "text" },
+    { destination: "text", name: "text", up_to: "int8" },
     `SELECT d.seq, d.recipient, a.seq AS alert_seq, a.alert_key, ${sql.statusOf("a")} AS status
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${ofGroup}`,
     (row: WaitingRow) => row,
@@ -69,7 +68,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   );
   const hasten = sql.statement(
     "hasten_group",
-    given,
+    { destination: "text", name: "text", up_to: "int8", at: "int8" },
     `WITH later AS MATERIALIZED (
        SELECT d.seq FROM deliveries d WHERE ${ofGroup} AND d.due_at > :at ${sql.forUpdate("d.seq")})
      UPDATE deliveries SET fallback_at = fallback_at + :at - due_at, due_at = :at
@@ -164,13 +163,13 @@ export function createGrouping(sql: Dialect, newId: NewId) {
             return { destination, name, memory: JSON.stringify(memories.get(key)), updated_at: at };
           });
           if (rows.length > 0) await tx.insert(write, rows, {});
-          for (const { destination, name, kind, at } of changes) {
-            const asked = { destination, name, at };
+          for (const { destination, name, kind, upTo, at } of changes) {
+            const asked = { destination, name, up_to: upTo };
             if (kind === "release") {
-              const seqs = overOf(await tx.run(listWaiting, { destination, name }));
+              const seqs = overOf(await tx.run(listWaiting, asked));
               if (seqs.length > 0) ended.push(...(await tx.run(endOver, { seqs, at })));
             }
-            ended.push(...(await tx.run(hasten, asked)));
+            ended.push(...(await tx.run(hasten, { ...asked, at })));
             tx.notes.due.add(destination);
           }
           for (const cause of counts.values()) await count(tx, at, cause);

@@ -4,6 +4,7 @@ import { describeAccepting } from "./accepting.ts";
 import { describeAttempts } from "./attempts.ts";
 import { describeClaims } from "./claims.ts";
 import { describeFallbacks } from "./fallbacks.ts";
+import { describeGroups } from "./groups.ts";
 import { describeHealth } from "./health.ts";
 import { describeHolding } from "./holding.ts";
 import { describeKeyHistory } from "./key-history.ts";
@@ -49,6 +50,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeHealth(open);
     describeStatistics(open);
     describeToldEnds(open);
+    describeGroups(open);
     describeRings(open);
   });
 }

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { AlertFacts } from "../../../../src/core/alert.ts";
+import { type GroupRule, nameGroup } from "../../../../src/core/group.ts";
+import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
+import type { PlannedDelivery } from "../../../../src/core/rules.ts";
+import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
+
+const name = nameGroup("group", "all", [["chain", "eth"]]);
+const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);
+const second = 1000;
+const inGroup: GroupRule = { group: { name, waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 } };
+const holds: GroupRule = { holds: [{ name: cause, atMostMs: 3_600_000 }] };
+const heldBy: GroupRule = { heldBy: [cause] };
+
+interface Step {
+  at: number;
+  group?: GroupRule;
+  facts?: Partial<AlertFacts>;
+  delivery?: Partial<PlannedDelivery>;
+}
+
+async function openGroups(open: OpenStore) {
+  const scene = await openScene(open);
+
+  function toDraft({ at, group = inGroup, facts, delivery }: Step) {
+    const mail = { channel: "email" as const, recipient: "anna@example.com" };
+    const due = { dueAt: noon + at, group, ...delivery };
+    const deliveries = [planned("chat", due), planned("mail", { ...mail, ...due })];
+    return {
+      facts: factsOf({ severity: "warning", alertKey: `key ${at}`, title: `Pool ${at}`, ...facts }),
+      decisions: deliveries.map(({ destination }) => ({
+        ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
+      })),
+      deliveries,
+      countsIn: ["chat"],
+      routedAt: noon + at,
+    };
+  }
+
+  /** The long way: stored one by one, and routed in one step. */
+  async function route(steps: readonly Step[]): Promise<string[]> {
+    const records: RoutingRecord[] = [];
+    const ids: string[] = [];
+    for (const step of steps) {
+      const id = newId();
+      await scene.store.acceptRequest(request({ ids: [id], receivedAt: noon + step.at }));
+      records.push(routed((await findUnrouted(scene.store, id)).seq, toDraft(step)));
+      ids.push(id);
+    }
+    await scene.store.recordRouting(records);
+    return ids;
+  }
+
+  /** On arrival: stored and routed in one step. */
+  async function arrive(steps: readonly Step[]): Promise<string[]> {
+    const ids = steps.map(() => newId());
+    for (const [index, step] of steps.entries())
+      await scene.store.acceptRequest(request({ ids: [ids[index] as string], receivedAt: noon + step.at }), [
+        { ...toDraft(step), purpose: "alert" },
+      ]);
+    return ids;
+  }
+
+  /** What is due at a destination, as its lane finds it: when, of which name, of which key. */
+  async function waiting(destination: string) {
+    const due = await scene.store.listDue(destination, Number.MAX_SAFE_INTEGER, 99);
+    return due.map(({ dueAt, groupName, alertKey, state }) => [(dueAt - noon) / second, groupName, alertKey, state]);
+  }
+
+  return { ...scene, scene, route, arrive, waiting };
+}
+
+export function describeGroups(open: OpenStore): void {
+  describe("alerts that go out together", () => {
+    it.each(["route", "arrive"] as const)(
+      "wait for each other, and those behind their message for the next: %s",
+      async (way) => {
+        const scene = await openGroups(open);
+        const ids = await scene[way]([{ at: 0 }, { at: 8 * second }, { at: 100 * second }, { at: 110 * second }]);
+        for (const destination of ["chat", "mail"])
+          expect(await scene.waiting(destination)).toEqual([
+            [20, name, "key 0", "held"],
+            [20, name, "key 8000", "held"],
+            [320, name, "key 100000", "held"],
+            [320, name, "key 110000", "held"],
+          ]);
+        const [decision] = (await scene.store.getAlert(ids[1] ?? ""))?.decisions ?? [];
+        expect(decision).toMatchObject({
+          result: "held",
+          reason: "it takes every alert; told with the group chain eth in 12 s",
+        });
+      },
+    );
+
+    it.each(["route", "arrive"] as const)(
+      "are brought forward by a critical one, with their fallbacks: %s",
+      async (way) => {
+        const scene = await openGroups(open);
+        const fallback = { to: "mail", at: noon + 600 * second };
+        await scene[way]([
+          { at: 0, delivery: { fallback } },
+          { at: 5 * second, facts: { severity: "critical" } },
+          { at: 6 * second },
+        ]);
+        expect(await scene.waiting("chat")).toEqual([
+          [5, name, "key 0", "held"],
+          [5, name, "key 5000", "held"],
+          [305, name, "key 6000", "held"],
+        ]);
+        const [first] = await scene.store.listFallbacksDue(noon + 606 * second);
+        expect(first).toMatchObject({ alertKey: "key 0" });
+        expect(await scene.store.listFallbacksDue(noon + 604 * second)).toEqual([]);
+      },
+    );
+
+    it("join nothing when they are muted, held by quiet hours or come alone and critical", async () => {
+      const scene = await openGroups(open);
+      await scene.route([
+        { at: 0, delivery: { state: "muted" } },
+        { at: 1 * second, delivery: { state: "held", dueAt: noon + 900 * second } },
+        { at: 2 * second, facts: { severity: "critical" } },
+      ]);
+      expect(await scene.waiting("chat")).toEqual([
+        [2, undefined, "key 2000", "queued"],
+        [900, undefined, "key 1000", "held"],
+      ]);
+      expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 99)).toHaveLength(1);
+    });
+
+    it("are as before after a restart, and forgotten after weeks", async () => {
+      const scene = await openGroups(open);
+      await scene.route([{ at: 0 }]);
+      await scene.scene.restart();
+      await scene.route([{ at: 5 * second }]);
+      expect((await scene.waiting("chat")).map(([at]) => at)).toEqual([20, 20]);
+      if (scene.scene.store.maintain === undefined) return;
+      await scene.scene.maintain(noon);
+      await scene.scene.maintain(noon + 15 * 24 * 3600 * second);
+      await scene.route([{ at: 6 * second }]);
+      expect((await scene.waiting("chat")).map(([at]) => at)).toEqual([20, 20, 26]);
+    });
+  });
+
+  describe("what follows a cause", () => {
+    const bridge = { severity: "critical" as const, alertKey: "bridge", title: "Bridge halted" };
+
+    it("waits until the cause is over; what was over before is not sent, and the cause counts it in place", async () => {
+      const scene = await openGroups(open);
+      const [causeId, , , endId] = await scene.arrive([
+        { at: 0, group: holds, facts: bridge },
+        { at: 1 * second, group: heldBy },
+        { at: 2 * second, group: heldBy },
+        { at: 3 * second, group: heldBy, facts: { alertKey: "key 1000", status: "resolved" } },
+      ]);
+      expect(await scene.waiting("mail")).toEqual([
+        [0, undefined, "bridge", "queued"],
+        [3600, cause, "key 1000", "held"],
+        [3600, cause, "key 2000", "held"],
+        [3600, cause, "key 1000", "held"],
+      ]);
+      const told = await scene.store.getAlert(causeId ?? "");
+      expect(told?.deliveries.map(({ destination, state, extras }) => [destination, state, extras?.with])).toEqual([
+        ["chat", "queued", undefined],
+        ["mail", "queued", undefined],
+        ["chat", "digested", { count: 1, titles: ["Pool 1000"] }],
+        ["chat", "digested", { count: 2, titles: ["Pool 1000", "Pool 2000"] }],
+        ["chat", "queued", { count: 2, titles: ["Pool 1000", "Pool 2000"] }],
+      ]);
+      const [overId] = await scene.route([{ at: 60 * second, group: holds, facts: { ...bridge, status: "resolved" } }]);
+      expect(await scene.waiting("mail")).toEqual([
+        [0, undefined, "bridge", "queued"],
+        [60, cause, "key 2000", "held"],
+        [60, undefined, "bridge", "queued"],
+      ]);
+      expect(await scene.states(endId ?? "")).toEqual(["digested", "digested"]);
+      const over = await scene.store.getAlert(overId ?? "");
+      expect(over?.deliveries[0]?.extras?.with?.count).toBe(2);
+      await scene.route([{ at: 61 * second, group: heldBy }]);
+      expect(await scene.waiting("mail")).toContainEqual([61, undefined, "key 61000", "queued"]);
+    });
+
+    it("waits as well where all come in one step", async () => {
+      const scene = await openGroups(open);
+      await scene.route([
+        { at: 0, group: holds, facts: bridge },
+        { at: 1 * second, group: heldBy },
+        { at: 2 * second, group: heldBy, facts: { alertKey: "key 1000", status: "resolved" } },
+        { at: 3 * second, group: heldBy },
+        { at: 4 * second, group: holds, facts: { ...bridge, status: "resolved" } },
+      ]);
+      expect(await scene.waiting("mail")).toEqual([
+        [0, undefined, "bridge", "queued"],
+        [4, cause, "key 3000", "held"],
+        [4, undefined, "bridge", "queued"],
+      ]);
+    });
+  });
+}
