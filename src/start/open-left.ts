@@ -62,17 +62,16 @@ function createLeftGapCheck(
   const clock = { now, sleep };
   return async (window, source) => {
     const access = accountOf(source);
-    const [{ createAlertingClient }, { createGapCheck, gapCalls }, { loadGapMemory }, { readDowntimes }] =
-      await Promise.all([
-        import("../upstream/alerting-client.ts"),
-        import("../watch/gaps/gap-check.ts"),
-        import("../watch/gaps/gap-watch.ts"),
-        import("../watch/running-times.ts"),
-      ]);
+    const [{ createAlertingClient }, { GapCheck, gapCalls }, { loadGapMemory }, { readDowntimes }] = await Promise.all([
+      import("../upstream/alerting-client.ts"),
+      import("../watch/gaps/gap-check.ts"),
+      import("../watch/gaps/gap-watch.ts"),
+      import("../watch/running-times.ts"),
+    ]);
     const service = createAlertingClient({ ...access, ...clock, random, ...gapCalls });
     const { known, offs, ends } = await loadGapMemory(store, now(), source);
     const memory = { known, save: async () => {} };
-    const check = createGapCheck({ service, store, clock, keptForMs: retention.maxAgeMs, source, memory });
+    const check = new GapCheck({ service, store, clock, keptForMs: retention.maxAgeMs, source, memory });
     const downtimes = await readDowntimes(store, now());
     return check.check({ ...window, downtimes, offs, ends }, signal);
   };

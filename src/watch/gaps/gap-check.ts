@@ -36,14 +36,6 @@ export interface GapQuestion {
   ends?: readonly ToldEnd[];
 }
 
-export interface GapCheck {
-  /**
-   * Asks the service, reads the log and compares. Whoever asks while another is being answered shares what that one
-   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time of which there are no records.
-   */
-  check(question: GapQuestion, signal?: AbortSignal): Promise<GapReport>;
-}
-
 /** By what it is, each rule of the last look: since when it is as it is. Null: ever since rules are looked at. */
 export type KnownRules = Record<string, number | null>;
 
@@ -78,71 +70,106 @@ interface Reading {
 }
 
 /** Keeps what it has read, so that the next check asks for what is new. */
-export function createGapCheck({ service, store, clock, keptForMs, source, memory }: GapCheckDeps): GapCheck {
-  const kept = new Map<string, HistoryPoint[]>();
-  let known = memory?.known;
-  let sightings = new Map<number, Sighting>();
+export class GapCheck {
+  readonly #deps: GapCheckDeps;
+  readonly #kept = new Map<string, HistoryPoint[]>();
+  #known: KnownRules | undefined;
+  #sightings = new Map<number, Sighting>();
   /** Alerts that came before are not among the sightings. */
-  let wholeSince: number | undefined;
-  let readUpTo: number | undefined;
-  let reading: Promise<Reading> | undefined;
+  #wholeSince?: number;
+  #readUpTo?: number;
+  #reading?: Promise<Reading>;
+
+  constructor(deps: GapCheckDeps) {
+    this.#deps = deps;
+    this.#known = deps.memory?.known;
+  }
+
+  /**
+   * Asks the service, reads the log and compares. Checks that are asked for while another is being answered share what that one
+   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time of which there are no records.
+   */
+  async check({ since, until, downtimes, offs, ends }: GapQuestion, signal?: AbortSignal): Promise<GapReport> {
+    this.#reading ??= this.#read(signal).finally(() => {
+      this.#reading = undefined;
+    });
+    const { now, evidence, short } = await this.#reading;
+    const oldestAt = now - gapHistoryMs;
+    const from = Math.max(since ?? 0, oldestAt);
+    const to = Math.min(until ?? now, now);
+    if (from >= to) throw outside(oldestAt);
+    const report = judgeGaps({ since: from, until: to, now, downtimes, offs, ends, ...evidence });
+    const sight = short === undefined ? report.sight : { ...report.sight, existing: undefined };
+    const notes = [
+      short !== undefined && { what: "subscriptions", why: short },
+      since !== undefined &&
+        since < from && { what: "the time before", why: "the service has no records older than seven days" },
+      this.#wholeSince !== undefined && {
+        what: `the time before ${new Date(this.#wholeSince).toISOString().slice(0, 16)}Z`,
+        why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
+      },
+    ].filter((note) => note !== false);
+    const unknown = [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown];
+    return { ...report, sight, unknown };
+  }
 
   /** @param unreadSince alerts that came then or later may be read only after this look */
-  async function readLog(now: number, unreadSince: number, signal?: AbortSignal): Promise<void> {
+  async #readLog(now: number, unreadSince: number, signal?: AbortSignal): Promise<void> {
     const oldestAt = now - gapHistoryMs;
-    const fromAt = Math.max(oldestAt, (readUpTo ?? oldestAt) - overlapMs);
+    const fromAt = Math.max(oldestAt, (this.#readUpTo ?? oldestAt) - overlapMs);
     const read = new Map<number, Sighting>();
     let before: Position | undefined;
+    const { store, clock, source } = this.#deps;
     do {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
       for (const { alertSeq, facts, receivedAt, source: sender } of step) {
         // What another sender says is no alert of the account that is asked.
-        if (sender === source) read.set(alertSeq, sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
+        if (sender === source) read.set(alertSeq, this.#sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
       if (before !== undefined) await clock.sleep(restMs, signal);
     } while (before !== undefined && read.size < mostSightings);
-    keepNewest(read, before !== undefined, oldestAt);
-    readUpTo = Math.min(now, unreadSince);
+    this.#keepNewest(read, before !== undefined, oldestAt);
+    this.#readUpTo = Math.min(now, unreadSince);
   }
 
   /** Never with a hole in it: where an end was not reached, all before it goes. */
-  function keepNewest(read: Map<number, Sighting>, isCut: boolean, oldestAt: number): void {
-    const former = isCut ? [] : [...sightings].filter(([seq]) => !read.has(seq));
+  #keepNewest(read: Map<number, Sighting>, isCut: boolean, oldestAt: number): void {
+    const former = isCut ? [] : [...this.#sightings].filter(([seq]) => !read.has(seq));
     const all = [...read, ...former].filter(([, { receivedAt }]) => receivedAt >= oldestAt);
     const newest = all.slice(0, mostSightings);
-    if (isCut || newest.length < all.length) wholeSince = newest.at(-1)?.[1].receivedAt;
-    if (wholeSince !== undefined && wholeSince <= oldestAt) wholeSince = undefined;
-    sightings = new Map(newest);
+    if (isCut || newest.length < all.length) this.#wholeSince = newest.at(-1)?.[1].receivedAt;
+    if (this.#wholeSince !== undefined && this.#wholeSince <= oldestAt) this.#wholeSince = undefined;
+    this.#sightings = new Map(newest);
   }
 
-  async function readSubscribed(
+  async #readSubscribed(
     now: number,
     signal?: AbortSignal,
   ): Promise<{ subscriptions: GapEvidence["subscriptions"]; short?: string; isDenied?: boolean }> {
     try {
-      const { entries, total = 0 } = await service.lookAtSubscriptions({ signal });
+      const { entries, total = 0 } = await this.#deps.service.lookAtSubscriptions({ signal });
       const short =
         total > entries.length ? `the service says that it has ${total}, and has given ${entries.length}` : undefined;
-      return { subscriptions: await remember(readSubscriptions(entries), now), short };
+      return { subscriptions: await this.#remember(readSubscriptions(entries), now), short };
     } catch (error) {
       return { subscriptions: { failed: explain(error, signal) }, isDenied: isDenied(error) || isSilent(error) };
     }
   }
 
   /** Not every service says when a rule was changed or switched on; what an earlier look has not found is new. */
-  async function remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
+  async #remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
     // Once in a while services give an empty list: that says nothing of what was in it.
     if (found.rules.length + found.unread.length + found.off === 0) return found;
-    const before = known;
+    const before = this.#known;
     const entries = found.rules.slice(0, mostKnownRules).map((rule) => {
       const name = identityOf(rule);
       return [name, before === undefined ? null : Object.hasOwn(before, name) ? (before[name] ?? null) : now] as const;
     });
     const next = Object.fromEntries(entries);
-    if (JSON.stringify(next) !== JSON.stringify(before)) await memory?.save(next);
-    known = next;
+    if (JSON.stringify(next) !== JSON.stringify(before)) await this.#deps.memory?.save(next);
+    this.#known = next;
     const rules = found.rules.map((rule) => {
       const seenAt = next[identityOf(rule)] ?? undefined;
       return seenAt === undefined ? rule : { ...rule, since: Math.max(rule.since ?? 0, seenAt) };
@@ -150,25 +177,25 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
     return { ...found, rules };
   }
 
-  async function readHistory(key: string, now: number, signal?: AbortSignal): Promise<[HistoryPoint[], number]> {
+  async #readHistory(key: string, now: number, signal?: AbortSignal): Promise<[HistoryPoint[], number]> {
     const oldestAt = now - gapHistoryMs;
-    const before = (kept.get(key) ?? []).filter(({ at }) => at >= oldestAt);
+    const before = (this.#kept.get(key) ?? []).filter(({ at }) => at >= oldestAt);
     const lastAt = before.at(-1)?.at;
     const fromAt = lastAt === undefined ? oldestAt : lastAt - overlapMs;
-    const { points, unread } = await service.lookAtRecords({ key, fromAt, toAt: now }, { signal });
+    const { points, unread } = await this.#deps.service.lookAtRecords({ key, fromAt, toAt: now }, { signal });
     const firstAt = points[0]?.at ?? Number.POSITIVE_INFINITY;
     const whole = [
       ...before.filter(({ at }) => at < firstAt),
       ...points.filter(({ at }) => at >= oldestAt && at <= now),
     ];
-    kept.delete(key);
-    const count = [...kept.values()].reduce((sum, { length }) => sum + length, 0);
-    if (count + whole.length <= mostKeptPoints) kept.set(key, whole);
+    this.#kept.delete(key);
+    const count = [...this.#kept.values()].reduce((sum, { length }) => sum + length, 0);
+    if (count + whole.length <= mostKeptPoints) this.#kept.set(key, whole);
     return [whole, unread];
   }
 
   /** @param failures so many calls before these have failed */
-  async function readHistories(
+  async #readHistories(
     keys: string[],
     { now, failures, signal }: { now: number; failures: number; signal?: AbortSignal },
   ): Promise<Histories> {
@@ -182,7 +209,7 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
       }
       throwIfStopped(signal);
       try {
-        const [points, unread] = await readHistory(key, now, signal);
+        const [points, unread] = await this.#readHistory(key, now, signal);
         histories.set(key, { points, unread });
         failures = unknownKeys = 0;
       } catch (error) {
@@ -195,46 +222,21 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
     return histories;
   }
 
-  async function read(signal?: AbortSignal): Promise<Reading> {
+  async #read(signal?: AbortSignal): Promise<Reading> {
+    const { clock, store, keptForMs } = this.#deps;
     const now = clock.now();
     const { oldestUnroutedAt = now } = await store.health();
     const unreadSince = now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
-    await readLog(now, oldestUnroutedAt, signal);
-    const { subscriptions, short, isDenied: denied } = await readSubscribed(now, signal);
-    const all = [...sightings.values()];
+    await this.#readLog(now, oldestUnroutedAt, signal);
+    const { subscriptions, short, isDenied: denied } = await this.#readSubscribed(now, signal);
+    const all = [...this.#sightings.values()];
     const keys = chooseKeys(subscriptions, all).slice(0, mostMetrics);
     // Where the service gives nothing at all, one more call shows that as well as three.
     const failures = denied ? mostFailures - 1 : 0;
-    const histories = await readHistories(keys, { now, failures, signal });
-    const logSince = Math.max(wholeSince ?? 0, keptForMs === undefined ? 0 : now - keptForMs);
+    const histories = await this.#readHistories(keys, { now, failures, signal });
+    const logSince = Math.max(this.#wholeSince ?? 0, keptForMs === undefined ? 0 : now - keptForMs);
     return { now, evidence: { subscriptions, histories, sightings: all, logSince, unreadSince }, short };
   }
-
-  return {
-    async check({ since, until, downtimes, offs, ends }, signal) {
-      reading ??= read(signal).finally(() => {
-        reading = undefined;
-      });
-      const { now, evidence, short } = await reading;
-      const oldestAt = now - gapHistoryMs;
-      const from = Math.max(since ?? 0, oldestAt);
-      const to = Math.min(until ?? now, now);
-      if (from >= to) throw outside(oldestAt);
-      const report = judgeGaps({ since: from, until: to, now, downtimes, offs, ends, ...evidence });
-      const sight = short === undefined ? report.sight : { ...report.sight, existing: undefined };
-      const notes = [
-        short !== undefined && { what: "subscriptions", why: short },
-        since !== undefined &&
-          since < from && { what: "the time before", why: "the service has no records older than seven days" },
-        wholeSince !== undefined && {
-          what: `the time before ${new Date(wholeSince).toISOString().slice(0, 16)}Z`,
-          why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
-        },
-      ].filter((note) => note !== false);
-      const unknown = [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown];
-      return { ...report, sight, unknown };
-    },
-  };
 }
 
 function outside(oldestAt: number): AppError {

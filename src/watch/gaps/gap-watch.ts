@@ -10,7 +10,7 @@ import type { WatchStore } from "../../core/ports/watch.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
-import { createGapCheck, type GapCheck, type KnownRules } from "./gap-check.ts";
+import { GapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
 import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
@@ -90,7 +90,7 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
   const { store, source } = deps;
   const name = gapNames(source).rules;
-  const checking = createGapCheck({
+  const checking = new GapCheck({
     ...deps,
     memory: { known: await loadKnownRules(store, name), save: (known) => store.saveWatchState({ name, state: known }) },
   });

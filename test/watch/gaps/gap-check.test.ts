@@ -3,7 +3,7 @@ import type { AlertFacts } from "../../../src/core/alert.ts";
 import { AppError, type ErrorCode } from "../../../src/core/errors.ts";
 import type { Position, StoredFacts } from "../../../src/core/ports/alert-log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
-import { createGapCheck } from "../../../src/watch/gaps/gap-check.ts";
+import { GapCheck } from "../../../src/watch/gaps/gap-check.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -60,7 +60,7 @@ function open(world: World) {
       return Promise.resolve({ points, unread: 0 });
     },
   };
-  const check = createGapCheck({
+  const check = new GapCheck({
     service,
     clock: { now: () => now, sleep: async () => {} },
     store: {
