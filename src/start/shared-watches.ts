@@ -82,7 +82,6 @@ export class SharedWatches {
   #shown: Shown = { at: 0, watches: [], silence: [], accounts: [] };
   /** Seen here, and not yet noted by the owner. */
   #waiting: ShapeNote[] = [];
-  #hasNewShapes = false;
   /** Shapes that are to be described by whichever relay sees them next. */
   #askedFor: string[] = [];
   readonly #begun = new AbortController();
@@ -226,24 +225,26 @@ export class SharedWatches {
   }
 
   #savingOf(mine: Watches, lane: LaneFence): Poll {
-    return this.#saved.saving(mine, lane, {
-      viewsOf: () => this.#viewsOf(mine),
+    return this.#saved.saving(lane, {
+      views: () => this.#viewsOf(mine),
+      gaps: () => {
+        const reports = [...mine.gaps].flatMap(([source, one]) => {
+          const report = one.report();
+          return report === undefined ? [] : { source, report };
+        });
+        return reports.length === 0 ? undefined : { reports };
+      },
+      shapes: mine.shapes.view,
       hasOthers: () => {
         this.#noteRelays();
         return this.#deps.engine.others().length > 0;
       },
-      takeNewShapes: () => {
-        const had = this.#hasNewShapes;
-        this.#hasNewShapes = false;
-        return had;
-      },
     });
   }
 
-  #viewsOf(watches: Watches): Shown {
+  #viewsOf(watches: Watches): Omit<Shown, "at"> {
     const accounts = [[undefined, watches.account] as const, ...watches.accounts];
     return {
-      at: this.#deps.clock.now(),
       watches: this.#listOf(watches),
       silence: watches.silence?.views() ?? [],
       canary: watches.canary?.view(),
@@ -273,7 +274,6 @@ export class SharedWatches {
   }
 
   #note({ alerts, receivedAt, hook }: ShapeNote): void {
-    this.#hasNewShapes = true;
     this.#own?.shapes.note(alerts, receivedAt, hook);
   }
 

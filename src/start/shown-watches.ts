@@ -4,7 +4,6 @@ import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { DutyStates, WatchStore } from "../core/ports/watch.ts";
-import type { Watches } from "./open-watches.ts";
 
 export type KnownAccount = Pick<AccountView, "answer" | "canPutBack">;
 
@@ -29,7 +28,7 @@ export const showEveryMs = 2_000;
 /** How long silence has lasted changes all the time, and is saved as seldom. */
 const leastOftenMs = 15_000;
 const shapesEveryMs = 5_000;
-/** What grows by itself, and is no news. */
+/** What grows by itself, and is not saved for its own sake. */
 const growing: ReadonlySet<string> = new Set(["quietMs", "tellsAt"]);
 
 type Store = Pick<WatchStore, "loadWatchState"> & DutyStates;
@@ -61,36 +60,28 @@ export class ShownWatches {
   }
 
   /** Saves what is new under the fence of the lane, while other relays run. */
-  saving(watches: Watches, lane: LaneFence, { viewsOf, hasOthers, takeNewShapes }: SavingOptions): Poll {
-    let last: { at: number; text: string } | undefined;
-    let shapesAt = Number.NEGATIVE_INFINITY;
-    let gapsText: string | undefined;
-    const save = (name: string, state: object) =>
-      this.#store.saveWatchStateFor(lane, { name, state: { format, ...state } });
+  saving(lane: LaneFence, { views, gaps, shapes, hasOthers }: Showing): Poll {
+    const parts: { name: string; show(): object | undefined; leastMs: number; mostMs: number }[] = [
+      { name: names.views, show: views, leastMs: 0, mostMs: leastOftenMs },
+      { name: names.gaps, show: gaps, leastMs: 0, mostMs: Number.POSITIVE_INFINITY },
+      { name: names.shapes, show: shapes, leastMs: shapesEveryMs, mostMs: Number.POSITIVE_INFINITY },
+    ];
+    const last = new Map<string, { at: number; text: string }>();
     return createPoll({
       look: async () => {
         if (!hasOthers()) return;
         const now = this.#clock.now();
-        const state = viewsOf();
-        const text = JSON.stringify({ ...state, at: 0 }, (key, value) => (growing.has(key) ? undefined : value));
-        if (last?.text !== text || Math.abs(now - last.at) >= leastOftenMs) {
-          await save(names.views, state);
-          last = { at: now, text };
+        for (const { name, show, leastMs, mostMs } of parts) {
+          const saved = last.get(name);
+          const passedMs = saved === undefined ? Number.POSITIVE_INFINITY : Math.abs(now - saved.at);
+          if (passedMs < leastMs) continue;
+          const state = show();
+          if (state === undefined) continue;
+          const text = JSON.stringify(state, (key, value) => (growing.has(key) ? undefined : value));
+          if (saved?.text === text && passedMs < mostMs) continue;
+          await this.#store.saveWatchStateFor(lane, { name, state: { format, ...state, at: now } });
+          last.set(name, { at: now, text });
         }
-        const gaps: ShownGaps = {
-          reports: [...watches.gaps].flatMap(([source, one]) => {
-            const report = one.report();
-            return report === undefined ? [] : { source, report };
-          }),
-        };
-        if (gaps.reports.length > 0 && JSON.stringify(gaps) !== gapsText) {
-          await save(names.gaps, gaps);
-          gapsText = JSON.stringify(gaps);
-        }
-        const isFirst = !Number.isFinite(shapesAt);
-        if (Math.abs(now - shapesAt) < shapesEveryMs || !(takeNewShapes() || isFirst)) return;
-        shapesAt = now;
-        await save(names.shapes, watches.shapes.view());
       },
       everyMs: showEveryMs,
       clock: this.#clock,
@@ -104,9 +95,11 @@ export class ShownWatches {
   }
 }
 
-export interface SavingOptions {
-  viewsOf(): Shown;
+/** What is shown as it is now. */
+export interface Showing {
+  views(): Omit<Shown, "at">;
+  /** Undefined: this relay has found none yet, and what the former owner has saved stays. */
+  gaps(): ShownGaps | undefined;
+  shapes(): ShapesView;
   hasOthers(): boolean;
-  /** Whether shapes were noted since it was last asked. */
-  takeNewShapes(): boolean;
 }
