@@ -72,28 +72,26 @@ export type Values<G extends Given> = {
   [N in keyof G]: G[N] extends `${infer Kind}[]` ? readonly ValueOf<Kind>[] : ValueOf<G[N]> | null;
 };
 
-/** A statement as its driver has prepared it. */
-export interface Statement<G extends Given, Result> {
+/** As its driver has prepared it: what it holds is that driver's. */
+interface Prepared<G extends Given> {
   readonly given: G;
+  readonly prepared: unknown;
+}
+
+export interface Statement<G extends Given, Result> extends Prepared<G> {
   readonly result?: Result;
 }
 
-/** An INSERT of rows as its driver has prepared it. */
-export interface Insertion<Name extends TableName, G extends Given> {
+/** An INSERT of rows. */
+export interface Insertion<Name extends TableName, G extends Given> extends Prepared<G> {
   readonly table: Name;
-  readonly given: G;
 }
 
-/** An UPDATE of rows by their `seq`, as its driver has prepared it. */
-export interface Change<G extends Given> {
-  readonly given: G;
-}
+/** An UPDATE of rows by their `seq`. */
+export type Change<G extends Given> = Prepared<G>;
 
-/** An UPDATE of deliveries for the lanes that send them, as its driver has prepared it. */
-export interface Step<G extends Given, Result> {
-  readonly given: G;
-  readonly result?: Result;
-}
+/** An UPDATE of deliveries for the lanes that send them. */
+export type Step<G extends Given, Result> = Statement<G, Result>;
 
 export type WhichLanes = "all" | "free";
 

@@ -1,21 +1,14 @@
 import { type Notes, newNotes } from "../signals.ts";
-import { type ColumnKind, insertedColumns, type TableName, tables } from "../tables.ts";
+import { insertedColumns, type TableName, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
 import {
-  type Change,
   type Dialect,
   type Given,
-  type Insertion,
-  type InsertOptions,
   onConflict,
-  type Statement,
-  type Step,
-  type StepItem,
   type StepOptions,
   type Stepped,
   type StepRow,
   type Tx,
-  type Values,
   type WhichLanes,
   withPlaces,
 } from "../tx.ts";
@@ -25,29 +18,29 @@ import type { Database, Sql } from "./database.ts";
 import { toArrays, toValue, typeNames } from "./parameters.ts";
 import { routeAlerts, storeRequests } from "./writing.ts";
 
-interface Prepared<G extends Given, Result> extends Statement<G, Result> {
+interface PreparedStatement {
   name: string;
   run: Compiled;
   look: Compiled;
-  read(row: unknown): Result;
+  read(row: unknown): never;
 }
 
-interface PreparedInsertion<Name extends TableName, G extends Given> extends Insertion<Name, G> {
+interface PreparedInsertion {
   name: string;
   one: string;
   many: string;
   names: readonly string[];
-  columns: readonly [name: string, kind: ColumnKind][];
+  columns: readonly string[];
 }
 
-interface PreparedChange<G extends Given> extends Change<G>, Compiled {
+interface PreparedChange extends Compiled {
   name: string;
 }
 
-interface PreparedStep<G extends Given, Result> extends Step<G, Result>, Record<WhichLanes, string> {
+interface PreparedStep extends Record<WhichLanes, string> {
   name: string;
   names: readonly string[];
-  read?(row: unknown): Result;
+  read?(row: unknown): never;
 }
 
 interface Compiled {
@@ -98,7 +91,7 @@ const heldLanes = (which: WhichLanes) => `
 function toStep<G extends Given, Stored extends StepRow, Result>(
   name: string,
   { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
-): PreparedStep<G, Result> {
+): PreparedStep {
   const all: Given = { seq: "int8", fence: "int8", ...given };
   const names = Object.keys(all);
   const toInsert = (table: TableName, values: Record<string, string>, rows: (values: string) => string) =>
@@ -147,126 +140,82 @@ function toStep<G extends Given, Stored extends StepRow, Result>(
         ? `SELECT place - 1 AS place, place = ANY(ARRAY(SELECT place FROM changed)) AS is_changed FROM given`
         : `SELECT d.place - 1 AS place, true AS is_changed${answer} FROM changed d ${joins} ORDER BY d.place`
     }`;
-  return { name, given, names, all: toText("all"), free: toText("free"), read: find?.read as (row: unknown) => Result };
+  return { name, names, all: toText("all"), free: toText("free"), read: find?.read as PreparedStep["read"] };
 }
 
 export const postgresDialect: Dialect = {
   ...wordsOf("postgres"),
-  change<G extends Given>(name: string, table: TableName, given: G, set: string): PreparedChange<G> {
+  change(name, table, given, set) {
     const all: Given = { seq: "int8", ...given };
     const names = Object.keys(all);
-    return {
-      name,
-      given,
-      names,
-      sql: `WITH mine AS MATERIALIZED (SELECT seq FROM ${table} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR NO KEY UPDATE)
-        UPDATE ${table} SET ${withPlaces(set, names, givenName)} FROM ${toUnnest(all)}
-        WHERE ${table}.seq = given.given_seq AND ${table}.seq = ANY(ARRAY(SELECT seq FROM mine))`,
-    };
+    const sql = `WITH mine AS MATERIALIZED (SELECT seq FROM ${table} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR NO KEY UPDATE)
+      UPDATE ${table} SET ${withPlaces(set, names, givenName)} FROM ${toUnnest(all)}
+      WHERE ${table}.seq = given.given_seq AND ${table}.seq = ANY(ARRAY(SELECT seq FROM mine))`;
+    return { given, prepared: { name, names, sql } satisfies PreparedChange };
   },
-  statement<G extends Given, Stored, Result>(
-    name: string,
-    given: G,
-    text: Parameters<Dialect["statement"]>[2],
-    read: (row: Stored) => Result = (row) => row as unknown as Result,
-  ): Prepared<G, Result> {
+  statement(name, given, text, read = (row) => row as never) {
     const own = typeof text === "string" ? text : text.postgres;
-    return {
-      given,
-      name,
-      run: toParameters(own, given),
-      look: toLook(own, given),
-      read: read as (row: unknown) => Result,
-    };
+    return { given, prepared: { name, run: toParameters(own, given), look: toLook(own, given), read } };
   },
-  insertion<Name extends TableName, G extends Given>(
-    name: string,
-    table: Name,
-    { where, ...options }: InsertOptions<G> = {},
-  ): PreparedInsertion<Name, G> {
+  insertion(name, table, { where, ...options } = {}) {
     const columns = insertedColumns(table);
-    const listed = columns.map(([name]) => name).join(", ");
-    const key = tables[table].key.join(", ");
-    const isGivenKey = tables[table].key.every((name) => columns.some(([column]) => column === name));
+    const listed = columns.map(([name]) => name);
+    const { key } = tables[table];
+    const isGivenKey = key.every((name) => listed.includes(name));
     const condition = toParameters(where?.text ?? "true", where?.given ?? {}, columns.length + 1);
     const places = (suffix: string) =>
       columns.map(([, kind], index) => `$${index + 1}::${typeNames[kind]}${suffix}`).join(", ");
-    const write = (from: string) => `INSERT INTO ${table} (${listed}) ${from}${onConflict(table, options)}`;
-    return {
-      name,
-      table,
-      given: where?.given as G,
-      columns,
-      names: condition.names,
+    const write = (from: string) => `INSERT INTO ${table} (${listed.join(", ")}) ${from}${onConflict(table, options)}`;
+    const prepared: PreparedInsertion = {
+      ...{ name, columns: listed, names: condition.names },
       one: write(`SELECT ${places("")} WHERE ${condition.sql}`),
       // In one order, so that no two relays wait for each other.
       many: write(
-        `SELECT ${listed} FROM unnest(${places("[]")}) WITH ORDINALITY AS given (${listed}, place)
-         WHERE ${condition.sql} ORDER BY ${isGivenKey ? key : "place"}`,
+        `SELECT ${listed.join(", ")} FROM unnest(${places("[]")}) WITH ORDINALITY AS given (${listed.join(", ")}, place)
+         WHERE ${condition.sql} ORDER BY ${isGivenKey ? key.join(", ") : "place"}`,
       ),
     };
+    return { table, given: where?.given as never, prepared };
   },
-  step: toStep,
+  step: (name, options) => ({ given: options.given, prepared: toStep(name, options) }),
 };
 
 /** What a shared transaction is given, over what is asked here. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
     notes,
-    async run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>) {
-      const { name, run, read } = statement as Prepared<G, Result>;
-      const { rows } = await sql.query(
-        run.sql,
-        run.names.map((given) => toValue(values[given])),
-        name,
-      );
+    async run({ prepared }, values) {
+      const { name, run, read } = prepared as PreparedStatement;
+      const { rows } = await sql.query(run.sql, toList(run.names, values), name);
       return rows.map(read);
     },
-    async look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]) {
-      const found = items.map((): Result[] => []);
+    async look({ prepared }, items) {
+      const found = items.map((): never[] => []);
       if (items.length === 0) return found;
-      const { name, look, read } = statement as Prepared<G, Result>;
+      const { name, look, read } = prepared as PreparedStatement;
       const { rows } = await sql.query<{ place: number }>(look.sql, toArrays(look.names, items), `${name}: each`);
       for (const row of rows) found[row.place]?.push(read(row));
       return found;
     },
-    async insert<Name extends TableName, G extends Given>(
-      insertion: Insertion<Name, G>,
-      rows: readonly Record<string, unknown>[],
-      values: Values<G>,
-    ) {
-      if (rows.length === 0) return 0;
-      const { name, one, many, columns, names } = insertion as PreparedInsertion<Name, G>;
-      const [first] = rows;
-      const given = names.map((each) => toValue(values[each]));
-      const { rowCount } = await (rows.length === 1
-        ? sql.query(one, [...columns.map(([column]) => toValue(first?.[column])), ...given], name)
-        : sql.query(
-            many,
-            [
-              ...toArrays(
-                columns.map(([column]) => column),
-                rows,
-              ),
-              ...given,
-            ],
-            `${name}: each`,
-          ));
+    async insert({ prepared }, rows: readonly Record<string, unknown>[], values) {
+      const [first, ...others] = rows;
+      if (first === undefined) return 0;
+      const { name, one, many, columns, names } = prepared as PreparedInsertion;
+      const given = toList(names, values);
+      const { rowCount } = await (others.length === 0
+        ? sql.query(one, [...toList(columns, first), ...given], name)
+        : sql.query(many, [...toArrays(columns, rows), ...given], `${name}: each`));
       return rowCount;
     },
-    async change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]) {
+    async change({ prepared }, items) {
       if (items.length === 0) return;
-      const { name, sql: text, names } = change as PreparedChange<G>;
+      const { name, sql: text, names } = prepared as PreparedChange;
       await sql.query(text, toArrays(names, items), name);
     },
-    async step<G extends Given, Result>(
-      step: Step<G, Result>,
-      items: readonly StepItem<G>[],
-      which: WhichLanes = "all",
-    ) {
-      const stepped = items.map((): Stepped<Result> | undefined => undefined);
+    async step({ prepared }, items, which = "all") {
+      const stepped = items.map((): Stepped<never> | undefined => undefined);
       if (items.length === 0) return stepped;
-      const { name, names, read, [which]: text } = step as PreparedStep<G, Result>;
+      const { name, names, read, [which]: text } = prepared as PreparedStep;
       const lanes = [...new Map(items.map(({ group, fence }) => [fence, group]))];
       const { rows } = await sql.query<{ place: number; is_changed: boolean }>(
         text,
@@ -287,6 +236,9 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
     },
   };
 }
+
+const toList = (names: readonly string[], values: Record<string, unknown>): unknown[] =>
+  names.map((name) => toValue(values[name]));
 
 export function bindShared(
   { single, statement, transaction }: Database,

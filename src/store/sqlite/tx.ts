@@ -1,56 +1,36 @@
 import type { Database } from "better-sqlite3";
 import { firstIdAt } from "../../core/id.ts";
 import { digestOf } from "../fingerprint.ts";
-import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName } from "../tables.ts";
-import type { NewRequest, RoutedAlert, Written } from "../transactions/writing.ts";
 import {
-  type Change,
   type Dialect,
   type Given,
-  type Insertion,
-  type InsertOptions,
   onConflict,
-  type Statement,
-  type Step,
-  type StepItem,
   type StepOptions,
   type Stepped,
   type StepRow,
   type Tx,
-  type Values,
   withPlaces,
 } from "../tx.ts";
 import { wordsOf } from "../words.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { Writing } from "./transactions/writing.ts";
 
+/** What is given by name. */
+type Named = Record<string, unknown>;
+
 interface Executable {
   /** Its first row. */
-  get(values: Record<string, unknown>): unknown;
+  get(values: Named): unknown;
   /** Its rows. */
-  all(values: Record<string, unknown>): unknown[];
+  all(values: Named): unknown[];
   /** How many rows it has changed. */
-  run(values: Record<string, unknown>): number;
+  run(values: Named): number;
 }
 
-interface Prepared<G extends Given, Result> extends Statement<G, Result> {
-  run(values: Values<G>): Result[];
-}
-
-interface PreparedInsertion<Name extends TableName, G extends Given> extends Insertion<Name, G> {
-  /** Whether it was written. */
-  write(row: Record<string, unknown>, values: Values<G>): boolean;
-}
-
-interface PreparedChange<G extends Given> extends Change<G> {
-  write: Executable["run"];
-}
-
-interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
-  /** @param changed is given the alert */
-  take(item: Record<string, unknown>, changed: Set<number>): Stepped<Result> | undefined;
-}
+type Insert = (row: Named, values: Named) => boolean;
+/** @param changed is given the alert */
+type Take = (item: Named, changed: Set<number>) => Stepped<unknown> | undefined;
 
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
@@ -59,46 +39,34 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
   db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
     ...wordsOf("sqlite"),
-    change<G extends Given>(_name: string, table: TableName, given: G, set: string): PreparedChange<G> {
+    change(_name, table, given, set) {
       const { run } = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
-      return { given, write: run };
+      return { given, prepared: run };
     },
-    statement<G extends Given, Stored, Result>(
-      _name: string,
-      given: G,
-      text: Parameters<Dialect["statement"]>[2],
-      read: (row: Stored) => Result = (row) => row as unknown as Result,
-    ): Prepared<G, Result> {
+    statement(_name, given, text, read = (row) => row as never) {
       const { all } = prepare(db, typeof text === "string" ? text : text.sqlite, given);
-      return { given, run: (values) => (all(values) as Stored[]).map(read) };
+      return { given, prepared: (values: Named) => (all(values) as never[]).map(read) };
     },
-    insertion<Name extends TableName, G extends Given>(
-      _name: string,
-      table: Name,
-      { where, ...options }: InsertOptions<G> = {},
-    ): PreparedInsertion<Name, G> {
+    insertion(_name, table, { where, ...options } = {}) {
       const columns = insertedColumns(table);
       const names = columns.map(([name]) => name);
       const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
-      const insert = prepare(
+      const { run } = prepare(
         db,
         `INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`,
         { ...Object.fromEntries(columns), ...where?.given },
       );
-      return {
-        table,
-        given: where?.given as G,
-        write: (row, values) => insert.run({ ...row, ...values }) > 0,
-      };
+      const insert: Insert = (row, values) => run({ ...row, ...values }) > 0;
+      return { table, given: where?.given as never, prepared: insert };
     },
-    step: (_name, options) => prepareStep(db, options),
+    step: (_name, options) => ({ given: options.given, prepared: prepareStep(db, options) }),
   };
 }
 
 function prepareStep<G extends Given, Stored extends StepRow, Result>(
   db: Pick<Database, "prepare">,
   { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
-): PreparedStep<G, Result> {
+): Take {
   const all = { seq: "int8", group: "text", fence: "int8", ...given };
   const prepareRow = ({ table, values }: { table: TableName; values: Record<string, string> }, source: string) =>
     prepare(
@@ -121,18 +89,15 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
        AND (SELECT fence FROM lanes WHERE lane_group = :group) = :fence`,
     all,
   );
-  return {
-    given,
-    take(item, changed) {
-      if (insertLog?.run(item) === 0) return undefined;
-      const isChanged = update.run(item) > 0;
-      if (!isChanged && log === undefined) return undefined;
-      const row = findOne.get(item) as Stored;
-      changed.add(row.alert_seq);
-      if (!isChanged) return { isChanged };
-      if (memory !== undefined && item[memory.when] === 1) insertMemory?.run(item);
-      return { isChanged, found: find?.read(row) };
-    },
+  return (item, changed) => {
+    if (insertLog?.run(item) === 0) return undefined;
+    const isChanged = update.run(item) > 0;
+    if (!isChanged && log === undefined) return undefined;
+    const row = findOne.get(item) as Stored;
+    changed.add(row.alert_seq);
+    if (!isChanged) return { isChanged };
+    if (memory !== undefined && item[memory.when] === 1) insertMemory?.run(item);
+    return { isChanged, found: find?.read(row) };
   };
 }
 
@@ -160,72 +125,49 @@ function prepare(db: Pick<Database, "prepare">, text: string, given: Record<stri
   };
 }
 
-/** Answers at once. */
-class SqliteTx implements Tx {
-  isOver = false;
-
-  readonly notes: Notes;
-
-  constructor(
-    private readonly context: Pick<TransactionContext, "notes" | "changed">,
-    private readonly writing: Writing | undefined,
-  ) {
-    this.notes = context.notes;
-  }
-
-  run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Result[] {
-    this.#refuseLate();
-    return (statement as Prepared<G, Result>).run(values);
-  }
-
-  look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]): Result[][] {
-    return items.map((item) => this.run(statement, item));
-  }
-
-  insert<Name extends TableName, G extends Given>(
-    insertion: Insertion<Name, G>,
-    rows: readonly Record<string, unknown>[],
-    values: Values<G>,
-  ): number {
-    this.#refuseLate();
-    const { write } = insertion as PreparedInsertion<Name, G>;
-    return rows.filter((row) => write(row, values)).length;
-  }
-
-  change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): void {
-    this.#refuseLate();
-    const { write } = change as PreparedChange<G>;
-    for (const item of items) write(item);
-  }
-
-  step<G extends Given, Result>(step: Step<G, Result>, items: readonly StepItem<G>[]): (Stepped<Result> | undefined)[] {
-    this.#refuseLate();
-    const { take } = step as PreparedStep<G, Result>;
-    return items.map((item) => take(item, this.context.changed));
-  }
-
-  storeRequests(requests: readonly NewRequest[]): Written {
-    return this.#writing().storeRequests(requests);
-  }
-
-  routeAlerts(alerts: readonly RoutedAlert[]): Written {
-    return this.#writing().routeAlerts(alerts);
-  }
-
-  changed(alertSeqs: readonly number[]): void {
-    this.#refuseLate();
-    for (const seq of alertSeqs) this.context.changed.add(seq);
-  }
-
-  #writing(): Writing {
-    this.#refuseLate();
-    if (this.writing === undefined) throw new Error("a transaction that writes no alerts");
-    return this.writing;
-  }
-
-  #refuseLate(): void {
-    if (this.isOver) throw new Error("a statement of a transaction that is over");
-  }
+/** Answers at once, until it is over. */
+function toTx(
+  { notes, changed }: Pick<TransactionContext, "notes" | "changed">,
+  writing: Writing | undefined,
+): { tx: Tx; end(): void } {
+  let isOver = false;
+  const prepared = <P>(one: { prepared: unknown }): P => {
+    if (isOver) throw new Error("a statement of a transaction that is over");
+    return one.prepared as P;
+  };
+  const write = (): Writing => {
+    if (writing === undefined) throw new Error("a transaction that writes no alerts");
+    return prepared<Writing>({ prepared: writing });
+  };
+  const tx: Tx = {
+    notes,
+    run: (statement, values) => prepared<(values: Named) => never[]>(statement)(values),
+    look: (statement, items) => items.map((item) => prepared<(values: Named) => never[]>(statement)(item)),
+    insert(insertion, rows, values) {
+      const insert = prepared<Insert>(insertion);
+      return rows.filter((row) => insert(row, values)).length;
+    },
+    change(change, items) {
+      const update = prepared<Executable["run"]>(change);
+      for (const item of items) update(item);
+    },
+    step(step, items) {
+      const take = prepared<Take>(step);
+      return items.map((item) => take(item, changed)) as never;
+    },
+    storeRequests: (requests) => write().storeRequests(requests),
+    routeAlerts: (alerts) => write().routeAlerts(alerts),
+    changed(alertSeqs) {
+      const all = prepared<Set<number>>({ prepared: changed });
+      for (const seq of alertSeqs) all.add(seq);
+    },
+  };
+  return {
+    tx,
+    end() {
+      isOver = true;
+    },
+  };
 }
 
 /**
@@ -239,7 +181,7 @@ export async function runShared<T>(
   context: Pick<TransactionContext, "notes" | "changed">,
   writing?: Writing,
 ): Promise<T> {
-  const tx = new SqliteTx(context, writing);
+  const { tx, end } = toTx(context, writing);
   let late: NodeJS.Immediate | undefined;
   const isLate = new Promise<never>((_, reject) => {
     late = setImmediate(() => reject(new Error("a transaction has waited for something else than its tx")));
@@ -247,7 +189,7 @@ export async function runShared<T>(
   try {
     return await Promise.race([work(tx), isLate]);
   } finally {
-    tx.isOver = true;
+    end();
     clearImmediate(late);
   }
 }
