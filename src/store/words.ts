@@ -18,10 +18,13 @@ const pairsOf = (values: Record<string, string>): string =>
 /** Behind an aggregate of only some rows. */
 const filterOf = (only: string | undefined): string => (only === undefined ? "" : ` FILTER (WHERE ${only})`);
 
+type Say = <T>(sqlite: T, postgres: T) => T;
+
 /** What the two databases say otherwise, beside each other: SQLite first. */
 export function wordsOf(driver: DriverName) {
-  const say = <T>(sqlite: T, postgres: T): T => (driver === "sqlite" ? sqlite : postgres);
+  const say: Say = (sqlite, postgres) => (driver === "sqlite" ? sqlite : postgres);
   return {
+    ...wordsOfAlerts(say),
     /** Several relays use the database. */
     isShared: say(false, true),
     /** After a SELECT of a row on which the transaction rests: nobody deletes it, or changes its key, until that has ended. */
@@ -99,6 +102,25 @@ export function wordsOf(driver: DriverName) {
         // So that no two relays wait for one row, each change of a count is a row of its own.
         `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
       ),
+    /** A text as the database keeps it. */
+    kept: say((text: string) => text, toText),
+    /** Where a value stands in a statement that is made for one call: the first, the second … */
+    place: (number: number) => say(`?${number}`, `$${number}`),
+    /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
+    isBulk: (isBulk: boolean) =>
+      say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
+    /** `LIMIT`, with the name of what is given. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+    limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
+    /** That a column has one of a list that is given. */
+    isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),
+    /** That a column has a value of a query, which is run once. */
+    isIn: (query: string) => say(`IN (${query})`, `= ANY(ARRAY(${query}))`),
+  };
+}
+
+/** Of alerts and what belongs to them. */
+function wordsOfAlerts(say: Say) {
+  return {
     /** The ids of all alerts of the request `r`, as a JSON array. */
     idsOfRequest: say(
       // They stand one behind the other. There is no index by request: ids sort by time, and none is older than its request.
@@ -108,13 +130,6 @@ export function wordsOf(driver: DriverName) {
         WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
       "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
     ),
-    /** A text as the database keeps it. */
-    kept: say((text: string) => text, toText),
-    /** Where a value stands in a statement that is made for one call: the first, the second … */
-    place: (number: number) => say(`?${number}`, `$${number}`),
-    /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
-    isBulk: (isBulk: boolean) =>
-      say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
     /** How often an alert has changed, or 0. */
     versionOf: (alert: string) =>
       say(`coalesce(${alert}.version, 0)`, `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`),
@@ -138,11 +153,5 @@ export function wordsOf(driver: DriverName) {
     /** The position from which on all alerts lie that came at a time, by the id which `sinceId` gives for that. */
     firstSince: (id: string) => say(`(${firstSince(id)})`, firstSinceThere(id)),
     sinceId: say(sinceId, sinceIdThere),
-    /** `LIMIT`, with the name of what is given. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
-    limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
-    /** That a column has one of a list that is given. */
-    isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),
-    /** That a column has a value of a query, which is run once. */
-    isIn: (query: string) => say(`IN (${query})`, `= ANY(ARRAY(${query}))`),
   };
 }

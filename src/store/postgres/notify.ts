@@ -19,16 +19,6 @@ export interface NoticesDeps {
   onHearing?(hearing: Hearing): void;
 }
 
-export interface Notices {
-  /** Says to this process at once, and to the other relays soon, what was committed. */
-  tell(notes: Notes): void;
-  /** Resolves when it listens, or the first try to has failed. */
-  ready: Promise<void>;
-  hearing(): Hearing;
-  /** Says what is still to be said. */
-  close(): Promise<void>;
-}
-
 const channel = "tocsin";
 /** Of what is committed meanwhile, the others hear in one message. */
 const tellEveryMs = 20;
@@ -58,157 +48,179 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
  * Carries what a commit has to say to the other relays. It is told outside the transaction: transactions with a NOTIFY commit one after
  * another. What a listener misses while it is away is found by looking; after an interruption it looks at everything.
  */
-export function createNotices(deps: NoticesDeps): Notices {
-  const { send, look, openListener, hasListenUrl, hub, self, onHearing = () => {} } = deps;
-  const ending = new AbortController();
-  let waiting = newNotes();
-  let telling: NodeJS.Timeout | undefined;
-  let tellAt = Number.POSITIVE_INFINITY;
-  let lastTold = Number.NEGATIVE_INFINITY;
-  let hearing: Hearing = { by: "polls", why: "nothing was tried yet" };
-  let isListening = false;
-  let noteEcho = () => {};
-  let noteReady = () => {};
-  const ready = new Promise<void>((resolve) => {
-    noteReady = resolve;
+export class Notices {
+  readonly #deps: NoticesDeps;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>[];
+  #waiting = newNotes();
+  #telling?: NodeJS.Timeout;
+  #tellAt = Number.POSITIVE_INFINITY;
+  #lastTold = Number.NEGATIVE_INFINITY;
+  #hearing: Hearing = { by: "polls", why: "nothing was tried yet" };
+  #isListening = false;
+  #noteEcho = () => {};
+  #noteReady = () => {};
+  /** Resolves when it listens, or the first try to has failed. */
+  readonly ready = new Promise<void>((resolve) => {
+    this.#noteReady = resolve;
   });
 
-  function note(next: Hearing): void {
-    if (whyOf(next) === whyOf(hearing)) return;
-    hearing = next;
-    onHearing(next);
+  constructor(deps: NoticesDeps) {
+    this.#deps = deps;
+    this.#running = [this.#lookUnheard()];
+    if (deps.openListener !== undefined) this.#running.push(this.#keepListening(deps.openListener));
+    else {
+      this.#note({ by: "polls", why: "DATABASE_URL leads through a pooler, and DATABASE_LISTEN_URL is not set" });
+      this.#noteReady();
+    }
   }
 
-  const emit = (notes: Notes): void => emitNotes(hub, notes);
-  const emitAll = () => emit({ ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
-
-  function tellFrom(at: number): void {
-    if (at >= tellAt) return;
-    clearTimeout(telling);
-    tellAt = at;
-    telling = setTimeout(() => void tellOthers(), Math.max(0, at - performance.now())).unref();
+  hearing(): Hearing {
+    return this.#hearing;
   }
 
-  async function tellOthers(): Promise<void> {
-    clearTimeout(telling);
-    telling = undefined;
-    tellAt = Number.POSITIVE_INFINITY;
-    const told = waiting;
-    waiting = newNotes();
-    lastTold = performance.now();
+  /** Says to this process at once, and to the other relays soon, what was committed. */
+  tell(notes: Notes): void {
+    this.#emit(notes);
+    const waiting = this.#waiting;
+    addNotes(waiting, { ...notes, accepted: false });
+    if (hasNews(waiting)) this.#tellFrom(this.#lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
+  }
+
+  /** Says what is still to be said. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    if (this.#telling !== undefined) await this.#tellOthers();
+    await Promise.all(this.#running);
+  }
+
+  #isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  #note(next: Hearing): void {
+    if (whyOf(next) === whyOf(this.#hearing)) return;
+    this.#hearing = next;
+    this.#deps.onHearing?.(next);
+  }
+
+  #emit(notes: Notes): void {
+    emitNotes(this.#deps.hub, notes);
+  }
+
+  #emitAll(): void {
+    this.#emit({ ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
+  }
+
+  #tellFrom(at: number): void {
+    if (at >= this.#tellAt) return;
+    clearTimeout(this.#telling);
+    this.#tellAt = at;
+    this.#telling = setTimeout(() => void this.#tellOthers(), Math.max(0, at - performance.now())).unref();
+  }
+
+  async #tellOthers(): Promise<void> {
+    const { send, self } = this.#deps;
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    this.#tellAt = Number.POSITIVE_INFINITY;
+    const told = this.#waiting;
+    this.#waiting = newNotes();
+    this.#lastTold = performance.now();
     try {
       for (const text of writeMessages(self, told)) await send(channel, text);
     } catch {
       // Who writes says what is wrong with the database.
-      addNotes(waiting, told);
-      if (!ending.signal.aborted) tellFrom(performance.now() + tellAgainMs);
+      addNotes(this.#waiting, told);
+      if (!this.#isEnding()) this.#tellFrom(performance.now() + tellAgainMs);
     }
   }
 
   /** Ends early when all ends. */
-  const pause = (ms: number): Promise<false> =>
-    sleep(ms, false as const, { signal: ending.signal, ref: false }).catch(() => false as const);
+  #pause(ms: number): Promise<false> {
+    return sleep(ms, false as const, { signal: this.#ending.signal, ref: false }).catch(() => false as const);
+  }
 
-  function hear(payload: string | undefined): void {
+  #hear(payload: string | undefined): void {
     const message = parseMessage(payload);
-    if (message?.from === self) noteEcho();
-    else if (message !== undefined) emit({ ...message, due: new Set(message.due) });
+    if (message?.from === this.#deps.self) this.#noteEcho();
+    else if (message !== undefined) this.#emit({ ...message, due: new Set(message.due) });
   }
 
   /** What is told is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
-  async function hearEcho(): Promise<void> {
+  async #hearEcho(): Promise<void> {
+    const { send, self } = this.#deps;
     const echo = new Promise<true>((resolve) => {
-      noteEcho = () => resolve(true);
+      this.#noteEcho = () => resolve(true);
     });
     const until = performance.now() + lookWithinMs;
     let isHeard = false;
-    while (!isHeard && performance.now() < until && !ending.signal.aborted) {
+    while (!isHeard && performance.now() < until && !this.#isEnding()) {
       await send(channel, JSON.stringify({ from: self })).catch(() => {});
-      isHeard = await Promise.race([echo, pause(200)]);
+      isHeard = await Promise.race([echo, this.#pause(200)]);
     }
     if (!isHeard) throw new Error("what is told over DATABASE_URL is not heard there");
   }
 
-  const isThere = () =>
-    look().then(
+  #isThere(): Promise<boolean> {
+    return this.#deps.look().then(
       () => true,
       () => false,
     );
+  }
 
-  async function untilLost(opened: pg.Client): Promise<void> {
+  async #untilLost(opened: pg.Client): Promise<void> {
     const isOver = new Promise<true>((resolve) => {
       opened.once("end", () => resolve(true));
       opened.once("error", () => resolve(true));
     });
-    while (!ending.signal.aborted) {
-      if (await Promise.race([isOver, pause(lookEveryMs)])) return;
+    while (!this.#isEnding()) {
+      if (await Promise.race([isOver, this.#pause(lookEveryMs)])) return;
       await opened.query({ text: "SELECT 1", query_timeout: lookWithinMs } as pg.QueryConfig);
     }
   }
 
-  async function listen(opened: pg.Client, isFirst: boolean): Promise<void> {
-    opened.on("notification", ({ payload }) => hear(payload));
+  async #listen(opened: pg.Client, isFirst: boolean): Promise<void> {
+    opened.on("notification", ({ payload }) => this.#hear(payload));
     await opened.query(`LISTEN ${channel}`);
-    await hearEcho();
-    note({ by: "listen" });
-    noteReady();
+    await this.#hearEcho();
+    this.#note({ by: "listen" });
+    this.#noteReady();
     // What was told meanwhile is lost.
-    if (!isFirst) emitAll();
-    isListening = true;
-    await untilLost(opened);
+    if (!isFirst) this.#emitAll();
+    this.#isListening = true;
+    await this.#untilLost(opened);
   }
 
   /** Opens the listener again whenever it is lost. */
-  async function keepListening(open: () => Promise<pg.Client>): Promise<void> {
+  async #keepListening(open: () => Promise<pg.Client>): Promise<void> {
     let pauseMs = shortestPauseMs;
-    for (let isFirst = true; !ending.signal.aborted; isFirst = false) {
+    for (let isFirst = true; !this.#isEnding(); isFirst = false) {
       let opened: pg.Client | undefined;
       const since = performance.now();
       try {
         opened = await open();
-        await listen(opened, isFirst);
+        await this.#listen(opened, isFirst);
       } catch (error) {
         // Where nothing can be asked either, it is the database that is away.
-        if (hasListenUrl && !ending.signal.aborted && (await isThere()))
-          note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
+        if (this.#deps.hasListenUrl && !this.#isEnding() && (await this.#isThere()))
+          this.#note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
       }
-      isListening = false;
-      noteReady();
+      this.#isListening = false;
+      this.#noteReady();
       void opened?.end().catch(() => {});
       if (performance.now() - since > longestPauseMs) pauseMs = shortestPauseMs;
-      await pause(pauseMs);
+      await this.#pause(pauseMs);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }
 
-  async function lookUnheard(): Promise<void> {
-    while (!ending.signal.aborted) {
-      await pause(unheardMs);
-      if (!isListening && !ending.signal.aborted && (await isThere())) emitAll();
+  async #lookUnheard(): Promise<void> {
+    while (!this.#isEnding()) {
+      await this.#pause(unheardMs);
+      if (!this.#isListening && !this.#isEnding() && (await this.#isThere())) this.#emitAll();
     }
   }
-
-  const running = [lookUnheard()];
-  if (openListener !== undefined) running.push(keepListening(openListener));
-  else {
-    note({ by: "polls", why: "DATABASE_URL leads through a pooler, and DATABASE_LISTEN_URL is not set" });
-    noteReady();
-  }
-
-  return {
-    ready,
-    hearing: () => hearing,
-    tell(notes) {
-      emit(notes);
-      addNotes(waiting, { ...notes, accepted: false });
-      if (hasNews(waiting)) tellFrom(lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
-    },
-    async close() {
-      ending.abort();
-      if (telling !== undefined) await tellOthers();
-      await Promise.all(running);
-    },
-  };
 }
 
 const whyOf = (hearing: Hearing): string => (hearing.by === "polls" ? hearing.why : "");

@@ -16,7 +16,7 @@ import type { Database } from "./database.ts";
 import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
-import { createNotices, type Notices } from "./notify.ts";
+import { Notices } from "./notify.ts";
 import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
@@ -84,7 +84,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
     await connections.close();
     throw toOpenError(error, placeOf(options.url));
   }
-  const opened = createNotices({
+  const opened = new Notices({
     send: (channel, text) =>
       connections.transaction(async (tx) => {
         // Nothing rests on it being on disk.

@@ -19,6 +19,9 @@ const isResend = "purpose = 'bulk_resend' AND resent_by IS NULL";
 const unfinished = ["queued", "waiting", "sending", "held"] as const satisfies DeliveryState[];
 const anyState = deliveryStates.map((state) => `'${state}'`).join(", ");
 
+const deliveriesBy = (sql: Dialect) => (index: string) =>
+  `FROM deliveries ${sql.indexedBy(index)} WHERE ${ofDestination}`;
+
 /** What waits at each destination, and how its messages went. */
 export function createDestinationCounts(sql: Dialect) {
   const list = sql.statement(
@@ -32,7 +35,7 @@ export function createDestinationCounts(sql: Dialect) {
     },
     (row: CountRow) => row,
   );
-  const deliveries = (index: string) => `FROM deliveries ${sql.indexedBy(index)} WHERE ${ofDestination}`;
+  const deliveries = deliveriesBy(sql);
   const waiting = [
     ...[false, true].map(
       (isBulk) =>
@@ -70,16 +73,6 @@ export function createDestinationCounts(sql: Dialect) {
     `SELECT coalesce(finished_at, created_at) AS at ${deliveries("deliveries_unsent_by_destination")} AND state = :state AND ${isUnsent}
      ORDER BY alert_seq DESC LIMIT 1`,
     ({ at }: { at: number }) => at,
-  );
-  const countOfNotices = sql.statement(
-    "count_notices",
-    { destination: "text" },
-    `SELECT
-       (SELECT count(*) ${deliveries("deliveries_urgent")} AND due_at IS NOT NULL AND purpose IN ('resend', 'test', 'notice')
-          AND purpose = 'notice') AS waiting,
-       (SELECT count(*) ${deliveries("deliveries_unsent_by_destination")} AND ${isUnsent} AND state <> 'held'
-          AND purpose = 'notice') AS failed`,
-    (row: { waiting: number; failed: number }) => row,
   );
 
   return {
@@ -122,7 +115,23 @@ export function createDestinationCounts(sql: Dialect) {
       });
       return [...found.values()];
     },
+  };
+}
 
+export function createNoticeCounts(sql: Dialect) {
+  const deliveries = deliveriesBy(sql);
+  const countOfNotices = sql.statement(
+    "count_notices",
+    { destination: "text" },
+    `SELECT
+       (SELECT count(*) ${deliveries("deliveries_urgent")} AND due_at IS NOT NULL AND purpose IN ('resend', 'test', 'notice')
+          AND purpose = 'notice') AS waiting,
+       (SELECT count(*) ${deliveries("deliveries_unsent_by_destination")} AND ${isUnsent} AND state <> 'held'
+          AND purpose = 'notice') AS failed`,
+    (row: { waiting: number; failed: number }) => row,
+  );
+
+  return {
     async countNotices(tx: Tx, destination: string): Promise<{ waiting: number; failed: number }> {
       const [counted] = await tx.run(countOfNotices, { destination });
       return counted ?? { waiting: 0, failed: 0 };

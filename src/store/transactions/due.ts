@@ -26,10 +26,7 @@ export function createThreads(sql: Dialect) {
   return {
     /** In the order asked. */
     async findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]> {
-      const found = await tx.look(
-        find,
-        keys.map(({ destination, recipient, key }) => ({ destination, recipient, key })),
-      );
+      const found = await tx.look(find, keys);
       return found.map(([thread]) => thread);
     },
   };
@@ -99,6 +96,38 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
     toDue,
   );
+
+  return {
+    listDue: async (
+      tx: Tx,
+      destination: string,
+      now: number,
+      limit: number,
+      resentFirst = false,
+    ): Promise<DueDelivery[]> => tx.run(listDue, { destination, now, limit, resent_first: resentFirst ? 1 : 0 }),
+
+    listByKeys: async (tx: Tx, destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]> =>
+      tx.run(listByKeys, { destination, keys: alertKeys, limit }),
+
+    async nextDueAt(tx: Tx, destination: string): Promise<number | undefined> {
+      const [at] = await tx.run(nextDue, { destination });
+      return at;
+    },
+
+    listAbandoned: async (tx: Tx, held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]> =>
+      tx.run(listAbandoned, { destinations: Object.keys(held), fences: Object.values(held), limit }),
+
+    listFallbacksDue: async (tx: Tx, now: number): Promise<DueDelivery[]> => tx.run(listFallbacksDue, { now }),
+
+    async findThread(tx: Tx, destination: string, recipient: string, key: string): Promise<Thread | undefined> {
+      const [thread] = await findThreads(tx, [{ destination, recipient, key }]);
+      return thread;
+    },
+  };
+}
+
+/** What a message is written from. */
+export function createMessageReading(sql: Dialect) {
   const findFacts = sql.statement(
     "find_alert_facts",
     { seq: "int8", destination: "text" },
@@ -134,32 +163,6 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
   );
 
   return {
-    listDue: async (
-      tx: Tx,
-      destination: string,
-      now: number,
-      limit: number,
-      resentFirst = false,
-    ): Promise<DueDelivery[]> => tx.run(listDue, { destination, now, limit, resent_first: resentFirst ? 1 : 0 }),
-
-    listByKeys: async (tx: Tx, destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]> =>
-      tx.run(listByKeys, { destination, keys: alertKeys, limit }),
-
-    async nextDueAt(tx: Tx, destination: string): Promise<number | undefined> {
-      const [at] = await tx.run(nextDue, { destination });
-      return at;
-    },
-
-    listAbandoned: async (tx: Tx, held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]> =>
-      tx.run(listAbandoned, { destinations: Object.keys(held), fences: Object.values(held), limit }),
-
-    listFallbacksDue: async (tx: Tx, now: number): Promise<DueDelivery[]> => tx.run(listFallbacksDue, { now }),
-
-    async findThread(tx: Tx, destination: string, recipient: string, key: string): Promise<Thread | undefined> {
-      const [thread] = await findThreads(tx, [{ destination, recipient, key }]);
-      return thread;
-    },
-
     async findAlertFacts(tx: Tx, seq: number, destination: string) {
       const [found] = await tx.run(findFacts, { seq, destination });
       return found;

@@ -3,8 +3,8 @@ import type { Dialect, Tx } from "../tx.ts";
 import { createAccepting } from "./accepting.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createClaiming } from "./claiming.ts";
-import { createDestinationCounts } from "./destination-counts.ts";
-import { createDueLists, createThreads } from "./due.ts";
+import { createDestinationCounts, createNoticeCounts } from "./destination-counts.ts";
+import { createDueLists, createMessageReading, createThreads } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
 import { createIsHeld } from "./fence.ts";
 import { createGrouping } from "./grouping.ts";
@@ -21,7 +21,7 @@ import { createResending } from "./resending.ts";
 import { createRinging } from "./ringing.ts";
 import { createRouting } from "./routing.ts";
 import { createSingleAlerts } from "./single-alerts.ts";
-import { createStatistics } from "./statistics.ts";
+import { createRouteStatistics, createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
 /**
@@ -39,7 +39,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   const threads = createThreads(sql);
   const watchStates = createWatchStates(sql);
   const routing = createRouting(sql, { ...deps, ...threads, ...lanes, ...watchStates });
-  const { forgetOldHours, ...statistics } = createStatistics(sql);
+  const { forgetOldHours, ...routeStatistics } = createRouteStatistics(sql);
   const { recordNotice, recordRouting, recordRoutingFailure } = routing;
   return {
     joint: { claimRun, recordAttempts },
@@ -49,7 +49,9 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createArrivals(sql),
       ...claiming,
       ...createDestinationCounts(sql),
+      ...createNoticeCounts(sql),
       ...createDueLists(sql, threads),
+      ...createMessageReading(sql),
       ...createExpiringKeys(sql),
       ...createHolding(sql),
       ...createKeyHistory(sql),
@@ -61,7 +63,8 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createResending(sql, self.newId),
       ...{ recordNotice, recordRouting, recordRoutingFailure },
       ...createSingleAlerts(sql),
-      ...statistics,
+      ...createStatistics(sql),
+      ...routeStatistics,
       /** What is kept for a time of its own, however long alerts are. */
       async forgetOld(tx: Tx, now: number): Promise<void> {
         await Promise.all([

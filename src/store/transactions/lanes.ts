@@ -22,12 +22,8 @@ const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timesta
 
 export type SavePaces = (tx: Tx, lane: LaneFence, paces: readonly PaceRecord[]) => Promise<"done" | "lost">;
 
-/**
- * Who holds which lane group, and its memory. One process alone has a database of SQLite, so it is granted all, and holds it without
- * a lease until somebody asks again. On PostgreSQL it is by a lease that the database's clock decides.
- */
-export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
-  const grant = sql.statement(
+const prepareGrant = (sql: Dialect) =>
+  sql.statement(
     "grant_lanes",
     {
       ...({ groups: "text[]", served_by: "text[]", served: "text[]", owner: "text", relay: "text" } as const),
@@ -53,6 +49,14 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     },
     ({ lane_group, fence }: Pick<Row<"lanes">, "lane_group" | "fence">): LaneFence => ({ group: lane_group, fence }),
   );
+
+/**
+ * Who holds which lane group, and its memory. One process alone has a database of SQLite, so it is granted all, and holds it without
+ * a lease until somebody asks again. On PostgreSQL it is by a lease that the database's clock decides.
+ */
+export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
+  const { readMemories, ...memory } = createLaneMemory(sql);
+  const grant = prepareGrant(sql);
   const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
   // The largest fence of all stands in the table of SQLite for ever.
   const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
@@ -85,25 +89,6 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     },
     toGroup,
   );
-  const readPaces = sql.statement(
-    "read_paces",
-    { keys: "text[]" },
-    `SELECT key, sent_at, parked_until, parked_why FROM paces WHERE key ${sql.isOneOf(":keys")}`,
-    toPace,
-  );
-  const toStatus = ({ status }: { status: string }) => JSON.parse(status) as DestinationStatus;
-  const readStatus = sql.statement(
-    "read_status",
-    { kind: "text", name: "text" },
-    "SELECT status FROM destination_statuses WHERE kind = :kind AND name = :name",
-    toStatus,
-  );
-  const loadStatuses = sql.statement("load_statuses", {}, "SELECT status FROM destination_statuses", toStatus);
-  const savePaces = sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) });
-  const saveStatus = sql.insertion("save_status", "destination_statuses", {
-    conflict: "replace",
-    where: underFence(sql),
-  });
   const toColumns = (lanes: readonly LaneFence[]) => ({
     groups: lanes.map(({ group }) => group),
     fences: lanes.map(({ fence }) => fence),
@@ -132,23 +117,11 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
       });
       const fences = new Map(granted.map(({ group, fence }) => [group, fence]));
       const taken = requests.filter(({ group }) => fences.has(group));
-      const keys = taken.flatMap(({ statuses }) => statuses);
-      const [paces, statuses] = await Promise.all([
-        tx.run(readPaces, { keys: taken.flatMap((request) => request.paces) }),
-        tx.look(
-          readStatus,
-          keys.map(({ kind, name }) => ({ kind, name })),
-        ),
-      ]);
-      const paceOf = new Map(paces.map((pace) => [pace.key, pace]));
-      const statusOf = new Map(keys.map((key, index) => [key, statuses[index] ?? []]));
+      const memoryOf = await readMemories(tx, taken);
       return taken.map((request) => ({
         group: request.group,
         fence: fences.get(request.group) as number,
-        memory: {
-          paces: request.paces.flatMap((key) => paceOf.get(key) ?? []),
-          statuses: request.statuses.flatMap((key: StatusKey) => statusOf.get(key) ?? []),
-        },
+        memory: memoryOf(request),
       }));
     },
 
@@ -161,6 +134,51 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     async releaseLanes(tx: Tx, lanes: LaneFence[]): Promise<void> {
       const freed = await tx.run(release, toColumns(lanes));
       if (freed.length > 0 && sql.isShared) tx.notes.lanes = true;
+    },
+
+    ...memory,
+  };
+}
+
+/** What a lane group's holder knows of its vendor and its destinations. */
+function createLaneMemory(sql: Dialect) {
+  const readPaces = sql.statement(
+    "read_paces",
+    { keys: "text[]" },
+    `SELECT key, sent_at, parked_until, parked_why FROM paces WHERE key ${sql.isOneOf(":keys")}`,
+    toPace,
+  );
+  const toStatus = ({ status }: { status: string }) => JSON.parse(status) as DestinationStatus;
+  const readStatus = sql.statement(
+    "read_status",
+    { kind: "text", name: "text" },
+    "SELECT status FROM destination_statuses WHERE kind = :kind AND name = :name",
+    toStatus,
+  );
+  const loadStatuses = sql.statement("load_statuses", {}, "SELECT status FROM destination_statuses", toStatus);
+  const savePaces = sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) });
+  const saveStatus = sql.insertion("save_status", "destination_statuses", {
+    conflict: "replace",
+    where: underFence(sql),
+  });
+
+  return {
+    /** @returns what is kept for each of them */
+    async readMemories(
+      tx: Tx,
+      requests: readonly LaneRequest[],
+    ): Promise<(request: LaneRequest) => LaneGrant["memory"]> {
+      const keys = requests.flatMap(({ statuses }) => statuses);
+      const [paces, statuses] = await Promise.all([
+        tx.run(readPaces, { keys: requests.flatMap((request) => request.paces) }),
+        tx.look(readStatus, keys),
+      ]);
+      const paceOf = new Map(paces.map((pace) => [pace.key, pace]));
+      const statusOf = new Map(keys.map((key, index) => [key, statuses[index] ?? []]));
+      return (request) => ({
+        paces: request.paces.flatMap((key) => paceOf.get(key) ?? []),
+        statuses: request.statuses.flatMap((key: StatusKey) => statusOf.get(key) ?? []),
+      });
     },
 
     async savePaces(tx: Tx, { group, fence }: LaneFence, paces: readonly PaceRecord[]): Promise<"done" | "lost"> {

@@ -53,33 +53,7 @@ const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
  */
 export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forgetUnheard }: RecordingDeps) {
   const callFallbacks = createFallbacks(sql, newId);
-  const advance = sql.step("record_attempts", {
-    given,
-    set: `state = coalesce(:next_state, state), reason = coalesce(:next_reason, reason), due_at = :due_at,
-      finished_at = :finished_at, progress = :progress, form = coalesce(:form, form),
-      attempts = attempts + :counted, ambiguous = ambiguous + :ambiguous,
-      last_detail = coalesce(:detail, last_detail), last_reason = coalesce(:reason, last_reason),
-      fallback_at = CASE WHEN :finished_at IS NULL THEN fallback_at END, claim_token = :next_token,
-      lease_until = CASE WHEN :lease_ms IS NOT NULL THEN ${sql.inMs(":lease_ms")} END`,
-    where: "claim_token = :token",
-    // A late one may be of a delivery that was removed since.
-    log: { table: "attempts", values: { delivery_seq: ":seq", ...asGiven(attemptColumns) } },
-    memory: {
-      table: "threads",
-      values: {
-        ...{ destination: "d.destination", recipient: "d.recipient", alert_key: "a.alert_key" },
-        ...asGiven(threadColumns),
-        over_at: "CAST(NULL AS bigint)",
-      },
-      when: "has_thread",
-    },
-  });
-  const finish = sql.step("finish_deliveries", {
-    given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8" },
-    set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at,
-      fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
-    where: "due_at IS NOT NULL",
-  });
+  const { advance, finish } = prepareSteps(sql);
   const fence = underFence(sql);
   const release = sql.statement(
     "release_claim",
@@ -176,6 +150,37 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
 
     callFallbacks: (tx: Tx, fallbacks: FallbackCall[], at: number): Promise<void> => callFallbacks(tx, fallbacks, at),
   };
+}
+
+function prepareSteps(sql: Dialect) {
+  const advance = sql.step("record_attempts", {
+    given,
+    set: `state = coalesce(:next_state, state), reason = coalesce(:next_reason, reason), due_at = :due_at,
+      finished_at = :finished_at, progress = :progress, form = coalesce(:form, form),
+      attempts = attempts + :counted, ambiguous = ambiguous + :ambiguous,
+      last_detail = coalesce(:detail, last_detail), last_reason = coalesce(:reason, last_reason),
+      fallback_at = CASE WHEN :finished_at IS NULL THEN fallback_at END, claim_token = :next_token,
+      lease_until = CASE WHEN :lease_ms IS NOT NULL THEN ${sql.inMs(":lease_ms")} END`,
+    where: "claim_token = :token",
+    // A late one may be of a delivery that was removed since.
+    log: { table: "attempts", values: { delivery_seq: ":seq", ...asGiven(attemptColumns) } },
+    memory: {
+      table: "threads",
+      values: {
+        ...{ destination: "d.destination", recipient: "d.recipient", alert_key: "a.alert_key" },
+        ...asGiven(threadColumns),
+        over_at: "CAST(NULL AS bigint)",
+      },
+      when: "has_thread",
+    },
+  });
+  const finish = sql.step("finish_deliveries", {
+    given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8" },
+    set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at,
+      fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
+    where: "due_at IS NOT NULL",
+  });
+  return { advance, finish };
 }
 
 interface Placed {

@@ -48,6 +48,15 @@ const isCompared = (despiteKey: string) => `r.seq = a.request_seq AND (r.dedupe_
 /** For rows that are found by another index than that of all that is unrouted: a planner may think that it has none. */
 export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 0`;
 
+/** The newest of those that an alert may repeat. */
+const firstOf = (columns: string, { fingerprint, item, origin, source, since, isSame }: Record<string, string>) => `
+  SELECT ${columns} FROM (
+    SELECT seq, id, request_seq, received_at FROM alerts
+    WHERE fingerprint = ${fingerprint} AND item = ${item} AND origin = ${origin} AND source IS NOT DISTINCT FROM ${source}
+    ORDER BY seq DESC LIMIT ${mostCompared}) AS one
+  JOIN requests other ON other.seq = one.request_seq
+  WHERE one.received_at > ${since} AND ${isSame} ORDER BY one.seq DESC LIMIT 1`;
+
 /**
  * Finds those of the alerts that are not routed yet, and which of them repeat another one byte for byte. A fingerprint is stored only
  * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key
@@ -55,14 +64,6 @@ export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 
  * that was sent. Whoever routes the same body on another relay waits until this transaction has ended.
  */
 export function createRepeats(sql: Dialect) {
-  /** The newest of those that an alert may repeat. */
-  const firstOf = (columns: string, { fingerprint, item, origin, source, since, isSame }: Record<string, string>) => `
-    SELECT ${columns} FROM (
-      SELECT seq, id, request_seq, received_at FROM alerts
-      WHERE fingerprint = ${fingerprint} AND item = ${item} AND origin = ${origin} AND source IS NOT DISTINCT FROM ${source}
-      ORDER BY seq DESC LIMIT ${mostCompared}) AS one
-    JOIN requests other ON other.seq = one.request_seq
-    WHERE one.received_at > ${since} AND ${isSame} ORDER BY one.seq DESC LIMIT 1`;
   const lockStored = sql.isShared
     ? sql.statement(
         "lock_bodies",
@@ -107,10 +108,8 @@ export function createRepeats(sql: Dialect) {
   return {
     /** Those of the alerts that are not routed yet, by their positions. */
     async findUnrouted(tx: Tx, records: readonly RoutingRecord[]): Promise<Map<number, Unrouted>> {
-      const asked = records.map(({ alertSeq: seq, repeatWindowMs = null, isRepeatDespiteKey = false }) => ({
-        seq,
-        window_ms: repeatWindowMs,
-        despite_key: isRepeatDespiteKey ? 1 : 0,
+      const asked = records.map(({ alertSeq: seq, repeatWindowMs: window_ms = null, isRepeatDespiteKey }) => ({
+        ...{ seq, window_ms, despite_key: isRepeatDespiteKey ? 1 : 0 },
       }));
       const compared = asked.filter(({ window_ms }) => window_ms !== null);
       const locked =

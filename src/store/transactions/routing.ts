@@ -112,8 +112,7 @@ export function createRouting(
     const claims = records.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
     const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()]
       // In one order, so that no two relays wait for each other.
-      .sort((one, other) => (one.group < other.group ? -1 : 1))
-      .map(({ group, fence }) => ({ group, fence }));
+      .sort((one, other) => (one.group < other.group ? -1 : 1));
     const held = await tx.look(hold, lanes);
     return new Set(lanes.filter((_, index) => held[index]?.length === 1).map(nameOf));
   }

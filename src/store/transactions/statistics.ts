@@ -66,6 +66,51 @@ export function createStatistics(sql: Dialect) {
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq ${sql.isOneOf(":seqs")}`,
     (row: EndedRow) => row,
   );
+  async function lastOf(tx: Tx, destinations: readonly string[]): Promise<EndedRow[]> {
+    const asked = destinations.flatMap((name) => outcomes.map((state) => ({ name, state })));
+    const listed = await tx.look(listEnded, asked);
+    const seqs = destinations.flatMap((_, index) =>
+      listed
+        .slice(index * outcomes.length, (index + 1) * outcomes.length)
+        .flat()
+        .sort((one, other) => other.alert_seq - one.alert_seq || other.seq - one.seq)
+        .slice(0, mostLast)
+        .map(({ seq }) => seq),
+    );
+    const rows = await tx.run(readEnded, { seqs });
+    return rows.sort((one, other) => one.alert_seq - other.alert_seq || one.seq - other.seq);
+  }
+
+  return {
+    async destinationStatistics(
+      tx: Tx,
+      destinations: readonly string[],
+      now: number,
+    ): Promise<DestinationStatistics[]> {
+      const [names, day, week] = [destinations, hourOf(now) - dayHours, hourOf(now) - weekHours];
+      const [counted, waits, last] = await Promise.all([
+        tx.run(countOutcomes, { names, since: week, day }),
+        tx.run(countWaits, { names, since: day }),
+        lastOf(tx, destinations),
+      ]);
+      return destinations.map((destination) => {
+        const own = counted.filter(({ name }) => name === destination);
+        return {
+          destination,
+          day: toOutcomes(own.map((row) => [row.part, row.day])),
+          week: toOutcomes(own.map((row) => [row.part, row.week])),
+          waits: toWaits(
+            waits.flatMap(({ name, part, count }) => (name === destination ? [[Number(part), count] as const] : [])),
+          ),
+          last: last.filter((row) => row.destination === destination).map(toPastOutcome),
+        };
+      });
+    },
+  };
+}
+
+/** What routes took, how much came in all, and how both are forgotten. */
+export function createRouteStatistics(sql: Dialect) {
   const countRoutes = sql.statement(
     "count_routes",
     { day: "int8", week: "int8" },
@@ -112,47 +157,7 @@ export function createStatistics(sql: Dialect) {
        AND EXISTS (SELECT 1 FROM route_hours later WHERE later.route = route_hours.route AND later.hour > route_hours.hour)`,
   );
 
-  async function lastOf(tx: Tx, destinations: readonly string[]): Promise<EndedRow[]> {
-    const asked = destinations.flatMap((name) => outcomes.map((state) => ({ name, state })));
-    const listed = await tx.look(listEnded, asked);
-    const seqs = destinations.flatMap((_, index) =>
-      listed
-        .slice(index * outcomes.length, (index + 1) * outcomes.length)
-        .flat()
-        .sort((one, other) => other.alert_seq - one.alert_seq || other.seq - one.seq)
-        .slice(0, mostLast)
-        .map(({ seq }) => seq),
-    );
-    const rows = await tx.run(readEnded, { seqs });
-    return rows.sort((one, other) => one.alert_seq - other.alert_seq || one.seq - other.seq);
-  }
-
   return {
-    async destinationStatistics(
-      tx: Tx,
-      destinations: readonly string[],
-      now: number,
-    ): Promise<DestinationStatistics[]> {
-      const [names, day, week] = [destinations, hourOf(now) - dayHours, hourOf(now) - weekHours];
-      const [counted, waits, last] = await Promise.all([
-        tx.run(countOutcomes, { names, since: week, day }),
-        tx.run(countWaits, { names, since: day }),
-        lastOf(tx, destinations),
-      ]);
-      return destinations.map((destination) => {
-        const own = counted.filter(({ name }) => name === destination);
-        return {
-          destination,
-          day: toOutcomes(own.map((row) => [row.part, row.day])),
-          week: toOutcomes(own.map((row) => [row.part, row.week])),
-          waits: toWaits(
-            waits.flatMap(({ name, part, count }) => (name === destination ? [[Number(part), count] as const] : [])),
-          ),
-          last: last.filter((row) => row.destination === destination).map(toPastOutcome),
-        };
-      });
-    },
-
     async routeStatistics(tx: Tx, now: number): Promise<{ since?: number; routes: RouteStatistics[] }> {
       const [[start], routes] = await Promise.all([
         tx.run(findStart, {}),
