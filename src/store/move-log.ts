@@ -93,7 +93,9 @@ async function withBoth<T>({ dataDir, url }: MoveOptions, work: (database: Moved
           "failed",
           `The address of ${databasePlace(url)} leads through a pooler, and a move needs the server itself.`,
           {
-            hint: "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. Nothing was changed",
+            hint:
+              "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. " +
+              "Nothing was changed",
           },
         );
       const database = new MovedDatabase(client);
@@ -291,7 +293,9 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
     // A relay would start on either then.
     if (direction === "out" && existsSync(path) && (mark.id === note?.id || mark.place === placeOf(dataDir)))
       throw new AppError("conflict", `that move is done but for its last step: the log is in ${path}`, {
-        hint: "run it again without --cancel. To go back to PostgreSQL afterwards, move it into an empty database; or, when nothing that SQLite has is wanted, move that file away and run this again",
+        hint:
+          "run it again without --cancel. To go back to PostgreSQL afterwards, move it into an empty database; " +
+          "or, when nothing that SQLite has is wanted, move that file away and run this again",
       });
     if (direction === "in") await database.cancel(mark);
     else if (mark.id === note?.id) removeDatabase(`${path}.moving`);

@@ -4,7 +4,8 @@ import { type Column, type ColumnKind, type DriverName, type TableName, tables }
 import type { Awaitable } from "./tx.ts";
 
 /**
- * What a log is made of, as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL, which
+ * What a log is made of, as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL,
+ * which
  * are those of SQLite but where it is said. What is made from these (search index, sums of deliveries, fences of claims) is made
  * anew; what only says which processes run stays behind.
  */

@@ -32,7 +32,8 @@ export interface Tx {
   change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): Awaitable<void>;
   /**
    * What was written for each item; undefined: nothing. The alerts of these deliveries look otherwise from then on. No delivery twice.
-   * @param which of lanes that are held. `free`: also nothing for one that is about to be another relay's, which is not waited for. Default: `all`
+   * @param which of lanes that are held. `free`: also nothing for one that is about to be another relay's, which is not waited for.
+   *   Default: `all`
    */
   step<G extends Given, Result>(
     step: Step<G, Result>,
@@ -121,7 +122,9 @@ export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
   where: string;
   /** For each delivery that is there, whether it is changed or not. Default: nothing. */
   log?: RowOfStep;
-  /** For each delivery `d` that was changed, of the alert `a`, if what `when` names is 1: the last one of a key stands. Default: nothing. */
+  /**
+   * For each delivery `d` that was changed, of the alert `a`, if what `when` names is 1: the last one of a key stands. Default: nothing.
+   */
   memory?: RowOfStep & { when: keyof G & string };
   /** What is read of each delivery `d` that was changed, where there is no `log`. Default: nothing. */
   find?: { columns: string; joins: string | Record<DriverName, string>; read(row: Stored): Result };

@@ -12,7 +12,8 @@ export const isChanged = (table: ChangeTable) => (table === "alerts" ? "changed_
 export const lastChanges = tables
   .map(
     (table) =>
-      `SELECT * FROM (SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} true ORDER BY changed_by DESC, seq DESC LIMIT 1) of_${table}`,
+      `SELECT * FROM (
+        SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} true ORDER BY changed_by DESC, seq DESC LIMIT 1) of_${table}`,
   )
   .join(" UNION ALL ");
 

@@ -155,8 +155,11 @@ function hintOfLimit(error: unknown): string {
       : /clients|slots|reserved/.test(text)
         ? ofServer
         : `${ofRole}, ${ofDatabase} or ${ofServer}`;
-  return `Raise the limit, ${limit}, or end what else is connected: a relay uses up to 13 connections, and needs 2. Tocsin goes on by itself when it gets one.`;
+  const needs = "a relay uses up to 13 connections, and needs 2. Tocsin goes on by itself when it gets one.";
+  return `Raise the limit, ${limit}, or end what else is connected: ${needs}`;
 }
+
+const onlyTheCa = "uselibpqcompat=true&sslmode=verify-ca&sslrootcert=/path/of/the/ca.pem";
 
 function hintOf(error: unknown, code: string | undefined): string {
   const text = describe(error);
@@ -174,7 +177,7 @@ function hintOf(error: unknown, code: string | undefined): string {
   if (code === "42501")
     return "Let the user of DATABASE_URL create tables there: `GRANT CREATE ON SCHEMA public TO …`.";
   if (/ALTNAME/.test(text))
-    return "Name it in DATABASE_URL as its certificate does; or, where that cannot be, have the CA alone checked: `uselibpqcompat=true&sslmode=verify-ca&sslrootcert=/path/of/the/ca.pem`.";
+    return `Name it in DATABASE_URL as its certificate does; or, where that cannot be, have the CA alone checked: \`${onlyTheCa}\`.`;
   if (/certificate|self-signed|self signed/.test(text))
     return "Add `sslmode=verify-full&sslrootcert=/path/of/the/ca.pem` to DATABASE_URL, with the CA that signed its certificate.";
   if (/SSL/.test(text))

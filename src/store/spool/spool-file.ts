@@ -78,10 +78,12 @@ const mostFailedReads = 20;
 const mostAskedInVain = 10_000;
 
 /**
- * The requests that wait in a folder, in a database that one process has, in a thread of its own that waits for the disk (`sqlite/thread.ts`).
+ * The requests that wait in a folder, in a database that one process has, in a thread of its own that waits for the disk
+ * (`sqlite/thread.ts`).
  * Each method is awaited before the next is called, and throws AppError `store_unavailable` where the folder cannot be used.
  *
- * What is damaged is left out of what is taken. The database is kept for people to look at, instead of removed, when the rest is handed over.
+ * What is damaged is left out of what is taken. The database is kept for people to look at, instead of removed, when the rest is
+ * handed over.
  */
 export class SpoolFile implements Serving {
   readonly #dir: string;

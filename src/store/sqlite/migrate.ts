@@ -11,7 +11,10 @@ export interface Migration {
   sql: string;
 }
 
-/** The numbered SQL files beside this one, in their order; the first makes all that was made before it. A missing number is a broken installation. */
+/**
+ * The numbered SQL files beside this one, in their order; the first makes all that was made before it. A missing number is a broken
+ * installation.
+ */
 export function readMigrations(from: URL = folder): Migration[] {
   const files = readdirSync(from).filter((file) => /^\d{4}_.+\.sql$/.test(file));
   const migrations = files.sort().map((name) => ({

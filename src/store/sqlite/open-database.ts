@@ -22,7 +22,8 @@ export interface DatabaseOptions {
  * data in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
  *
  * Pages of 4 KiB (of new databases; 8 of those of a version before): what a lone alert costs is mostly the pages it is copied with, once
- * into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4 MiB; a relay does so in steps
+ * into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4
+ * MiB; a relay does so in steps
  * (write-ahead-log.ts).
  *
  * A cache of 8 MiB a connection: what it does not hold, the system's own cache does, and both would hold the same.

@@ -10,7 +10,8 @@ export function createHolding(sql: Dialect) {
     { destination: "text", due_at: "int8", seq: "int8", limit: "int8" },
     `SELECT d.id, d.seq, d.due_at, a.severity, ${sql.statusOf("a")} AS status
      FROM deliveries d ${sql.indexedBy("deliveries_held")} JOIN alerts a ON a.seq = d.alert_seq
-     WHERE d.destination = :destination AND d.state = 'held' AND d.due_at IS NOT NULL AND d.updates <> 'summary' AND d.group_name IS NULL AND (d.due_at, d.seq) > (:due_at, :seq)
+     WHERE d.destination = :destination AND d.state = 'held' AND d.due_at IS NOT NULL AND d.updates <> 'summary'
+       AND d.group_name IS NULL AND (d.due_at, d.seq) > (:due_at, :seq)
      ORDER BY d.due_at, d.seq ${sql.limit(":limit")}`,
     ({ due_at, ...row }: { id: string; seq: number; due_at: number; severity: Severity; status: AlertStatus }) => ({
       ...row,

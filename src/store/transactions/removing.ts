@@ -61,7 +61,8 @@ export function createRemoving(sql: Dialect) {
         UNION ALL SELECT * FROM (SELECT alert_seq, NULL FROM deliveries ORDER BY seq DESC LIMIT 1)
         UNION ALL SELECT NULL, max(seq) FROM requests
         UNION ALL SELECT seq, NULL FROM (${sql.lastChanged})`,
-      postgres: `SELECT max(seq) AS seq, NULL::bigint AS request_seq FROM alerts UNION ALL SELECT seq, NULL FROM (${sql.lastChanged}) AS changed`,
+      postgres: `SELECT max(seq) AS seq, NULL::bigint AS request_seq FROM alerts
+        UNION ALL SELECT seq, NULL FROM (${sql.lastChanged}) AS changed`,
     },
     (row: { seq: number | null; request_seq: number | null }) => row,
   );

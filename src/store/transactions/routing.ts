@@ -214,7 +214,8 @@ export function createRouting(
 
   return {
     /**
-     * Looks up what routing has to know of alerts that are about to be stored. What waits there for another transaction fails soon: whatever
+     * Looks up what routing has to know of alerts that are about to be stored. What waits there for another transaction fails soon:
+     * whatever
      * is accepted behind it waits for this one.
      * @returns what is to be written of those whose records it is given
      */

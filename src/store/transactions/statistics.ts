@@ -132,7 +132,9 @@ export function createRouteStatistics(sql: Dialect) {
     { first: "text", next: "text", hour: "int8" },
     {
       // It numbers alerts without a gap.
-      sqlite: `SELECT coalesce((SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1) + 1 - (SELECT seq FROM alerts WHERE id >= :first ORDER BY id LIMIT 1), 0) AS count`,
+      sqlite: `SELECT coalesce(
+        (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1) + 1
+          - (SELECT seq FROM alerts WHERE id >= :first ORDER BY id LIMIT 1), 0) AS count`,
       // Hours from their counts, and what is left of the first one along the index of ids.
       postgres: `SELECT (SELECT count(*) FROM alerts WHERE id >= :first AND id < :next)
         + (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted' AND name = '' AND part = '' AND hour > :hour) AS count`,

@@ -1,5 +1,6 @@
 -- Runs with code of 2 and newer.
--- What all relays together allow, as of wrong tokens: a row each, with when all that was used is paid off. A server that has crashed forgets
+-- What all relays together allow, as of wrong tokens: a row each, with when all that was used is paid off. A server that has crashed
+-- forgets
 -- them, so that nobody waits for its disk.
 CREATE UNLOGGED TABLE allowances (
   name        text COLLATE "C" PRIMARY KEY,
@@ -14,7 +15,8 @@ BEGIN
   PERFORM FROM allowances WHERE name = ANY (names) ORDER BY name FOR UPDATE;
   SELECT array_agg(coalesce(extract(epoch FROM known.paid_off_at - clock_timestamp()) * 1000 - (burst - 1) * interval_ms, 0) ORDER BY place)
   INTO waits
-  FROM unnest(names, bursts, intervals_ms) WITH ORDINALITY AS asked (name, burst, interval_ms, place) LEFT JOIN allowances known USING (name);
+  FROM unnest(names, bursts, intervals_ms) WITH ORDINALITY AS asked (name, burst, interval_ms, place)
+  LEFT JOIN allowances known USING (name);
   IF 0 >= ALL (waits) THEN
     UPDATE allowances known SET paid_off_at = greatest(known.paid_off_at, clock_timestamp()) + interval_ms * interval '1 millisecond'
     FROM unnest(names, intervals_ms) AS asked (name, interval_ms) WHERE known.name = asked.name;

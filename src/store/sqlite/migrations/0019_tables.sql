@@ -16,7 +16,8 @@ CREATE TABLE requests (
 CREATE INDEX requests_by_key_and_body ON requests (dedupe_key, fingerprint, received_at) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX requests_by_key ON requests (dedupe_key, received_at) WHERE dedupe_key IS NOT NULL;
 
--- A row with routed_at IS NULL is the outbox entry of an accepted alert. Its id begins with the time at which it was made (UUIDv7), so no index
+-- A row with routed_at IS NULL is the outbox entry of an accepted alert. Its id begins with the time at which it was made (UUIDv7), so
+-- no index
 -- has the time.
 CREATE TABLE alerts (
   seq           INTEGER PRIMARY KEY,
