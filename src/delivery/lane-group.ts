@@ -14,18 +14,20 @@ import { recipientsOf } from "../vendors/index.ts";
 import type { FindHold } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
-import { createProving, type Proven } from "./duties/proving.ts";
+import { createProving } from "./duties/proving.ts";
 import { createCalls } from "./lane/call-channel.ts";
 import type { Composer } from "./lane/compose.ts";
-import { createDeliverer } from "./lane/deliver.ts";
-import { createLane, type Lane, type LaneStop } from "./lane/lane.ts";
+import { Claims } from "./lane/claims.ts";
+import type { LaneContext } from "./lane/context.ts";
+import { Deliverer } from "./lane/deliver.ts";
+import { Lane, type LaneStop } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
 import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
-import { createLanePictures, type LanePictures } from "./lane/pictures.ts";
+import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import type { Lease } from "./lease.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
-import { createPaceMemory } from "./memory/pace.ts";
+import { createPaceMemory, type PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
 import type { PlanFallbacks } from "./plan/plan-fallbacks.ts";
@@ -40,40 +42,6 @@ export interface Outlet {
 export interface LaneTurn {
   destination: string;
   at: number;
-}
-
-/** The lanes that share memory, while this relay holds them. */
-export interface LaneGroup {
-  readonly lane: LaneGrant;
-  readonly destinations: Destination[];
-  readonly health: HealthMemory;
-  /** Under its fence. */
-  readonly store: LaneStore;
-  start(): void;
-  /** The lease was renewed. */
-  extend(lease: Lease): void;
-  /** See `Lease`. */
-  leftMs(): number;
-  wake(destination: string): void;
-  /** The lane of a destination of this group, as routing has it. */
-  laneOf(destination: string): Pick<Lane, "offer" | "settle"> | undefined;
-  /** When each of its lanes last came round; see `Lane`. */
-  turns(): LaneTurn[];
-  /** See `HealthMemory.setPause`. */
-  setPause(destination: Destination, by: string | undefined): Promise<void>;
-  /** See `Prober`; undefined for a destination of another group. */
-  probe(destination: string): Promise<Trial> | undefined;
-  /** What has to be looked at all the time, by name. Each rejects as the store does. */
-  duties: Record<string, () => Promise<void>>;
-  /** Stops claiming. */
-  windDown(): void;
-  /**
-   * Ends the calls under way as well: another relay holds the group, or the time for a stop is over.
-   * @param why for the log of attempts, in words that "during the call" follows
-   */
-  end(why: string): void;
-  /** Resolves when all calls have ended and are recorded. Never rejects. */
-  readonly ended: Promise<void>;
 }
 
 export interface LaneGroupDeps {
@@ -116,103 +84,155 @@ export function requestOf(group: string, destinations: Destination[], settings: 
   };
 }
 
-export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps): LaneGroup {
-  const { clock, settings, log } = deps;
-  const destinations = outlets.map(({ destination }) => destination);
-  const { paces, statuses } = grant.memory;
-  let { lease } = deps;
-  const claiming = new AbortController();
-  const callsUnderWay = new AbortController();
-  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
-  setMaxListeners(0, claiming.signal, callsUnderWay.signal);
-  const store = createLaneStore(deps.store, grant, deps.onLost);
-  const lanes = new Map<string, Lane>();
-  const probers = new Map<string, Prober>();
-  const proven: Proven[] = [];
-  const wakeAll = () => {
-    for (const lane of lanes.values()) lane.wake();
-  };
-  const health = createHealthMemory({ store, clock, settings, log, onChange: wakeAll }, statuses);
-  const notices = createGroupNotices({ ...deps, lane: grant, destinations, health });
-  const shared = { ...deps, store, pace: createPaceMemory(paces), health };
-  const stop: LaneStop = { claiming: claiming.signal, calls: callsUnderWay.signal };
-  const pictures: LanePictures[] = [];
+/** A lane with what its group asks of it. */
+interface Opened {
+  destination: Destination;
+  lane: Lane;
+  prober: Prober;
+}
 
-  /** Asked right before each call, and once more as it leaves: the process may have stood still since the lease was renewed. */
-  function mayCall(): boolean {
-    if (lease.isOver()) deps.onLost();
-    return !lease.isOver();
-  }
+/** The lanes that share memory, while this relay holds them. */
+export class LaneGroup {
+  readonly lane: LaneGrant;
+  readonly destinations: Destination[];
+  readonly health: HealthMemory;
+  /** Under its fence. */
+  readonly store: LaneStore;
+  /** What has to be looked at all the time, by name. Each rejects as the store does. */
+  readonly duties: Record<string, () => Promise<void>>;
+  /** Resolves when all calls have ended and are recorded. Never rejects. */
+  ended = Promise.resolve();
+  readonly #deps: LaneGroupDeps;
+  readonly #pace: PaceMemory;
+  readonly #lanes: ReadonlyMap<string, Opened>;
+  readonly #pictures: LanePictures[] = [];
+  readonly #claiming = new AbortController();
+  readonly #calls = new AbortController();
+  readonly #stop: LaneStop = { claiming: this.#claiming.signal, calls: this.#calls.signal };
+  #lease: Lease;
 
-  function openPictures(destination: Destination, channel: Channel): LanePictures | undefined {
-    const { pictureDesk: desk } = deps;
-    if (!desk || !destination.chart || !channel.illustrate) return undefined;
-    const isQuiet = () => lanes.get(destination.name)?.isQuiet() ?? false;
-    const opened = createLanePictures({ ...shared, desk, destination, channel, isQuiet, stop });
-    pictures.push(opened);
-    return opened;
-  }
-
-  for (const { destination, channel } of outlets) {
-    const { name } = destination;
-    const calls = createCalls(deps);
-    const deliverer = createDeliverer({
-      ...shared,
-      destination,
-      channel,
-      calls,
-      pictures: openPictures(destination, channel),
-      payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
-      mayCall,
+  constructor(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps) {
+    // Every lane and every call under way listens, so that many listeners are no sign of a leak.
+    setMaxListeners(0, this.#claiming.signal, this.#calls.signal);
+    this.lane = grant;
+    this.#deps = deps;
+    this.#lease = deps.lease;
+    this.destinations = outlets.map(({ destination }) => destination);
+    this.store = createLaneStore(deps.store, grant, deps.onLost);
+    this.#pace = createPaceMemory(grant.memory.paces);
+    this.health = createHealthMemory(
+      { ...deps, store: this.store, onChange: () => this.#wakeAll() },
+      grant.memory.statuses,
+    );
+    const notices = createGroupNotices({
+      ...deps,
+      lane: grant,
+      destinations: this.destinations,
+      health: this.health,
     });
-    const queue = createLaneQueue({ ...shared, destination });
-    const prober = createProber({ ...shared, destination, channel, calls });
-    const canRun = deps.journal !== undefined;
-    const lane = createLane({ ...shared, canRun, destination, channel, calls, queue, prober, deliverer });
-    probers.set(name, prober);
-    lanes.set(name, lane);
-    proven.push({ destination, lane, prober });
-  }
-  const proving = createProving({ ...shared, proven });
-
-  let ended = Promise.resolve();
-
-  return {
-    lane: grant,
-    destinations,
-    health,
-    store,
-    start() {
-      const running = [...lanes.values()].map((lane) => lane.run(stop));
-      ended = Promise.all([...running, proving.run(claiming.signal)])
-        .then(() => Promise.all(pictures.map((its) => its.ended())))
-        .then(() => {});
-    },
-    extend(next) {
-      lease = next;
-    },
-    leftMs: () => lease.leftMs(),
-    turns: () => [...lanes].map(([destination, lane]) => ({ destination, at: lane.turnedAt() })),
-    laneOf: (destination) => lanes.get(destination),
-    wake: (destination) => lanes.get(destination)?.wake(),
-    async setPause(destination, by) {
-      await health.setPause(destination, by);
-      if (by !== undefined) lanes.get(destination.name)?.giveBack();
-      lanes.get(destination.name)?.wake();
-    },
-    probe: (destination) => probers.get(destination)?.probe(stop.calls),
-    duties: {
+    this.duties = {
       notices: notices.sendChanges,
       undelivered: notices.sendUndelivered,
-      health: health.save,
-    },
-    windDown: () => claiming.abort(),
-    end(why) {
-      claiming.abort();
-      callsUnderWay.abort(new DOMException(why, "AbortError"));
-    },
-    get ended() {
-      return ended;
-    },
-  };
+      health: this.health.save,
+    };
+    this.#lanes = new Map(outlets.map((outlet) => [outlet.destination.name, this.#open(outlet)]));
+  }
+
+  start(): void {
+    const running = [...this.#lanes.values()].map(({ lane }) => lane.run(this.#stop));
+    const proving = createProving({ ...this.#deps, health: this.health, proven: [...this.#lanes.values()] });
+    this.ended = Promise.all([...running, proving.run(this.#stop.claiming)])
+      .then(() => Promise.all(this.#pictures.map((its) => its.ended())))
+      .then(() => {});
+  }
+
+  /** The lease was renewed. */
+  extend(lease: Lease): void {
+    this.#lease = lease;
+  }
+
+  /** See `Lease`. */
+  leftMs(): number {
+    return this.#lease.leftMs();
+  }
+
+  wake(destination: string): void {
+    this.laneOf(destination)?.wake();
+  }
+
+  /** The lane of a destination of this group. */
+  laneOf(destination: string): Lane | undefined {
+    return this.#lanes.get(destination)?.lane;
+  }
+
+  /** When each of its lanes last came round; see `Lane`. */
+  turns(): LaneTurn[] {
+    return [...this.#lanes].map(([destination, { lane }]) => ({ destination, at: lane.turnedAt() }));
+  }
+
+  /** See `HealthMemory.setPause`. */
+  async setPause(destination: Destination, by: string | undefined): Promise<void> {
+    await this.health.setPause(destination, by);
+    if (by !== undefined) this.laneOf(destination.name)?.giveBack();
+    this.wake(destination.name);
+  }
+
+  /** See `Prober`; undefined for a destination of another group. */
+  async probe(destination: string): Promise<Trial | undefined> {
+    return this.#lanes.get(destination)?.prober.probe(this.#stop.calls);
+  }
+
+  /** Stops claiming. */
+  windDown(): void {
+    this.#claiming.abort();
+  }
+
+  /**
+   * Ends the calls under way as well: another relay holds the group, or the time for a stop is over.
+   * @param why for the log of attempts, in words that "during the call" follows
+   */
+  end(why: string): void {
+    this.#claiming.abort();
+    this.#calls.abort(new DOMException(why, "AbortError"));
+  }
+
+  #open({ destination, channel }: Outlet): Opened {
+    const { payloads } = this.#deps;
+    const context: LaneContext = {
+      ...this.#deps,
+      store: this.store,
+      pace: this.#pace,
+      health: this.health,
+      destination,
+      channel,
+      calls: createCalls(this.#deps),
+    };
+    const claims = new Claims({ ...context, payloads: channel.can.carries === "payload" ? payloads : noPayloads });
+    const parts = { ...this.#deps, ...context, claims };
+    const pictures = this.#openPictures(context);
+    const deliverer = new Deliverer({ ...parts, pictures, mayCall: () => this.#mayCall() });
+    const prober = createProber(context);
+    const lane = new Lane({ ...context, claims, deliverer, prober, queue: createLaneQueue(parts) });
+    return { destination, lane, prober };
+  }
+
+  #openPictures(context: LaneContext): LanePictures | undefined {
+    const { pictureDesk: desk } = this.#deps;
+    const { destination, channel } = context;
+    if (!desk || !destination.chart || !channel.illustrate) return undefined;
+    const isQuiet = () => this.laneOf(destination.name)?.isQuiet() ?? false;
+    const pictures = new LanePictures({ ...context, desk, isQuiet, stop: this.#stop });
+    this.#pictures.push(pictures);
+    return pictures;
+  }
+
+  /** Asked right before each call, and once more as it leaves: the process may have stood still since the lease was renewed. */
+  #mayCall(): boolean {
+    if (this.#lease.isOver()) this.#deps.onLost();
+    return !this.#lease.isOver();
+  }
+
+  #wakeAll(): void {
+    for (const { lane } of this.#lanes.values()) lane.wake();
+  }
 }

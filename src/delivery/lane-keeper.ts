@@ -5,7 +5,7 @@ import type { Relays } from "../core/ports/relays.ts";
 import { followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./duties/recovery.ts";
 import { type DutiesLane, dutiesGroup } from "./duties-lane.ts";
-import { type LaneGroup, type LaneGroupDeps, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { LaneGroup, type LaneGroupDeps, type Outlet, requestOf } from "./lane-group.ts";
 import { endless, type Lease, startLease } from "./lease.ts";
 import type { Membership } from "./membership.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
@@ -196,7 +196,7 @@ export class LaneKeeper {
   #open(grant: LaneGrant, lease: Lease): LaneGroup {
     const outlets = this.#deps.outlets.get(grant.group) ?? [];
     const onLost = () => this.#lose(group, takenOver);
-    const group: LaneGroup = openLaneGroup(grant, outlets, { ...this.#deps, lease, onLost });
+    const group: LaneGroup = new LaneGroup(grant, outlets, { ...this.#deps, lease, onLost });
     this.#held.set(grant.group, group);
     return group;
   }

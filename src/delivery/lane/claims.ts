@@ -1,56 +1,16 @@
-import type { Clock } from "../../core/clock.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { NewId } from "../../core/id.ts";
 import type { Json } from "../../core/json.ts";
-import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
 import type { ClaimedTogether } from "../../core/ports/dispatch.ts";
-import type { Destination } from "../../core/rules.ts";
-import type { LaneStore } from "../lane-store.ts";
-import type { PaceMemory } from "../memory/pace.ts";
-import type { ThreadMemory } from "../memory/threads.ts";
+import { settingsOf } from "../../vendors/index.ts";
+import { ThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { type Claim, type ClaimPlan, type LoadedDelivery, withEndAfterMs } from "../plan/plan-claim.ts";
+import type { LaneContext } from "./context.ts";
 import type { PayloadReader } from "./payloads.ts";
 
-/**
- * How deliveries of one lane become claims, which is on disk before any call leaves:
- *
- *     planned, alone or as a digest ──▶ claim ──────────────────────────────┐
- *     planned as a run ──▶ noted in the journal ──▶ claimRun ───────────────┤
- *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
- *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
- *
- * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
- * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds until it would be over.
- */
-export interface Claims {
-  /** Takes what was planned; undefined when nothing of it can be taken any more. */
-  claim(plan: ClaimPlan, now: number): Promise<Claim | undefined>;
-  /**
-   * Takes what was planned together, each as a claim of its own, in one commit and in its order. What cannot be taken
-   * any more is left out.
-   */
-  claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]>;
-  /** A token under which routing claims what it makes for this lane; undefined: it cannot be noted. */
-  offer(delivery: Offered): Offer | undefined;
-  /** What routing has claimed under an offer, in the order of their commits. */
-  adopt(claimed: ClaimedOffer[]): Promise<Claim[]>;
-  /** It was made so long ago that more of its key may have been told meanwhile, as where its commit hung. */
-  isLate(offer: Offer): boolean;
-  /** @param claim what became of it: `made` and `unknown` are taken back */
-  withdraw(offer: Offer, claim: "none" | "made" | "unknown"): void;
-  /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
-  begin(claim: Claim): Promise<void>;
-  /** It is settled, or was left to its lease. */
-  end(claim: Claim): void;
-  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does, see `release`. */
-  giveBack(claim: Claim): Promise<void>;
-  /** No call of it is off the record: it is due again at this time. Rejects if the store does; `takeBack` then releases it. */
-  release(claim: Claim, dueAt: number): Promise<void>;
-  /** Does so with all that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
-  takeBack(): Promise<void>;
+export interface ClaimsDeps extends LaneContext {
+  payloads: PayloadReader;
 }
 
 export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
@@ -72,51 +32,50 @@ export interface ClaimedOffer {
   claimed: ClaimedTogether;
 }
 
-export interface ClaimsDeps {
-  store: Pick<LaneStore, "claimDeliveries" | "claimRun" | "releaseClaim">;
-  /** Absent: `claimRun` takes nothing, and nothing is offered. */
-  journal?: ClaimJournal;
-  destination: Destination;
-  threads: ThreadMemory;
-  payloads: PayloadReader;
-  pace: PaceMemory;
-  settings: DeliverySettings;
-  /** Longer than a call may take, so that a slow one is not doubled. */
-  leaseMs: number;
-  clock: Clock;
-  newId: NewId;
-}
-
 /** A transaction without an answer may commit this much later, and its claim is found when its lease is over. */
 const doubtMarginMs = 60_000;
 /** Between two tries to take a claim back: each is a transaction. */
 const takeBackEachMs = 5_000;
 
-export function createClaims(deps: ClaimsDeps): Claims {
-  const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
-  /** Claims that may have been made, by their token. */
-  const doubted = new Map<string, { dueAt: number; isHeld: boolean; isMade: boolean; nextAt: number; until: number }>();
+/** A channel is given this long beyond its time-out before its claim counts as abandoned. */
+const leaseMarginMs = 60_000;
 
-  function doubt(
-    token: string,
-    deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[],
-    isMade = false,
-  ): void {
-    const now = clock.now();
-    const until = now + leaseMs + doubtMarginMs;
-    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), isMade, nextAt: now, until });
-    // No call was made under it that is not on record.
-    journal?.note([token]);
+/**
+ * How deliveries of one lane become claims, which is on disk before any call leaves:
+ *
+ *     planned, alone or as a digest ──▶ claim ──────────────────────────────┐
+ *     planned as a run ──▶ noted in the journal ──▶ claimRun ───────────────┤
+ *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
+ *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
+ *
+ * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
+ * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds until it would be over.
+ */
+export class Claims {
+  readonly #deps: ClaimsDeps;
+  /** Claims that may have been made, by their token. */
+  readonly #doubted = new Map<string, Doubt>();
+  readonly threads = new ThreadMemory();
+  /** Longer than a call may take, so that a slow one is not doubled. */
+  readonly leaseMs: number;
+
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps;
+    const { sendTimeoutMs } = settingsOf(deps.destination.type, deps.settings);
+    this.leaseMs = Math.max(deps.settings.leaseMs, sendTimeoutMs + leaseMarginMs);
   }
 
-  async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
+  /** Takes what was planned; undefined when nothing of it can be taken any more. */
+  async claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
+    const { store, destination, pace, settings, newId } = this.#deps;
+    const { leaseMs } = this;
     const recipient = plan.deliveries[0]?.recipient ?? "";
-    const digestId = plan.kind === "digest" ? (plan.digestId ?? deps.newId()) : undefined;
-    const token = deps.newId();
+    const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
+    const token = newId();
     const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
     const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
     const claiming = store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
-    claiming.catch(() => doubt(token, plan.deliveries));
+    claiming.catch(() => this.#doubt(token, plan.deliveries));
     const claimed = await claiming;
     const [newest, ...rest] = asPlanned(claimed, plan);
     if (!newest) return undefined;
@@ -124,10 +83,16 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return { token, leaseUntil: now + leaseMs, slotAt: now, deliveries: [newest, ...rest], digest };
   }
 
-  async function claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
-    const planned = new Map(plans.map((plan) => [deps.newId(), plan]));
+  /**
+   * Takes what was planned together, each as a claim of its own, in one commit and in its order. What cannot be taken
+   * any more is left out.
+   */
+  async claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
+    const { store, journal, newId } = this.#deps;
+    const { leaseMs } = this;
+    const planned = new Map(plans.map((plan) => [newId(), plan]));
     if (!journal?.note([...planned.keys()])) return [];
-    for (const { deliveries } of plans) deliveries.slice(0, 1).forEach(threads.hold);
+    for (const { deliveries } of plans) deliveries.slice(0, 1).forEach(this.threads.hold);
     const inputs = [...planned].map(([token, { deliveries }]) => ({
       token,
       deliverySeqs: deliveries.map(({ seq }) => seq),
@@ -141,105 +106,133 @@ export function createClaims(deps: ClaimsDeps): Claims {
       for (const { token, deliveries, thread } of claimed) {
         const [newest, ...rest] = asPlanned(deliveries, planned.get(token) as ClaimPlan);
         if (!newest) continue;
-        claims.push({
-          token,
-          leaseUntil: now + leaseMs,
-          deliveries: [newest, ...rest],
-          ofRun: { thread, isFilled: false },
-        });
+        const ofRun = { thread, isFilled: false };
+        claims.push({ token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], ofRun });
         planned.delete(token);
       }
     } finally {
       for (const [token, { deliveries }] of planned) {
-        deliveries.slice(0, 1).forEach(threads.release);
+        deliveries.slice(0, 1).forEach(this.threads.release);
         if (isAnswered) journal.forget(token);
-        else doubt(token, deliveries);
+        else this.#doubt(token, deliveries);
       }
     }
-    await fillRun(claims);
+    await this.#fill(claims);
     return claims;
   }
 
-  /** Whatever it has no room for, or could not be read together, is fetched when its turn comes. */
-  async function fillRun(claims: Claim[]): Promise<void> {
-    if (claims.length === 0) return;
-    const filled = await deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
-    claims.forEach(({ ofRun }, index) => {
-      if (ofRun) ofRun.isFilled = filled[index] ?? false;
+  /** A token under which routing claims what it makes for this lane; undefined: it cannot be noted. */
+  offer(delivery: Offered): Offer | undefined {
+    const token = this.#deps.newId();
+    if (!this.#deps.journal?.note([token])) return undefined;
+    this.threads.hold(delivery);
+    return { delivery, token, leaseMs: this.leaseMs, leaseUntil: this.#deps.clock.now() + this.leaseMs };
+  }
+
+  /** It was made so long ago that more of its key may have been told meanwhile, as where its commit hung. */
+  isLate({ leaseUntil }: Offer): boolean {
+    return this.#deps.clock.now() - (leaseUntil - this.leaseMs) >= withEndAfterMs;
+  }
+
+  /** @param claim what became of it: `made` and `unknown` are taken back */
+  withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
+    this.threads.release(delivery);
+    if (claim === "none") this.#deps.journal?.forget(token);
+    else this.#doubt(token, [delivery], claim === "made");
+  }
+
+  /** What routing has claimed under an offer, in the order of their commits. */
+  async adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
+    const claims = offers.flatMap(({ offer, claimed: { deliveries, thread } }): Claim[] => {
+      const { token, leaseUntil, delivery } = offer;
+      const [one] = deliveries;
+      if (one === undefined) return [];
+      const { dueAt, payload } = delivery;
+      const newest: LoadedDelivery = Object.assign(one, { state: "queued" as const, dueAt, payload });
+      return [{ token, leaseUntil, deliveries: [newest], ofRun: { thread, isFilled: payload !== undefined } }];
     });
+    await this.#fill(claims.filter(({ ofRun }) => ofRun?.isFilled === false));
+    return claims;
   }
 
-  function offer(delivery: Offered): Offer | undefined {
-    const token = deps.newId();
-    if (!journal?.note([token])) return undefined;
-    threads.hold(delivery);
-    return { delivery, token, leaseMs, leaseUntil: clock.now() + leaseMs };
+  /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
+  async begin({ token, deliveries, ofRun }: Claim): Promise<void> {
+    if (!ofRun?.isFilled) await this.#deps.payloads.fill(deliveries);
+    this.#deps.journal?.strike(token);
   }
 
-  const isLate = ({ leaseUntil }: Offer) => clock.now() - (leaseUntil - leaseMs) >= withEndAfterMs;
-
-  function withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
-    threads.release(delivery);
-    if (claim === "none") journal?.forget(token);
-    else doubt(token, [delivery], claim === "made");
+  /** It is settled, or was left to its lease. */
+  end({ deliveries: [newest], ofRun }: Claim): void {
+    if (ofRun) this.threads.release(newest);
   }
 
-  async function takeBack(): Promise<void> {
-    for (const [token, one] of doubted) {
+  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does, see `release`. */
+  async giveBack(claim: Claim): Promise<void> {
+    try {
+      await this.release(claim, placeOf(claim));
+    } finally {
+      this.threads.release(claim.deliveries[0]);
+    }
+  }
+
+  /** No call of it is off the record: it is due again at this time. Rejects if the store does; `takeBack` then releases it. */
+  async release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
+    try {
+      await this.#deps.store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
+      this.#deps.journal?.strike(token);
+    } catch (error) {
+      this.#doubt(token, deliveries, true);
+      throw error;
+    }
+  }
+
+  /** Releases all that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
+  async takeBack(): Promise<void> {
+    const { store, journal, clock } = this.#deps;
+    for (const [token, one] of this.#doubted) {
       const now = clock.now();
       const isOver = now >= one.until;
       if (!isOver && now < one.nextAt) continue;
       if (!isOver) await store.releaseClaim(token, one.dueAt, one.isHeld);
       one.nextAt = now + takeBackEachMs;
       if (!isOver && !one.isMade) continue;
-      doubted.delete(token);
+      this.#doubted.delete(token);
       journal?.forget(token);
     }
   }
 
-  async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
-    const claims = offers.flatMap(
-      ({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }): Claim[] => {
-        const [one] = deliveries;
-        if (one === undefined) return [];
-        const { dueAt, payload } = delivery;
-        const isFilled = payload !== undefined;
-        const newest: LoadedDelivery = Object.assign(one, { state: "queued" as const, dueAt, payload });
-        return [{ token, leaseUntil, deliveries: [newest], ofRun: { thread, isFilled } }];
-      },
-    );
-    await fillRun(claims.filter(({ ofRun }) => ofRun?.isFilled === false));
-    return claims;
+  #doubt(
+    token: string,
+    deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[],
+    isMade = false,
+  ): void {
+    const now = this.#deps.clock.now();
+    const until = now + this.leaseMs + doubtMarginMs;
+    const isHeld = isAnyHeld(deliveries);
+    this.#doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld, isMade, nextAt: now, until });
+    // No call was made under it that is not on record.
+    this.#deps.journal?.note([token]);
   }
 
-  async function release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
-    try {
-      await store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
-      journal?.strike(token);
-    } catch (error) {
-      doubt(token, deliveries, true);
-      throw error;
-    }
+  /** What could not be read together is read again when its turn comes. */
+  async #fill(claims: Claim[]): Promise<void> {
+    if (claims.length === 0) return;
+    const filled = await this.#deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
+    claims.forEach(({ ofRun }, index) => {
+      if (ofRun) ofRun.isFilled = filled[index] ?? false;
+    });
   }
+}
 
-  async function giveBack(claim: Claim): Promise<void> {
-    try {
-      await release(claim, placeOf(claim));
-    } finally {
-      threads.release(claim.deliveries[0]);
-    }
-  }
-
-  async function begin({ token, deliveries, ofRun }: Claim): Promise<void> {
-    if (!ofRun?.isFilled) await deps.payloads.fill(deliveries);
-    journal?.strike(token);
-  }
-
-  function end({ deliveries: [newest], ofRun }: Claim): void {
-    if (ofRun) threads.release(newest);
-  }
-
-  return { claim, claimRun, offer, adopt, isLate, withdraw, begin, end, giveBack, release, takeBack };
+/** A claim that may have been made, or could not be released. */
+interface Doubt {
+  dueAt: number;
+  isHeld: boolean;
+  /** It was made. */
+  isMade: boolean;
+  /** When it is tried again, and when it is over in any case. */
+  nextAt: number;
+  until: number;
 }
 
 /** Where it was in the queue: one message stands at the first that it tells of. */

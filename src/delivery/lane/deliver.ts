@@ -1,18 +1,13 @@
-import type { Random } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { DeliveryFigures } from "../../core/delivery-figures.ts";
 import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Log } from "../../core/log.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
-import type { LaneStore } from "../lane-store.ts";
-import type { HealthMemory } from "../memory/health.ts";
-import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import { type Claim, isEndOf, isQuiet, isSilenced, isStale, isStoredLate, withEndAfterMs } from "../plan/plan-claim.ts";
@@ -28,11 +23,67 @@ import {
 } from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
-import type { Calls } from "./call-channel.ts";
-import { type Claims, type ClaimsDeps, createClaims, isAnyHeld, placeOf } from "./claims.ts";
+import { type Claims, placeOf } from "./claims.ts";
 import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
+import type { LaneContext } from "./context.ts";
 import type { LanePictures } from "./pictures.ts";
-import { createSharedRecords } from "./shared-records.ts";
+import { SharedRecords } from "./shared-records.ts";
+
+export interface DeliveryListener {
+  /**
+   * The last call is over, and its record is on its way to the store.
+   * @param isWell the message was sent
+   */
+  onAnswered(isWell: boolean): void;
+  /** The store does not take the record of a call, and is asked again until it does or the lease ends. */
+  onRefused(): void;
+}
+
+export interface DelivererDeps extends LaneContext {
+  claims: Claims;
+  composer: Composer;
+  planFallbacks: PlanFallbacks;
+  /** Absent: its messages get none. */
+  pictures?: LanePictures;
+  /** False: another relay may hold the lane by now, so no call may leave. */
+  mayCall(): boolean;
+  figures: DeliveryFigures;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
+}
+
+/** One claim while its calls are made. */
+interface Work {
+  readonly claim: Claim;
+  readonly stop: AbortSignal;
+  readonly listener?: DeliveryListener;
+  /** No sound for what is stale or over. */
+  readonly silent: boolean;
+  /** Replaced by what `advance` makes of it, never changed. */
+  progress: DeliveryProgress;
+  leaseUntil: number;
+  /** When the slot of the next call was taken, with its claim. */
+  slotAt: number | undefined;
+  /** A call was made that is not on the record. */
+  isUnrecorded: boolean;
+  /** When the last call began. Undefined: none has. */
+  calledAt: number | undefined;
+  /** To be saved with the next record. */
+  paces: PaceRecord[];
+}
+
+/** How a step went: the claim is settled (or given back), the next step follows, or this one cannot be done. */
+type Course = "settled" | "next" | "impossible";
+
+/** Which call of the claim it is, as the attempt log shows it. */
+type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
+
+/** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
+const longestSlotWaitMs = 15_000;
+/** Between two tries to record what a call came to. */
+const recordAgainMs = 1_000;
+/** Before what could not be sent for a reason of our own is tried again. */
+const giveBackForMs = 5_000;
 
 /**
  * The story of one delivery, or of several that are sent together, from the plan to the record.
@@ -70,85 +121,23 @@ import { createSharedRecords } from "./shared-records.ts";
  * lane is lost writes nothing more, and what it had claimed is for the next holder to recover. A message that is sent and
  * on record may get its picture then (pictures.ts), for which nothing here waits.
  */
-export interface Deliverer extends Omit<Claims, "begin" | "end" | "release"> {
-  /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
-  deliver(claim: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void>;
+export class Deliverer {
+  readonly #deps: DelivererDeps;
+  readonly #shared: SharedRecords;
+
+  constructor(deps: DelivererDeps) {
+    this.#deps = deps;
+    this.#shared = new SharedRecords(deps);
+  }
+
   /** No call follows soon: hands the store what it was to record with the attempts of the next. */
-  flush(): void;
-}
+  flush(): void {
+    this.#shared.flush();
+  }
 
-export interface DeliveryListener {
-  /**
-   * The last call is over, and its record is on its way to the store.
-   * @param isWell the message was sent
-   */
-  onAnswered(isWell: boolean): void;
-  /** The store does not take the record of a call, and is asked again until it does or the lease ends. */
-  onRefused(): void;
-}
-
-export interface DelivererDeps extends Omit<ClaimsDeps, "store" | "threads" | "leaseMs"> {
-  store: ClaimsDeps["store"] & Pick<LaneStore, "recordAttempt" | "recordAttempts" | "findThread" | "findAlertFacts">;
-  channel: Channel;
-  calls: Calls;
-  composer: Composer;
-  health: HealthMemory;
-  planFallbacks: PlanFallbacks;
-  /** Absent: its messages get none. */
-  pictures?: LanePictures;
-  /** False: another relay may hold the lane by now, so no call may leave. */
-  mayCall(): boolean;
-  figures: DeliveryFigures;
-  random: Random;
-  log: Log;
-  /** When this process began to deliver, epoch milliseconds. */
-  startedAt: number;
-}
-
-/** One claim while its calls are made. */
-interface Work {
-  readonly claim: Claim;
-  readonly stop: AbortSignal;
-  readonly listener?: DeliveryListener;
-  /** No sound for what is stale or over. */
-  readonly silent: boolean;
-  /** Replaced by what `advance` makes of it, never changed. */
-  progress: DeliveryProgress;
-  leaseUntil: number;
-  /** When the slot of the next call was taken, with its claim. */
-  slotAt: number | undefined;
-  /** A call was made that is not on the record. */
-  isUnrecorded: boolean;
-  /** When the last call began. Undefined: none has. */
-  calledAt: number | undefined;
-  /** To be saved with the next record. */
-  paces: PaceRecord[];
-}
-
-/** How a step went: the claim is settled (or given back), the next step follows, or this one cannot be done. */
-type Course = "settled" | "next" | "impossible";
-
-/** Which call of the claim it is, as the attempt log shows it. */
-type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
-
-/** A channel is given this long beyond its time-out before its claim counts as abandoned. */
-const leaseMarginMs = 60_000;
-/** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
-const longestSlotWaitMs = 15_000;
-/** Between two tries to record what a call came to. */
-const recordAgainMs = 1_000;
-/** Before what could not be sent for a reason of our own is tried again. */
-const giveBackForMs = 5_000;
-
-export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { store, destination, channel, composer, pace, health, settings, clock, log } = deps;
-  const threads = createThreadMemory();
-  const shared = createSharedRecords({ store, clock });
-  const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
-  const leaseMs = Math.max(settings.leaseMs, timeoutMs + leaseMarginMs);
-  const claims = createClaims({ ...deps, threads, leaseMs });
-
-  async function deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
+  /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
+  async deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
+    const { clock, claims } = this.#deps;
     const [newest] = claimed.deliveries;
     const work: Work = {
       claim: claimed,
@@ -166,8 +155,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       await claims.begin(claimed);
       if (claimed.digest) {
         work.progress = advance(work.progress, { kind: "digest", reason: claimed.digest.reason });
-        await send(work, { action: "send" }, undefined);
-      } else await deliverAlert(work);
+        await this.#send(work, { action: "send" }, undefined);
+      } else await this.#deliverAlert(work);
     } catch (error) {
       if (!work.isUnrecorded) await claims.release(claimed, clock.now() + giveBackForMs).catch(() => {});
       throw error;
@@ -176,17 +165,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
   }
 
-  async function deliverAlert(work: Work): Promise<void> {
+  async #deliverAlert(work: Work): Promise<void> {
+    const { channel, clock } = this.#deps;
     const { deliveries } = work.claim;
     const [newest] = deliveries;
     const { status, severity } = newest;
     const isUpdate = isUpdatable(newest);
-    const thread = isUpdate ? await findThread(work.claim) : undefined;
+    const thread = isUpdate ? await this.#findThread(work.claim) : undefined;
     const policy = isUpdate ? policyOf(deliveries) : "new";
     const steps = planUpdate({
       policy,
       can: channel.can,
-      isOlder: thread !== undefined && (await isOlder(newest, thread)),
+      isOlder: thread !== undefined && (await this.#isOlder(newest, thread)),
       status,
       severity,
       thread,
@@ -195,31 +185,34 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     for (const [index, step] of steps.entries()) {
       const isLast = index === steps.length - 1;
       const course =
-        step.action === "edit" && thread ? await edit(work, step, thread, isLast) : await send(work, step, thread);
+        step.action === "edit" && thread
+          ? await this.#edit(work, step, thread, isLast)
+          : await this.#send(work, step, thread);
       if (course === "settled") return;
     }
     if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved")) {
-      await record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
+      await this.#record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
       return;
     }
     if (isDamped(newest)) {
-      await record(work, { action: "edit", part: 1, parts: 1 }, countedOnly, "settles");
+      await this.#record(work, { action: "edit", part: 1, parts: 1 }, countedOnly, "settles");
       return;
     }
     if (steps.length === 0) {
       const outcome = status === "resolved" ? firedSince : overBefore;
-      await record(work, { action: "send", part: 1, parts: 1 }, outcome, "settles");
+      await this.#record(work, { action: "send", part: 1, parts: 1 }, outcome, "settles");
       return;
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
-    await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+    await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
   /**
    * Of several relays, and behind a spool, an alert may be stored after one that came later. What fires and came later is
    * newer in any case: as an older one it may not be sent. An end is newer than what was stored late and came before it.
    */
-  async function isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
+  async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
+    const { store } = this.#deps;
     const { alertSeq, receivedAt, status } = delivery;
     const isBefore = alertSeq < lastAlertSeq;
     if (alertSeq === lastAlertSeq || (!isBefore && !isStoredLate(delivery))) return isBefore;
@@ -230,30 +223,32 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return receivedAt === last.receivedAt ? isBefore : receivedAt < last.receivedAt;
   }
 
-  async function findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {
-    if (ofRun) return threads.latest(newest) ?? ofRun.thread;
+  async #findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {
+    const { store, destination } = this.#deps;
+    if (ofRun) return this.#deps.claims.threads.latest(newest) ?? ofRun.thread;
     return await store.findThread(destination.name, newest.recipient, newest.alertKey);
   }
 
   /** Changes an earlier message. An edit that nobody answered for is made again: that changes nothing more. */
-  async function edit(
+  async #edit(
     work: Work,
     step: Extract<UpdateStep, { action: "edit" }>,
     thread: Thread,
     isLast: boolean,
   ): Promise<Course> {
+    const { channel, clock } = this.#deps;
     const skipped = isLast ? "impossible" : "next";
     // With parts sent, the message is under way already.
-    const messages = work.progress.refs.length > 0 ? [] : await composeEdit(work, step, thread);
+    const messages = work.progress.refs.length > 0 ? [] : await this.#composeEdit(work, step, thread);
     const [message] = messages ?? [];
     if (messages?.length !== 1 || !message || !channel.edit) return skipped;
-    const endEdit = deps.pictures?.beginEdit(step.ref, message);
+    const endEdit = this.#deps.pictures?.beginEdit(step.ref, message);
     if (endEdit === "impossible") return skipped;
-    if (!(await takeSlot(work))) {
+    if (!(await this.#takeSlot(work))) {
       endEdit?.(undefined);
       return "settled";
     }
-    const answer = await call(work, (context) => editOn(channel, step.ref, message, context));
+    const answer = await this.#call(work, (context) => editOn(channel, step.ref, message, context));
     endEdit?.(answer);
     const outcome: Outcome = answer.kind === "ambiguous" ? { ...answer, kind: "retry" } : answer;
     const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
@@ -261,32 +256,39 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { deliveries } = work.claim;
     const update = outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
     const label: CallLabel = { action: "edit", part: 1, parts: 1 };
-    await record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
+    await this.#record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
     if (outcome.kind === "sent" && step.shows === "self") {
       // A picture of the alert before would contradict the text.
-      deps.pictures?.noteSent({ deliveries, isAlone: true, message, ref: step.ref, context: contextFor(work) });
+      this.#deps.pictures?.noteSent({
+        deliveries,
+        isAlone: true,
+        message,
+        ref: step.ref,
+        context: this.#contextFor(work),
+      });
     }
     if (!goesOn) return "settled";
     return isRefused ? skipped : "next";
   }
 
   /** Sends what of the parts is not sent yet. */
-  async function send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
+  async #send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
+    const { channel, clock } = this.#deps;
     const { claim } = work;
-    const messages = composeParts(work, step, thread);
+    const messages = this.#composeParts(work, step, thread);
     if (messages === undefined) {
-      await record(work, { action: "send", part: 1, parts: 1 }, uncomposable, "settles");
+      await this.#record(work, { action: "send", part: 1, parts: 1 }, uncomposable, "settles");
       return "settled";
     }
     const replyTo = step.action === "reply" ? step.ref : undefined;
     while (work.progress.refs.length < messages.length) {
       const part = work.progress.refs.length + 1;
       const message = messages[part - 1] as Message;
-      if (!(await takeSlot(work))) return "settled";
-      const outcome = await call(work, (context) => channel.send(message, { replyTo, ...context }));
+      if (!(await this.#takeSlot(work))) return "settled";
+      const outcome = await this.#call(work, (context) => channel.send(message, { replyTo, ...context }));
       const isLast = part === messages.length;
       const isWhole = outcome.kind === "sent" && isLast && !claim.digest && isUpdatable(claim.deliveries[0]);
-      await record(
+      await this.#record(
         work,
         { action: replyTo === undefined ? "send" : "reply", part, parts: messages.length },
         outcome,
@@ -294,53 +296,58 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         isWhole ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now()) : undefined,
       );
       if (outcome.kind !== "sent") return "settled";
-      deps.pictures?.noteSent({
+      this.#deps.pictures?.noteSent({
         deliveries: claim.deliveries,
         isAlone: messages.length === 1 && !claim.digest && claim.deliveries.length === 1,
         message,
         ref: outcome.ref,
-        context: contextFor(work),
+        context: this.#contextFor(work),
       });
     }
     return "settled";
   }
 
   /** What it says of time is kept with the progress, so that the rest of a long message is cut in the same places. */
-  function composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
+  #composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
+    const { destination, composer } = this.#deps;
     const { claim } = work;
-    work.progress = composedNow(work.progress, claim);
-    return unlessUnwritable(claim, () =>
+    work.progress = this.#composedNow(work.progress, claim);
+    return this.#unlessUnwritable(claim, () =>
       claim.digest
         ? composeDigest(composer, destination, claim, work.progress)
         : composeClaimed(composer, destination, claim, work.progress, saidBefore(step, thread, claim)),
     );
   }
 
-  async function composeEdit(
+  async #composeEdit(
     { claim }: Work,
     step: Extract<UpdateStep, { action: "edit" }>,
     thread: Thread,
   ): Promise<Message[] | undefined> {
+    const { store, destination, composer, clock } = this.#deps;
     if (step.shows === "self") {
       const context = saidBefore(step, thread, claim);
-      return unlessUnwritable(claim, () =>
-        composeClaimed(composer, destination, claim, composedNow({ refs: [] }, claim), context),
+      return this.#unlessUnwritable(claim, () =>
+        composeClaimed(composer, destination, claim, this.#composedNow({ refs: [] }, claim), context),
       );
     }
     const root = await store.findAlertFacts(thread.rootAlertSeq, destination.name);
     if (!root) return undefined;
     const rootAlert = { ...root, seq: thread.rootAlertSeq };
-    return unlessUnwritable(claim, () => composeResolved(composer, destination, claim, rootAlert, thread, clock.now()));
+    return this.#unlessUnwritable(claim, () =>
+      composeResolved(composer, destination, claim, rootAlert, thread, clock.now()),
+    );
   }
 
-  function composedNow(progress: DeliveryProgress, { deliveries, digest }: Claim): DeliveryProgress {
+  #composedNow(progress: DeliveryProgress, { deliveries, digest }: Claim): DeliveryProgress {
+    const { destination, health, clock, startedAt } = this.#deps;
     const [newest] = deliveries;
     const said = digest ? deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b)) : newest;
     const now = clock.now();
     const context = {
       status: health.of(destination),
       channel: destination.type,
-      startedAt: deps.startedAt,
+      startedAt: startedAt,
       now,
     };
     return advance(progress, { kind: "composed", at: now, late: explainLateness(said, context) });
@@ -350,7 +357,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
    * `undefined` when it cannot be composed in any form; that is a defect of ours, and no reason to keep the rest
    * waiting.
    */
-  function unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
+  #unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
+    const { log } = this.#deps;
     try {
       return compose();
     } catch (error) {
@@ -364,17 +372,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
    * Waits until the pace allows the next call; the slot of the first was taken with the claim. False when the claim has
    * been given back: the wait is too long to hold it, or the relay is being stopped.
    */
-  async function takeSlot(work: Work): Promise<boolean> {
+  async #takeSlot(work: Work): Promise<boolean> {
+    const { claims, destination, channel, pace, settings, clock, mayCall } = this.#deps;
     const { claim, stop } = work;
     // What is behind it in its run goes back where it was, so it must as well.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
-    const release = (at: number) =>
-      store.releaseClaim(claim.token, isUntried ? placeOf(claim) : at, isAnyHeld(claim.deliveries));
+    const release = (at: number) => claims.release(claim, isUntried ? placeOf(claim) : at);
     // What does not load says so as the outcome of the call.
     await channel.prepare?.().catch(() => {});
     for (;;) {
-      if (!deps.mayCall()) {
+      if (!mayCall()) {
         await release(clock.now());
         return false;
       }
@@ -399,17 +407,20 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
   }
 
-  function call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
+  #call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
+    const { destination, pace, settings, clock } = this.#deps;
+    const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
     const calledAt = clock.now();
     work.calledAt = calledAt;
     work.isUnrecorded = true;
     const { recipient } = work.claim.deliveries[0];
     work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), calledAt));
-    const context = contextFor(work);
-    return deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
+    const context = this.#contextFor(work);
+    return this.#deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
   }
 
-  function contextFor({ claim, silent }: Work): Omit<SendContext, "signal"> {
+  #contextFor({ claim, silent }: Work): Omit<SendContext, "signal"> {
+    const { destination, health } = this.#deps;
     const [newest] = claim.deliveries;
     const { moved } = health.of(destination);
     const id = claim.digest?.id;
@@ -420,27 +431,28 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       receivedAt: newest.receivedAt,
       threadKey: id ?? newest.alertKey,
       silent,
-      mayCall: deps.mayCall,
+      mayCall: this.#deps.mayCall,
     };
   }
 
   /** Judges the outcome, remembers it, writes it, and logs it. */
-  async function record(
+  async #record(
     work: Work,
     label: CallLabel,
     outcome: Outcome,
     course: "settles" | "more follows",
     thread?: ThreadUpdate,
   ): Promise<void> {
+    const { claims, destination, health, figures, clock, log } = this.#deps;
     const { claim } = work;
     const [newest] = claim.deliveries;
     const now = clock.now();
     const { calledAt = now } = work;
-    const next = course === "settles" ? judge(work, outcome, now) : undefined;
+    const next = course === "settles" ? this.#judge(work, outcome, now) : undefined;
     // An edit that was made is no part of a message.
     const isOfParts = label.action !== "edit" || outcome.kind !== "sent";
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
-    remember(work, outcome, now);
+    this.#remember(work, outcome, now);
     const said = {
       action: label.action,
       part: label.part,
@@ -450,7 +462,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
       durationMs: now - calledAt,
     };
-    const writing = write(work, {
+    const writing = this.#write(work, {
       token: claim.token,
       ...said,
       deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
@@ -458,19 +470,19 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       countsAsAttempt: countsAsAttempt(outcome),
       progress: work.progress,
       next,
-      leaseMs: next === undefined ? leaseMs : undefined,
+      leaseMs: next === undefined ? claims.leaseMs : undefined,
       thread,
-      fallbacks: fallbacksAfter(claim, outcome, next, now),
+      fallbacks: this.#fallbacksAfter(claim, outcome, next, now),
     });
-    if (thread) threads.note(newest, thread);
+    if (thread) claims.threads.note(newest, thread);
     if (next) work.listener?.onAnswered(outcome.kind === "sent");
     const result = await writing;
     work.isUnrecorded = false;
-    work.leaseUntil = now + leaseMs;
+    work.leaseUntil = now + claims.leaseMs;
     work.paces = [];
-    deps.figures.noteAttempt(destination.name, outcome);
+    figures.noteAttempt(destination.name, outcome);
     if (result === "recorded" && (next?.state === "sent" || next?.state === "digested"))
-      deps.figures.noteSent(destination.name, claim.deliveries, now);
+      figures.noteSent(destination.name, claim.deliveries, now);
     if (result === "recorded") health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
     log.info("delivery.attempted", {
       destination: destination.name,
@@ -483,19 +495,22 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     });
   }
 
-  function judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
-    return decideNext(outcome, historyOf(claim, destination, progress), settings, now, deps.random);
+  #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
+    const { destination, settings, random } = this.#deps;
+    return decideNext(outcome, historyOf(claim, destination, progress), settings, now, random);
   }
 
-  function fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
+  #fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
+    const { destination } = this.#deps;
     const isDead = outcome.kind === "rejected" && outcome.scope === "destination";
     if (next?.state !== "failed" && next?.state !== "expired" && !isDead) return [];
     const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
-    return deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
+    return this.#deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
   /** In memory at once: the next call must know it, whether or not this one can be recorded. */
-  function remember(work: Work, outcome: Outcome, now: number): void {
+  #remember(work: Work, outcome: Outcome, now: number): void {
+    const { destination, pace, health } = this.#deps;
     const { recipient } = work.claim.deliveries[0];
     work.paces.push(...pace.parkAfter(outcome, destination, recipient, now));
     if (outcome.kind === "retry" && outcome.movedTo !== undefined)
@@ -504,11 +519,12 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
-  async function write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
+  async #write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
+    const { store, destination, clock, log } = this.#deps;
     let isShared = work.claim.ofRun !== undefined && attempt.next !== undefined && work.paces.length === 0;
     for (;;) {
       try {
-        if (isShared) return await shared.record(attempt);
+        if (isShared) return await this.#shared.record(attempt);
         return await store.recordAttempt(attempt, work.paces);
       } catch (error) {
         const mayPass = error instanceof AppError && error.code === "store_unavailable";
@@ -524,9 +540,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       }
     }
   }
-
-  const { claim, claimRun, offer, adopt, isLate, withdraw, giveBack, takeBack } = claims;
-  return { claim, claimRun, offer, adopt, isLate, withdraw, giveBack, takeBack, deliver, flush: shared.flush };
 }
 
 function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {

@@ -1,51 +1,14 @@
-import type { Clock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { ClaimedDelivery } from "../../core/delivery-job.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { Log } from "../../core/log.ts";
 import type { Message } from "../../core/message.ts";
 import type { PictureOutcome } from "../../core/picture-outcome.ts";
-import type { Channel, SendContext } from "../../core/ports/channel.ts";
+import type { SendContext } from "../../core/ports/channel.ts";
 import type { Illustration } from "../../core/ports/illustration.ts";
-import type { Destination } from "../../core/rules.ts";
-import type { LaneStore } from "../lane-store.ts";
-import type { PaceMemory } from "../memory/pace.ts";
 import type { PictureDesk } from "../memory/picture-desk.ts";
 import { type PaceKey, paceKeysOf } from "../plan/accounts.ts";
 import { callChannel } from "./call-channel.ts";
+import type { LaneContext } from "./context.ts";
 import type { LaneStop } from "./lane.ts";
-
-/**
- * How a message gets its picture, behind its back:
- *
- *     sent and on record ──▶ wanted? ──▶ drawn (2 s) ──▶ the lane is quiet (3 s) ──▶ added (5 s) ──▶ joined
- *                              └──────────────┴───────────────────┴─────────────────────┴──▶ none, and why
- *
- * A text waits for none of it: nothing here is awaited by a delivery, nothing is written to the store in front of one, the
- * call goes over connections of its own, and it is made only while the lane has nothing to do and its chat could take a text
- * at once. It takes no slot of the pace, for the next text may go at once as well; how many there are is bounded here.
- *
- * A text that is changed meanwhile (`beginEdit`) is what stays: the picture is added to the newest text, and where the two
- * calls have crossed, the newest is written once more behind the picture. What could not be changed any more with a picture
- * on it is not changed while one is on its way; the alert then answers it.
- *
- * All of it is in memory: a restart costs the pictures that have not joined, and no text. What became of them is noted, and
- * kept behind all deliveries (operations/picture-notes.ts).
- */
-export interface LanePictures {
-  /**
-   * A message was sent, or changed to show a later alert, and that is on record. Returns at once. A message that shows a
-   * later alert gets that one's picture in place of its own, which would contradict its text.
-   */
-  noteSent(sent: SentMessage): void;
-  /**
-   * A message is about to be changed. `impossible`: it is getting a picture, with which it could not say that. Undefined: it
-   * is getting none. Else the way to say how the change went, which has to be called.
-   */
-  beginEdit(ref: string, message: Message): "impossible" | ((outcome: Outcome | undefined) => void) | undefined;
-  /** Resolves when nothing is under way. Never rejects. */
-  ended(): Promise<void>;
-}
 
 export interface SentMessage {
   /** All that the message is about, the newest first. */
@@ -57,19 +20,13 @@ export interface SentMessage {
   context: Omit<SendContext, "signal">;
 }
 
-export interface LanePicturesDeps {
+export interface LanePicturesDeps
+  extends Pick<LaneContext, "store" | "destination" | "channel" | "pace" | "settings" | "clock" | "log"> {
   desk: PictureDesk;
-  destination: Destination;
-  channel: Channel;
   /** Nothing is due, claimed or under way in the lane. */
   isQuiet(): boolean;
-  pace: PaceMemory;
-  store: Pick<LaneStore, "savePaces">;
-  settings: DeliverySettings;
   /** `claiming`: none is begun any more. `calls`: ends those under way. */
   stop: LaneStop;
-  clock: Clock;
-  log: Log;
 }
 
 /** Of messages in the last minute: with more, the chat is busy enough. */
@@ -101,22 +58,48 @@ interface Job {
   changedTo?: Message;
 }
 
-export function createLanePictures(deps: LanePicturesDeps): LanePictures {
-  const { desk, destination, channel, pace, stop, clock, log } = deps;
-  const jobs = new Map<string, Job>();
-  const running = new Set<Promise<void>>();
-  let texts: number[] = [];
-  let refusals = 0;
-  let restUntil = 0;
+/**
+ * How a message gets its picture, behind its back:
+ *
+ *     sent and on record ──▶ wanted? ──▶ drawn (2 s) ──▶ the lane is quiet (3 s) ──▶ added (5 s) ──▶ joined
+ *                              └──────────────┴───────────────────┴─────────────────────┴──▶ none, and why
+ *
+ * A text waits for none of it: nothing here is awaited by a delivery, nothing is written to the store in front of one, the
+ * call goes over connections of its own, and it is made only while the lane has nothing to do and its chat could take a text
+ * at once. It takes no slot of the pace, for the next text may go at once as well; how many there are is bounded here.
+ *
+ * A text that is changed meanwhile (`beginEdit`) is what stays: the picture is added to the newest text, and where the two
+ * calls have crossed, the newest is written once more behind the picture. What could not be changed any more with a picture
+ * on it is not changed while one is on its way; the alert then answers it.
+ *
+ * All of it is in memory: a restart costs the pictures that have not joined, and no text. What became of them is noted, and
+ * kept behind all deliveries (operations/picture-notes.ts).
+ */
+export class LanePictures {
+  readonly #deps: LanePicturesDeps;
+  readonly #jobs = new Map<string, Job>();
+  readonly #running = new Set<Promise<void>>();
+  #texts: number[] = [];
+  #refusals = 0;
+  #restUntil = 0;
 
-  function noteSent(sent: SentMessage): void {
+  constructor(deps: LanePicturesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * A message was sent, or changed to show a later alert, and that is on record. Returns at once. A message that shows a
+   * later alert gets that one's picture in place of its own, which would contradict its text.
+   */
+  noteSent(sent: SentMessage): void {
+    const { desk, destination, stop, clock, log } = this.#deps;
     const now = clock.now();
-    texts = [...texts, now].slice(-mostTexts - 1);
+    this.#texts = [...this.#texts, now].slice(-mostTexts - 1);
     const { ref, message, context } = sent;
     const [delivery] = sent.deliveries;
     if (!sent.isAlone || ref === undefined || !isWanted(delivery) || stop.claiming.aborted) return;
-    const refusal = whyNot(message, now);
-    const current = jobs.get(ref);
+    const refusal = this.#whyNot(message, now);
+    const current = this.#jobs.get(ref);
     if (current !== undefined) {
       desk.note({ destination: destination.name, id: current.delivery.id }, changedSince);
       if (current.isBeingAdded) current.next = sent;
@@ -128,34 +111,58 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
       return;
     }
     const job: Job = { delivery, ref, context, sentAt: now, message, isBeingAdded: false, editsUnderWay: 0 };
-    jobs.set(ref, job);
-    const run = illustrate(job)
+    this.#jobs.set(ref, job);
+    const run = this.#illustrate(job)
       .catch((error: unknown) => {
         log.error("picture.failed", { destination: destination.name, error: String(error).slice(0, 300) });
       })
       .finally(() => {
-        if (jobs.get(ref) === job) jobs.delete(ref);
-        running.delete(run);
-        if (job.next) noteSent(job.next);
+        if (this.#jobs.get(ref) === job) this.#jobs.delete(ref);
+        this.#running.delete(run);
+        if (job.next) this.noteSent(job.next);
       });
-    running.add(run);
+    this.#running.add(run);
   }
 
-  function whyNot(message: Message, now: number): PictureOutcome | undefined {
-    if (!holdsPicture(message)) return tooLong;
-    if (texts.length > mostTexts && (texts[0] ?? 0) > now - minuteMs)
+  /**
+   * A message is about to be changed. `impossible`: it is getting a picture, with which it could not say that. Undefined: it
+   * is getting none. Else the way to say how the change went, which has to be called.
+   */
+  beginEdit(ref: string, message: Message): "impossible" | ((outcome: Outcome | undefined) => void) | undefined {
+    const job = this.#jobs.get(ref);
+    if (!job) return undefined;
+    if (job.isBeingAdded && !this.#holdsPicture(message)) return "impossible";
+    job.editsUnderWay += 1;
+    return (outcome) => {
+      job.editsUnderWay -= 1;
+      if (outcome?.kind !== "sent") return;
+      if (job.next) job.next = { ...job.next, message };
+      if (job.isBeingAdded) job.changedTo = message;
+      else job.message = message;
+    };
+  }
+
+  /** Resolves when nothing is under way. Never rejects. */
+  async ended(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #whyNot(message: Message, now: number): PictureOutcome | undefined {
+    if (!this.#holdsPicture(message)) return tooLong;
+    if (this.#texts.length > mostTexts && (this.#texts[0] ?? 0) > now - minuteMs)
       return { result: "many", reason: `more than ${mostTexts} messages went there within a minute` };
-    if (restUntil > now && restUntil <= now + restMs)
+    if (this.#restUntil > now && this.#restUntil <= now + restMs)
       return { result: "refused", reason: "pictures were refused there before; they are tried again later" };
     return undefined;
   }
 
-  function holdsPicture(message: Message): boolean {
-    return channel.holdsPicture?.(message) ?? true;
+  #holdsPicture(message: Message): boolean {
+    return this.#deps.channel.holdsPicture?.(message) ?? true;
   }
 
-  async function illustrate(job: Job): Promise<void> {
-    const outcome = await tryToAdd(job);
+  async #illustrate(job: Job): Promise<void> {
+    const { desk, destination, clock, log } = this.#deps;
+    const outcome = await this.#tryToAdd(job);
     const { delivery, sentAt } = job;
     const tookMs = clock.now() - sentAt;
     const said = outcome.result === "joined" ? { ...outcome, afterMs: tookMs } : outcome;
@@ -168,68 +175,72 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
       result: said.result,
       reason: said.reason,
     });
-    if (job.isBeingAdded) await restoreText(job);
+    if (job.isBeingAdded) await this.#restoreText(job);
   }
 
-  async function tryToAdd(job: Job): Promise<PictureOutcome> {
+  async #tryToAdd(job: Job): Promise<PictureOutcome> {
+    const { desk, destination, stop } = this.#deps;
     for (;;) {
       const { delivery } = job;
       const drawing = await desk.draw(delivery.alertId, destination.timeZone);
-      const isQuiet = "illustration" in drawing && (await waitForQuiet(job));
+      const isQuiet = "illustration" in drawing && (await this.#waitForQuiet(job));
       // It shows a later alert by now.
       if (job.delivery !== delivery) continue;
       if (!("illustration" in drawing)) return drawing;
       if (!isQuiet) return stop.claiming.aborted ? stopped : noRoom;
-      if (!holdsPicture(job.message)) return tooLong;
-      return await add(job, drawing.illustration);
+      if (!this.#holdsPicture(job.message)) return tooLong;
+      return await this.#add(job, drawing.illustration);
     }
   }
 
   /** Half of the pace is left to texts. */
-  async function waitForQuiet({ delivery, sentAt }: Job): Promise<boolean> {
-    const keys = paceKeysOf(destination, delivery.recipient, deps.settings).map(halved);
+  async #waitForQuiet({ delivery, sentAt }: Job): Promise<boolean> {
+    const { destination, pace, stop, clock } = this.#deps;
+    const keys = paceKeysOf(destination, delivery.recipient, this.#deps.settings).map(halved);
     for (;;) {
       const now = clock.now();
       if (stop.claiming.aborted || now > sentAt + beginWithinMs) return false;
-      if (deps.isQuiet() && pace.nextSlot(keys, now).at <= now) return true;
+      if (this.#deps.isQuiet() && pace.nextSlot(keys, now).at <= now) return true;
       await clock.sleep(lookEveryMs, stop.claiming);
     }
   }
 
-  async function add(job: Job, illustration: Illustration): Promise<PictureOutcome> {
+  async #add(job: Job, illustration: Illustration): Promise<PictureOutcome> {
+    const { destination, channel, pace, stop, clock } = this.#deps;
     const { ref, message, context } = job;
     job.isBeingAdded = true;
-    const outcome = await call(async (signal) => {
+    const outcome = await this.#call(async (signal) => {
       if (!channel.illustrate) throw new Error(`a ${channel.type} channel shows no pictures`);
       return channel.illustrate(ref, message, illustration, { ...context, signal });
     });
     if (outcome.kind === "sent") {
-      refusals = 0;
+      this.#refusals = 0;
       return { result: "joined" };
     }
     const now = clock.now();
     const isAsked = outcome.kind !== "rejected" && outcome.waitMs !== undefined;
-    refusals += 1;
-    if (isAsked || refusals >= mostRefusals) restUntil = now + restMs;
+    this.#refusals += 1;
+    if (isAsked || this.#refusals >= mostRefusals) this.#restUntil = now + restMs;
     const paces = pace.parkAfter(outcome, destination, context.recipient, now);
     // The next text that is recorded saves it as well.
-    if (paces.length > 0) void deps.store.savePaces(paces).catch(() => {});
+    if (paces.length > 0) void this.#deps.store.savePaces(paces).catch(() => {});
     return { result: stop.calls.aborted ? "stopped" : "refused", reason: outcome.detail };
   }
 
-  function call(act: (signal: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
-    return callChannel(act, { timeoutMs: callTimeoutMs, stop: stop.calls }, deps);
+  #call(act: (signal: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
+    return callChannel(act, { timeoutMs: callTimeoutMs, stop: this.#deps.stop.calls }, this.#deps);
   }
 
   /** Nobody knows which of the two calls was the later one at the other side. */
-  async function restoreText(job: Job): Promise<void> {
+  async #restoreText(job: Job): Promise<void> {
+    const { destination, channel, stop, clock, log } = this.#deps;
     while (job.editsUnderWay > 0 && !stop.calls.aborted) await clock.sleep(lookEveryMs, stop.calls);
     for (const waitMs of restoreWaitsMs) {
       const { changedTo } = job;
       if (changedTo === undefined || !channel.edit) return;
       await clock.sleep(waitMs, stop.calls);
       if (stop.calls.aborted) return;
-      const outcome = await call(async (signal) => {
+      const outcome = await this.#call(async (signal) => {
         if (!channel.edit) throw new Error(`a ${channel.type} channel cannot edit`);
         return channel.edit(job.ref, changedTo, { ...job.context, signal });
       });
@@ -240,26 +251,6 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
       }
     }
   }
-
-  return {
-    noteSent,
-    beginEdit(ref, message) {
-      const job = jobs.get(ref);
-      if (!job) return undefined;
-      if (job.isBeingAdded && !holdsPicture(message)) return "impossible";
-      job.editsUnderWay += 1;
-      return (outcome) => {
-        job.editsUnderWay -= 1;
-        if (outcome?.kind !== "sent") return;
-        if (job.next) job.next = { ...job.next, message };
-        if (job.isBeingAdded) job.changedTo = message;
-        else job.message = message;
-      };
-    },
-    async ended() {
-      while (running.size > 0) await Promise.all(running);
-    },
-  };
 }
 
 /** What an alert's message says of its moment. Good news has the picture of its first message; tests show how one looks. */
