@@ -28,7 +28,7 @@ import { createOrphanSettler } from "./duties/orphans.ts";
 import type { Trial } from "./duties/prober.ts";
 import { createSweeper, type Sweeper } from "./duties/sweep.ts";
 import { createDutiesLane, type DutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
-import { createHolderRequests, type HolderRequests } from "./holder-requests.ts";
+import { HolderRequests } from "./holder-requests.ts";
 import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
@@ -161,7 +161,7 @@ export class Engine implements ClaimingDesk {
       clock,
       onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
     });
-    this.requests = createHolderRequests({ store, lanes: this.#keeper.served, clock, newId, log });
+    this.requests = new HolderRequests({ store, lanes: this.#keeper.served, clock, newId, log });
     for (const kind of ["pause", "try"] as const)
       this.requests.answer(kind, (args) => this.#perform(kind, args as Asked));
     const desk = createClaimingDesk(store, (name) => {

@@ -2,25 +2,9 @@ import { type Clock, within } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import { createPoll } from "../core/poll.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { RelayRequest, RelayRequests, RequestAnswer } from "../core/ports/requests.ts";
-
-/** Asks whoever holds a lane group: this relay itself, or another one on the same store. */
-export interface HolderRequests {
-  /** How requests of this kind are done while this relay holds their group. Takes and gives JSON; its `AppError`s travel. */
-  answer(kind: string, perform: (args: unknown, group: string) => Promise<unknown>): void;
-  /**
-   * Done once or not at all, by one relay.
-   * @throws AppError what the holder throws; `conflict` when nobody took it in time, so that nothing was done;
-   *   `store_unavailable` when it was taken and no answer came in time, so that nobody knows, or as the store does.
-   */
-  ask(group: string, kind: string, args: unknown, options: AskOptions): Promise<unknown>;
-  /** Something was asked or answered. */
-  wake(): void;
-  /** Does what others ask, until `stop` is aborted, and waits a moment for what is under way. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
 
 export interface AskOptions {
   /** What is asked about, for the words of an error: `the destination chat`. */
@@ -51,36 +35,95 @@ const writeAnswerForMs = 5 * 60_000;
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
 const woke = new Error("something was answered");
 
-export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
-  const { store, lanes, clock, newId, log } = deps;
-  const kinds = new Map<string, (args: unknown, group: string) => Promise<unknown>>();
-  const waiting = new Set<AbortController>();
-  const underWay = new Set<Promise<void>>();
-  const stopping = new AbortController();
-  const isShared = isComplete(store);
+/** Asks the relay that holds a lane group: this one itself, or another one on the same store. */
+export class HolderRequests {
+  readonly #deps: HolderRequestsDeps;
+  /** Undefined: there is no other relay to ask. */
+  readonly #desk: RelayRequests | undefined;
+  readonly #kinds = new Map<string, (args: unknown, group: string) => Promise<unknown>>();
+  readonly #waiting = new Set<AbortController>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #poll: Poll;
 
-  async function perform({ kind, args, group }: Omit<RelayRequest, "id">): Promise<unknown> {
-    const known = kinds.get(kind);
+  constructor(deps: HolderRequestsDeps) {
+    this.#deps = deps;
+    this.#desk = isComplete(deps.store) ? deps.store : undefined;
+    this.#poll = createPoll({
+      look: () => this.#look(),
+      everyMs: lookEveryMs,
+      clock: deps.clock,
+      onFailed: (error) => deps.log.error("relay.requests_failed", { error: String(error).slice(0, 300) }),
+    });
+  }
+
+  /** How requests of this kind are done while this relay holds their group. Takes and gives JSON; its `AppError`s travel. */
+  answer(kind: string, perform: (args: unknown, group: string) => Promise<unknown>): void {
+    this.#kinds.set(kind, perform);
+  }
+
+  /**
+   * Done once or not at all, by one relay.
+   * @throws AppError what the holder throws; `conflict` when nobody took it in time, so that nothing was done;
+   *   `store_unavailable` when it was taken and no answer came in time, so that nobody knows, or as the store does.
+   */
+  async ask(group: string, kind: string, args: unknown, options: AskOptions): Promise<unknown> {
+    const { lanes, newId } = this.#deps;
+    if (lanes().some((lane) => lane.group === group)) return this.#perform({ group, kind, args });
+    if (this.#desk === undefined) throw new AppError("conflict", `Another relay runs ${options.subject}.`);
+    return this.#askAnother(this.#desk, { id: newId(), group, kind, args }, options);
+  }
+
+  /** Something was asked or answered. */
+  wake = (): void => {
+    this.#poll.wake();
+    for (const woken of this.#waiting) woken.abort(woke);
+  };
+
+  /** Does what others ask, until `stop` is aborted, and waits a moment for what is under way. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    if (this.#desk === undefined) return;
+    const end = () => {
+      this.#stopping.abort();
+      for (const woken of this.#waiting) woken.abort(woke);
+    };
+    stop.addEventListener("abort", end, { once: true });
+    await this.#poll.run(stop);
+    await within(Promise.all(this.#underWay), lastAnswersMs, this.#deps.clock);
+  }
+
+  async #look(): Promise<void> {
+    const desk = this.#desk;
+    if (desk === undefined || this.#stopping.signal.aborted) return;
+    for (const request of await desk.takeRequests(this.#deps.lanes())) {
+      const answering = this.#answer(desk, request).finally(() => this.#underWay.delete(answering));
+      this.#underWay.add(answering);
+    }
+  }
+
+  async #perform({ kind, args, group }: Omit<RelayRequest, "id">): Promise<unknown> {
+    const known = this.#kinds.get(kind);
     if (known !== undefined) return known(args, group);
     throw new AppError("conflict", `The relay that runs it cannot do that: it knows no request ${kind}.`, {
       hint: "Run the same version on all relays.",
     });
   }
 
-  async function perhapsAnswer(request: RelayRequest): Promise<void> {
-    if (!isShared) return;
+  async #answer(desk: RelayRequests, request: RelayRequest): Promise<void> {
+    const { log } = this.#deps;
     let answer: RequestAnswer;
     try {
-      answer = { value: await perform(request) };
+      answer = { value: await this.#perform(request) };
     } catch (error) {
       if (!(error instanceof AppError)) log.error("relay.request_failed", { kind: request.kind, error: String(error) });
       answer = { error: toWords(error) };
     }
-    await writeAnswer(store, request, answer);
+    await this.#writeAnswer(desk, request, answer);
   }
 
   /** Again and again, since it is done, and whoever asked would not know. */
-  async function writeAnswer(desk: RelayRequests, { id, kind }: RelayRequest, answer: RequestAnswer): Promise<void> {
+  async #writeAnswer(desk: RelayRequests, { id, kind }: RelayRequest, answer: RequestAnswer): Promise<void> {
+    const { clock, log } = this.#deps;
     const until = clock.now() + writeAnswerForMs;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -88,90 +131,55 @@ export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
         return;
       } catch (error) {
         if (tries === 1) log.error("relay.not_answered", { kind, error: String(error).slice(0, 300) });
-        if (stopping.signal.aborted || clock.now() >= until) return;
+        if (this.#stopping.signal.aborted || clock.now() >= until) return;
       }
-      await clock.sleep(lookEveryMs, stopping.signal);
+      await clock.sleep(lookEveryMs, this.#stopping.signal);
     }
   }
 
-  const poll = createPoll({
-    async look() {
-      if (!isShared || stopping.signal.aborted) return;
-      for (const request of await store.takeRequests(lanes())) {
-        const answering = perhapsAnswer(request).finally(() => underWay.delete(answering));
-        underWay.add(answering);
-      }
-    },
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("relay.requests_failed", { error: String(error).slice(0, 300) }),
-  });
-
   /** Ends early when something was answered. */
-  async function pause(ms: number): Promise<void> {
+  async #pause(ms: number): Promise<void> {
     const woken = new AbortController();
-    waiting.add(woken);
-    await clock.sleep(ms, woken.signal);
-    waiting.delete(woken);
+    this.#waiting.add(woken);
+    await this.#deps.clock.sleep(ms, woken.signal);
+    this.#waiting.delete(woken);
   }
 
   /** A store that does not answer leaves it unknown. */
-  async function orUnknown<T>(asked: Promise<T>, withinMs: number): Promise<T | "unknown"> {
-    return (await within(asked, Math.max(withinMs, lookEveryMs), clock).catch(() => undefined)) ?? "unknown";
+  async #orUnknown<T>(asked: Promise<T>, withinMs: number): Promise<T | "unknown"> {
+    return (await within(asked, Math.max(withinMs, lookEveryMs), this.#deps.clock).catch(() => undefined)) ?? "unknown";
   }
 
-  async function askAnother(
+  async #askAnother(
     desk: RelayRequests,
     request: RelayRequest,
     { subject, howToSee, answerWithinMs = usualAnswerMs }: AskOptions,
   ): Promise<unknown> {
+    const { clock } = this.#deps;
     const { id } = request;
     const askedAt = clock.now();
     const waitedMs = () => Math.abs(clock.now() - askedAt);
     await desk.putRequest(request, takeWithinMs);
     let lostLooks = 0;
     for (;;) {
-      const found = await orUnknown(desk.lookAtRequest(id), answerWithinMs - waitedMs());
+      const found = await this.#orUnknown(desk.lookAtRequest(id), answerWithinMs - waitedMs());
       if (typeof found === "object") {
         if (!("error" in found)) return found.value;
         const { code, message, ...rest } = found.error;
         throw new AppError(code, message, rest);
       }
-      const isOver = waitedMs() >= takeWithinMs || stopping.signal.aborted;
+      const isOver = waitedMs() >= takeWithinMs || this.#stopping.signal.aborted;
       if (isOver && (found === "waiting" || found === "unknown")) {
-        const isWithdrawn = await orUnknown(desk.withdrawRequest(id), answerWithinMs - waitedMs());
+        const isWithdrawn = await this.#orUnknown(desk.withdrawRequest(id), answerWithinMs - waitedMs());
         if (isWithdrawn === true) throw notTaken(subject);
       }
       // Given up properly, a lane is gone a moment before what was done on it is answered.
       lostLooks = found === "lost" ? lostLooks + 1 : 0;
-      if (lostLooks > 2 || waitedMs() >= answerWithinMs || stopping.signal.aborted)
+      if (lostLooks > 2 || waitedMs() >= answerWithinMs || this.#stopping.signal.aborted)
         throw notAnswered(subject, howToSee, waitedMs());
-      await pause(Math.min(lookEveryMs, Math.max(1, answerWithinMs - waitedMs())));
+      await this.#pause(Math.min(lookEveryMs, Math.max(1, answerWithinMs - waitedMs())));
     }
   }
-
-  return {
-    answer: (kind, its) => void kinds.set(kind, its),
-    async ask(group, kind, args, options) {
-      if (lanes().some((lane) => lane.group === group)) return perform({ group, kind, args });
-      if (!isShared) throw new AppError("conflict", `Another relay runs ${options.subject}.`);
-      return askAnother(store, { id: newId(), group, kind, args }, options);
-    },
-    wake() {
-      poll.wake();
-      for (const woken of waiting) woken.abort(woke);
-    },
-    async run(stop) {
-      if (!isShared) return;
-      const end = () => {
-        stopping.abort();
-        for (const woken of waiting) woken.abort(woke);
-      };
-      stop.addEventListener("abort", end, { once: true });
-      await poll.run(stop);
-      await within(Promise.all(underWay), lastAnswersMs, clock);
-    },
-  };
 }
 
 function isComplete(store: Partial<RelayRequests>): store is RelayRequests {

@@ -26,7 +26,7 @@ import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
 import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import type { Lease } from "./lease.ts";
-import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
+import { HealthMemory } from "./memory/health.ts";
 import { createPaceMemory, type PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
@@ -120,7 +120,7 @@ export class LaneGroup {
     this.destinations = outlets.map(({ destination }) => destination);
     this.store = createLaneStore(deps.store, grant, deps.onLost);
     this.#pace = createPaceMemory(grant.memory.paces);
-    this.health = createHealthMemory(
+    this.health = new HealthMemory(
       { ...deps, store: this.store, onChange: () => this.#wakeAll() },
       grant.memory.statuses,
     );
@@ -133,7 +133,7 @@ export class LaneGroup {
     this.duties = {
       notices: notices.sendChanges,
       undelivered: notices.sendUndelivered,
-      health: this.health.save,
+      health: () => this.health.save(),
     };
     this.#lanes = new Map(outlets.map((outlet) => [outlet.destination.name, this.#open(outlet)]));
   }

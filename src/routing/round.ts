@@ -17,11 +17,6 @@ export interface RoundDeps {
   log: Log;
 }
 
-export interface Round {
-  /** Reads requests in their order, behind those that are being read. */
-  begin(requests: UnroutedRequest[], stop: AbortSignal): Reading;
-}
-
 /** Requests that are being read; one of the two has to be called, once. */
 export interface Reading {
   /**
@@ -69,45 +64,52 @@ const stretch = 25;
  * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a
  * failure, too. What three processes have died of is not read again.
  */
-export function createRound(deps: RoundDeps): Round {
-  const { store, judging, reader, journal, clock, log } = deps;
-
+export class Round {
+  readonly #deps: RoundDeps;
   /** By those who are at it: the alerts that are being read, or have failed and are not flagged yet. */
-  const noted = new Map<Reading, readonly number[]>();
+  readonly #noted = new Map<Reading, readonly number[]>();
 
-  function note(reading: Reading, alertSeqs: readonly number[]): void {
-    if (alertSeqs.length > 0) noted.set(reading, alertSeqs);
-    else noted.delete(reading);
-    journal.write([...noted.values()].flat());
+  constructor(deps: RoundDeps) {
+    this.#deps = deps;
   }
 
-  function begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
+  /** Reads requests in their order, behind those that are being read. */
+  begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
+    const { reader } = this.#deps;
     const readable = requests.filter((request) => !isGivenUp(request));
     const reading: Reading = {
-      async finish() {
+      finish: async () => {
         try {
-          await route(reading, readable, await readings, requests.filter(isGivenUp).flatMap(failAgain), stop);
+          await this.#route(reading, readable, await readings, requests.filter(isGivenUp).flatMap(failAgain), stop);
         } finally {
-          noted.delete(reading);
+          this.#noted.delete(reading);
         }
       },
-      async drop() {
+      drop: async () => {
         await readings;
-        note(reading, []);
+        this.#note(reading, []);
       },
     };
-    note(reading, seqsOf(readable));
+    this.#note(reading, seqsOf(readable));
     const readings = reader.read(readable, stop);
     return reading;
   }
 
-  async function route(
+  #note(reading: Reading, alertSeqs: readonly number[]): void {
+    const { journal } = this.#deps;
+    if (alertSeqs.length > 0) this.#noted.set(reading, alertSeqs);
+    else this.#noted.delete(reading);
+    journal.write([...this.#noted.values()].flat());
+  }
+
+  async #route(
     reading: Reading,
     readable: UnroutedRequest[],
     readings: BodyReading[],
     failed: Failed[],
     stop: AbortSignal,
   ): Promise<void> {
+    const { judging } = this.#deps;
     const records: RoutingRecord[] = [];
     let whyNotRead: string | undefined;
     for (const [index, request] of readable.entries()) {
@@ -118,15 +120,15 @@ export function createRound(deps: RoundDeps): Round {
         whyNotRead = read.reason;
         break;
       }
-      const judged = judge(request, read);
+      const judged = this.#judge(request, read);
       records.push(...judged.records);
       failed.push(...judged.failed);
     }
-    note(
+    this.#note(
       reading,
       failed.map(({ alert }) => alert.seq),
     );
-    failed.push(...(await record(records, readable)));
+    failed.push(...(await this.#record(records, readable)));
     // Not before: what could not be stored is read again, and would count twice.
     const unsettled = new Set(failed.map(({ request }) => request));
     for (const [index, request] of readable.entries()) {
@@ -136,14 +138,15 @@ export function createRound(deps: RoundDeps): Round {
         judging.noteRead(request.alerts, read.translations, request.source);
     }
     if (failed.length > 0) {
-      await settle(failed);
-      note(reading, []);
+      await this.#settle(failed);
+      this.#note(reading, []);
     }
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
-  function judge(request: UnroutedRequest, reading: BodyReading): { records: RoutingRecord[]; failed: Failed[] } {
+  #judge(request: UnroutedRequest, reading: BodyReading): { records: RoutingRecord[]; failed: Failed[] } {
+    const { judging } = this.#deps;
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
     if (reading.kind === "not_read") return { records, failed };
@@ -159,7 +162,7 @@ export function createRound(deps: RoundDeps): Round {
         continue;
       }
       try {
-        records.push(toRecord(alert, judging.judge(alert, translation, request)));
+        records.push(this.#toRecord(alert, judging.judge(alert, translation, request)));
       } catch (error) {
         failed.push({ request, alert, reason: describe(error), facts: translation.facts });
       }
@@ -167,8 +170,8 @@ export function createRound(deps: RoundDeps): Round {
     return { records, failed };
   }
 
-  async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
-    const refused = await recordAll(records);
+  async #record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
+    const refused = await this.#recordAll(records);
     return requests.flatMap((request) =>
       request.alerts.flatMap((alert) => {
         const reason = refused.get(alert.seq);
@@ -178,84 +181,87 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   /** Rejects when nothing can be stored at all; returns, by alert, why one cannot be stored by itself. */
-  async function recordAll(records: RoutingRecord[]): Promise<Map<number, string>> {
+  async #recordAll(records: RoutingRecord[]): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
     for (let start = 0; start < records.length; start += commitSize) {
-      await recordTogether(records.slice(start, start + commitSize), refused);
+      await this.#recordTogether(records.slice(start, start + commitSize), refused);
     }
     return refused;
   }
 
-  async function recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
+  async #recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
     try {
-      await commit(records);
+      await this.#commit(records);
     } catch (error) {
       if (isStoreAway(error)) throw error;
       const [only, ...others] = records;
       if (only !== undefined && others.length === 0) refused.set(only.alertSeq, describe(error));
-      else for (const one of records) await recordTogether([one], refused);
+      else for (const one of records) await this.#recordTogether([one], refused);
     }
   }
 
-  async function commit(records: RoutingRecord[]): Promise<void> {
+  async #commit(records: RoutingRecord[]): Promise<void> {
+    const { store, judging } = this.#deps;
     const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
     for (const recorded of await store.recordRouting(records))
       judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
   }
 
-  async function settle(failed: Failed[]): Promise<void> {
+  async #settle(failed: Failed[]): Promise<void> {
     const again = failed.filter(({ alert }) => alert.failures + 1 < mostFailures);
-    for (const [reason, seqs] of groupByReason(again)) await flag(seqs, reason, firstRetryMs);
+    for (const [reason, seqs] of groupByReason(again)) await this.#flag(seqs, reason, firstRetryMs);
     const last = failed.filter(({ alert }) => alert.failures + 1 >= mostFailures);
     for (const request of new Set(last.map((one) => one.request))) {
-      await giveUp(last.filter((one) => one.request === request));
+      await this.#giveUp(last.filter((one) => one.request === request));
     }
   }
 
-  async function flag(seqs: number[], reason: string, waitMs: number): Promise<void> {
+  async #flag(seqs: number[], reason: string, waitMs: number): Promise<void> {
+    const { store, clock, log } = this.#deps;
     log.error("alert.routing_failed", { alertSeqs: seqs.slice(0, 10), alerts: seqs.length, error: reason });
     await store.recordRoutingFailure(seqs, reason, clock.now() + waitMs);
   }
 
   /** All are of one request. What was read keeps its facts; the rest is shown by one message, as it came. */
-  async function giveUp(failed: Failed[]): Promise<void> {
+  async #giveUp(failed: Failed[]): Promise<void> {
+    const { judging, log } = this.#deps;
     const unread = failed.filter(({ facts }) => facts === undefined);
     const [shown, ...contained] = unread;
     const records = failed.flatMap(({ alert, reason, facts }) =>
       facts === undefined
         ? []
-        : [toRecord(alert, judging.sendUnjudged(alert, withRow(facts, reason), "routing", reason))],
+        : [this.#toRecord(alert, judging.sendUnjudged(alert, withRow(facts, reason), "routing", reason))],
     );
     if (shown !== undefined) {
       const { request, alert, reason } = shown;
       const { id } = alert;
       const { body, source } = request;
       const facts = { ...describeUnreadable({ id, body, reason, alerts: unread.length }), ...(source && { source }) };
-      records.push(toRecord(alert, judging.sendUnjudged(alert, facts, "reading", reason)));
-      records.push(...contained.map((one) => contain(one, id)));
+      records.push(this.#toRecord(alert, judging.sendUnjudged(alert, facts, "reading", reason)));
+      records.push(...contained.map((one) => this.#contain(one, id)));
     }
-    const refused = await recordAll(records);
+    const refused = await this.#recordAll(records);
     for (const { alert, reason } of failed) {
       const problem = refused.get(alert.seq);
       if (problem === undefined) {
         judging.counters.givenUp += 1;
         log.error("alert.unreadable", { alert: alert.id, reason });
-      } else await flag([alert.seq], problem, Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs));
+      } else await this.#flag([alert.seq], problem, Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs));
     }
   }
 
-  function contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
+  #contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
+    const { judging } = this.#deps;
     const facts = describeContained(alert.id, reason, shownBy);
     const why = `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`;
-    return toRecord(alert, judging.contain(alert, facts, why));
+    return this.#toRecord(alert, judging.contain(alert, facts, why));
   }
 
-  function toRecord(alert: UnroutedAlert, draft: RoutingDraft): RoutingRecord {
+  #toRecord(alert: UnroutedAlert, draft: RoutingDraft): RoutingRecord {
+    const { judging } = this.#deps;
     judging.noteJudged(alert, draft);
     return { alertSeq: alert.seq, ...draft };
   }
-
-  return { begin };
 }
 
 function isGivenUp({ alerts }: UnroutedRequest): boolean {

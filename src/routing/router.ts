@@ -89,6 +89,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   const findMute = createMuteFinder();
   const groupOf = new Map(rules.routes.map(({ name, group }) => [name, group]));
   const findCauses = compileInhibitions(rules.inhibit);
+  const canaryTo = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
 
   for (const route of rules.routes) {
     for (const name of route.fallback === undefined ? route.to : [...route.to, route.fallback.to]) {
@@ -106,7 +107,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
-    if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
+    if (input.origin === "test" && isCanary(input.payload)) return routeCanary(canaryTo, now);
     if (isPing(input)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     const { took, all } = askRoutes(input, now);
@@ -126,27 +127,6 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       const group = findGroup(planned.route, groupOf.get(planned.route), input);
       if (group !== undefined || causes !== undefined) planned.group = { ...causes, group };
     }
-  }
-
-  /** It asks whether alerts arrive; only whoever is configured for it gets it as a message. */
-  function routeCanary(now: number): RoutingResult {
-    const to = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
-    const route = "canary";
-    const reason = "a canary: Tocsin's own test of the way from its public address";
-    if (to.length === 0)
-      return { decisions: [{ route, result: "dropped", reason: `${reason}; it goes to nobody` }], deliveries: [] };
-    return {
-      decisions: to.map(({ name }) => ({ route, destination: name, result: "deliver", reason })),
-      deliveries: to.flatMap((destination) =>
-        planDeliveries(destination, recipientsOf(destination), {
-          route,
-          state: "queued",
-          reason,
-          dueAt: now,
-          updates: "new",
-        }),
-      ),
-    };
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
@@ -228,6 +208,20 @@ const ping: Decision = {
   result: "dropped",
   reason: "GitHub's ping: it says that the webhook was added, and arrived; it goes to nobody",
 };
+
+/** It asks whether alerts arrive; only those who are configured for it get it as a message. */
+function routeCanary(to: Destination[], dueAt: number): RoutingResult {
+  const route = "canary";
+  const reason = "a canary: Tocsin's own test of the way from its public address";
+  if (to.length === 0)
+    return { decisions: [{ route, result: "dropped", reason: `${reason}; it goes to nobody` }], deliveries: [] };
+  return {
+    decisions: to.map(({ name }) => ({ route, destination: name, result: "deliver", reason })),
+    deliveries: to.flatMap((destination) =>
+      planDeliveries(destination, recipientsOf(destination), { route, state: "queued", reason, dueAt, updates: "new" }),
+    ),
+  };
+}
 
 function isCanary(payload: Json | undefined): boolean {
   return (

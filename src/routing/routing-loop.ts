@@ -1,5 +1,5 @@
 import { fullListBytes, type RoutingDesk, type UnroutedRequest } from "../core/ports/routing-desk.ts";
-import { createRound, type Round, type RoundDeps, seqsOf } from "./round.ts";
+import { Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
@@ -7,17 +7,6 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   mayRoute?(): boolean;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
-}
-
-export interface RoutingLoop {
-  /** Something was accepted: look at once. */
-  wake(): void;
-  /** Others have left something in the store: look at all of that at once. */
-  lookAtAll(): void;
-  /** All that was found is routed, but for what has failed and is tried again later, and nothing came since. */
-  isCaughtUp(): boolean;
-  /** Runs until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
 }
 
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
@@ -74,181 +63,202 @@ interface Batch {
  * In a flood that could not be routed as it comes the relay stores first: routing goes on, with a bounded share of the
  * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
-export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
-  const { store, journal, clock, log, mayRoute = () => true } = deps;
-  const round = createRound(deps);
-  let waiting = new AbortController();
+export class RoutingLoop {
+  readonly #deps: RoutingLoopDeps;
+  readonly #round: Round;
+  #waiting = new AbortController();
   /** All up to here is taken, as far as is known. */
-  let takenUpTo = 0;
-  let listedAllAt = Number.NEGATIVE_INFINITY;
-  let ahead: Promise<Batch> | undefined;
+  #takenUpTo = 0;
+  #listedAllAt = Number.NEGATIVE_INFINITY;
+  #ahead: Promise<Batch> | undefined;
   /** Not before: what a process died of may be in its first round, and all that it reads then counts as interrupted. */
-  let mayReadAhead = false;
+  #mayReadAhead = false;
   /** A process has ended while it read some, and not all of them are read since. */
-  let mayBeInterrupted = false;
-
-  let isCaughtUp = false;
+  #mayBeInterrupted = false;
+  #isCaughtUp = false;
   /** How often the loop was woken: what came behind a look is for the next one. */
-  let news = 0;
+  #news = 0;
 
-  function wake(): void {
-    isCaughtUp = false;
-    news += 1;
-    waiting.abort(woken);
+  constructor(deps: RoutingLoopDeps) {
+    this.#deps = deps;
+    this.#round = new Round(deps);
+  }
+
+  /** Something was accepted: look at once. */
+  wake = (): void => {
+    this.#isCaughtUp = false;
+    this.#news += 1;
+    this.#waiting.abort(woken);
+  };
+
+  /** Others have left something in the store: look at all of that at once. */
+  lookAtAll = (): void => {
+    this.#listedAllAt = Number.NEGATIVE_INFINITY;
+    this.wake();
+  };
+
+  /** All that was found is routed, but for what has failed and is tried again later, and nothing came since. */
+  isCaughtUp(): boolean {
+    return this.#isCaughtUp && this.#mayRoute();
+  }
+
+  /** Runs until `stop` is aborted. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    stop.addEventListener("abort", () => this.#waiting.abort(woken), { once: true });
+    await this.#flagInterrupted(stop);
+    while (!stop.aborted) {
+      this.#waiting = new AbortController();
+      if (this.#mayRoute()) await this.#turn(stop);
+      else {
+        await this.#beginAnew();
+        await this.#deps.clock.sleep(pollMs, this.#waiting.signal);
+      }
+    }
+    this.#isCaughtUp = false;
+    await this.#beginAnew();
+  }
+
+  #mayRoute(): boolean {
+    return this.#deps.mayRoute?.() ?? true;
+  }
+
+  /** A round, and the wait for the next one. */
+  async #turn(stop: AbortSignal): Promise<void> {
+    const { clock, isFlooded } = this.#deps;
+    const flooded = isFlooded();
+    const limit = flooded ? floodBatchSize : batchSize;
+    const startedAt = clock.now();
+    const batch = await this.#routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
+      this.#report(error);
+      await this.#beginAnew();
+      return undefined;
+    });
+    // Whatever is accepted wakes the loop, so behind a list that was not full and no news nothing waits.
+    const isMore = batch !== undefined && (batch.isFull || batch.news !== this.#news);
+    this.#isCaughtUp = batch !== undefined && !isMore && !stop.aborted;
+    const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
+    if (flooded) return this.#restInFlood(tookMs * (1 / floodShare - 1), stop);
+    const isRound = batch !== undefined && batch.count > 0 && !batch.isFull;
+    // Bounded, since the clock may have been set back meanwhile.
+    const restMs = isRound ? Math.min(roundMs, Math.max(0, startedAt + roundMs - clock.now())) : 0;
+    await clock.sleep(restMs, stop);
+    if (!isMore) await clock.sleep(pollMs - restMs, this.#waiting.signal);
   }
 
   /** Either way round, since the clock may have been set back. */
-  function isListDue(ms: number): boolean {
-    return Math.abs(clock.now() - listedAllAt) >= ms;
+  #isListDue(ms: number): boolean {
+    return Math.abs(this.#deps.clock.now() - this.#listedAllAt) >= ms;
   }
 
-  async function begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
-    const seen = news;
-    const requests = await list(limit, isFromStart);
+  async #begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
+    const seen = this.#news;
+    const requests = await this.#list(limit, isFromStart);
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
-    if (requests.length > 0) isCaughtUp = false;
+    if (requests.length > 0) this.#isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
     const bytes = fresh.reduce((sum, { body }) => sum + body.length, 0);
     // Left by a process that ended before it had read all of them.
-    if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted))) mayBeInterrupted = true;
-    takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? takenUpTo;
-    const reading = fresh.length === 0 ? undefined : round.begin(fresh, stop);
-    const isFull = count >= limit || bytes >= fullListBytes || failed.length > 0 || mayBeInterrupted;
+    if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted)))
+      this.#mayBeInterrupted = true;
+    this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;
+    const reading = fresh.length === 0 ? undefined : this.#round.begin(fresh, stop);
+    const isFull = count >= limit || bytes >= fullListBytes || failed.length > 0 || this.#mayBeInterrupted;
     return { count, isFull, news: seen, reading, failed };
   }
 
-  async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
-    const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : takenUpTo);
-    if (isFromStart) listedAllAt = clock.now();
+  async #list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
+    const { store, clock } = this.#deps;
+    const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : this.#takenUpTo);
+    if (isFromStart) this.#listedAllAt = clock.now();
     const interrupted = requests.filter((request) => request.isInterrupted);
     if (interrupted.length === 0) return requests;
-    await flag(seqsOf(interrupted));
+    await this.#flag(seqsOf(interrupted));
     const others = requests.filter((request) => !request.isInterrupted);
-    return others.length > 0 ? others : list(limit, true);
+    return others.length > 0 ? others : this.#list(limit, true);
   }
 
-  async function take(limit: number, stop: AbortSignal): Promise<Batch> {
-    const begun = ahead;
-    ahead = undefined;
+  async #take(limit: number, stop: AbortSignal): Promise<Batch> {
+    const begun = this.#ahead;
+    this.#ahead = undefined;
     if (begun !== undefined) return begun;
     // Woken for what came last: all that may have been passed by is looked for a while later.
-    const batch = await begin(limit, isListDue(isCaughtUp ? pollMs : 2 * pollMs), stop);
-    return batch.count === 0 && isListDue(pollMs) ? begin(limit, true, stop) : batch;
+    const batch = await this.#begin(limit, this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs), stop);
+    return batch.count === 0 && this.#isListDue(pollMs) ? this.#begin(limit, true, stop) : batch;
   }
 
   /** Only while nothing else is being read: an end counts for all that is. */
-  async function readInterrupted(stop: AbortSignal): Promise<void> {
-    while (mayBeInterrupted && !stop.aborted) {
+  async #readInterrupted(stop: AbortSignal): Promise<void> {
+    const { store } = this.#deps;
+    while (this.#mayBeInterrupted && !stop.aborted) {
       const requests = await store.listUnrouted(0, interruptedAt);
       const again = requests.filter(({ isInterrupted }) => isInterrupted);
-      if (again.length > 0) await flag(seqsOf(again));
-      else if (requests.length > 0) await round.begin(requests, stop).finish();
-      else mayBeInterrupted = false;
+      if (again.length > 0) await this.#flag(seqsOf(again));
+      else if (requests.length > 0) await this.#round.begin(requests, stop).finish();
+      else this.#mayBeInterrupted = false;
     }
   }
 
-  async function routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
-    const batch = await take(limit, stop);
-    const isAlone = batch.failed.length > 0 || mayBeInterrupted;
-    if (readsAhead && mayReadAhead && !isAlone && batch.count >= limit && !isListDue(2 * pollMs)) {
-      ahead = begin(limit, false, stop);
-      ahead.catch(() => {});
+  async #routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
+    const batch = await this.#take(limit, stop);
+    const isAlone = batch.failed.length > 0 || this.#mayBeInterrupted;
+    if (readsAhead && this.#mayReadAhead && !isAlone && batch.count >= limit && !this.#isListDue(2 * pollMs)) {
+      this.#ahead = this.#begin(limit, false, stop);
+      this.#ahead.catch(() => {});
     }
     await batch.reading?.finish();
-    mayReadAhead = true;
+    this.#mayReadAhead = true;
     if (batch.failed.length > 0 && !stop.aborted) {
       // The list names one at a time.
-      listedAllAt = Number.NEGATIVE_INFINITY;
-      await round.begin(batch.failed, stop).finish();
+      this.#listedAllAt = Number.NEGATIVE_INFINITY;
+      await this.#round.begin(batch.failed, stop).finish();
     }
-    if (ahead === undefined) await readInterrupted(stop);
+    if (this.#ahead === undefined) await this.#readInterrupted(stop);
     return batch;
   }
 
   /** What was read ahead must not overtake what could not be recorded; the store has both. */
-  async function beginAnew(): Promise<void> {
-    const begun = ahead;
-    ahead = undefined;
-    listedAllAt = Number.NEGATIVE_INFINITY;
+  async #beginAnew(): Promise<void> {
+    const begun = this.#ahead;
+    this.#ahead = undefined;
+    this.#listedAllAt = Number.NEGATIVE_INFINITY;
     const batch = await begun?.catch(() => undefined);
     await batch?.reading?.drop();
   }
 
-  async function restInFlood(ms: number, stop: AbortSignal): Promise<void> {
+  async #restInFlood(ms: number, stop: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
     let calmForMs = 0;
     for (let left = ms; left > 0 && calmForMs < calmMs && !stop.aborted; left -= floodLookMs) {
       await clock.sleep(Math.min(left, floodLookMs), stop);
-      calmForMs = deps.isFlooded() ? 0 : calmForMs + floodLookMs;
+      calmForMs = this.#deps.isFlooded() ? 0 : calmForMs + floodLookMs;
     }
   }
 
   /** Reading one of them may have been the death of the last process. */
-  async function flagInterrupted(): Promise<void> {
-    if (journal.interrupted.length > 0) await flag(journal.interrupted);
-    journal.write([]);
+  async #flagInterrupted(stop: AbortSignal): Promise<void> {
+    const { journal, clock } = this.#deps;
+    while (!stop.aborted) {
+      try {
+        if (journal.interrupted.length > 0) await this.#flag(journal.interrupted);
+        return journal.write([]);
+      } catch (error) {
+        this.#report(error);
+        await clock.sleep(pollMs, stop);
+      }
+    }
   }
 
-  async function flag(interrupted: readonly number[]): Promise<void> {
+  async #flag(interrupted: readonly number[]): Promise<void> {
+    const { store, log } = this.#deps;
     log.warn("routing.was_interrupted", { alerts: interrupted.length });
     await store.recordRoutingFailure(interrupted, whyInterrupted, interruptedAt);
-    mayBeInterrupted = true;
+    this.#mayBeInterrupted = true;
   }
 
-  function report(error: unknown): void {
-    log.error("routing.failed", { error: String(error).slice(0, 300) });
+  #report(error: unknown): void {
+    this.#deps.log.error("routing.failed", { error: String(error).slice(0, 300) });
   }
-
-  return {
-    isCaughtUp: () => isCaughtUp && mayRoute(),
-    wake,
-    lookAtAll() {
-      listedAllAt = Number.NEGATIVE_INFINITY;
-      wake();
-    },
-    async run(stop) {
-      stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
-      for (let isFlagged = false; !isFlagged && !stop.aborted; ) {
-        try {
-          await flagInterrupted();
-          isFlagged = true;
-        } catch (error) {
-          report(error);
-          await clock.sleep(pollMs, stop);
-        }
-      }
-      while (!stop.aborted) {
-        waiting = new AbortController();
-        if (!mayRoute()) {
-          await beginAnew();
-          await clock.sleep(pollMs, waiting.signal);
-          continue;
-        }
-        const flooded = deps.isFlooded();
-        const limit = flooded ? floodBatchSize : batchSize;
-        const startedAt = clock.now();
-        const batch = await routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
-          report(error);
-          await beginAnew();
-          return undefined;
-        });
-        // Whatever is accepted wakes the loop, so behind a list that was not full and no news nothing waits.
-        const isMore = batch !== undefined && (batch.isFull || batch.news !== news);
-        isCaughtUp = batch !== undefined && !isMore && !stop.aborted;
-        const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
-        if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
-        else {
-          const isRound = batch !== undefined && batch.count > 0 && !batch.isFull;
-          // Bounded, since the clock may have been set back meanwhile.
-          const restMs = isRound ? Math.min(roundMs, Math.max(0, startedAt + roundMs - clock.now())) : 0;
-          await clock.sleep(restMs, stop);
-          if (!isMore) await clock.sleep(pollMs - restMs, waiting.signal);
-        }
-      }
-      isCaughtUp = false;
-      await beginAnew();
-    },
-  };
 }
 
 function hasFailed({ alerts }: UnroutedRequest): boolean {

@@ -13,7 +13,7 @@ import { openReadingJournal } from "../intake/thread/journal.ts";
 import { Judging, type JudgingDeps } from "../routing/judging.ts";
 import { createKeptRoutes, type KeptRoutes } from "../routing/kept-routes.ts";
 import { RoutingOnArrival } from "../routing/on-arrival.ts";
-import { createRoutingLoop, type RoutingLoop } from "../routing/routing-loop.ts";
+import { RoutingLoop } from "../routing/routing-loop.ts";
 import type { Accepting } from "./accepting.ts";
 
 export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
@@ -57,7 +57,7 @@ export function openRouting(
     hasUnsignedKeys: (source) => unsignedKeys.has(source),
   });
   const isFlooded = createFloodGauge(accepting.door, clock.now);
-  const loop = createRoutingLoop({
+  const loop = new RoutingLoop({
     store: { ...accepting.store, recordRouting: engine.recordRouting },
     mayRoute: () => engine.configuration() === "newest",
     judging,

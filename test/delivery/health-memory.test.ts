@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createHealthMemory } from "../../src/delivery/memory/health.ts";
+import { HealthMemory } from "../../src/delivery/memory/health.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { mailTo, telegramTo } from "./engine-fixture.ts";
 import { kicked, refused, refusedRecipient, unauthorized } from "./outcomes.ts";
@@ -14,7 +14,7 @@ function keep(saved: DestinationStatus[] = []) {
   const written = new Map<string, DestinationStatus>();
   const disk = { isFull: false };
   const clock = createTestClock();
-  const memory = createHealthMemory(
+  const memory = new HealthMemory(
     {
       store: {
         async saveStatus(status) {

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { RelayRequest, RelayRequests, RequestAnswer } from "../../src/core/ports/requests.ts";
-import { createHolderRequests, type HolderRequests } from "../../src/delivery/holder-requests.ts";
+import { HolderRequests } from "../../src/delivery/holder-requests.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
 const lane = { group: "destination:chat", fence: 1 };
@@ -52,7 +52,7 @@ function openScene(): Scene {
   const desk = createDesk();
   const [holder, asker] = [[lane], []].map((lanes) => {
     const deps = { store: desk, lanes: () => lanes, clock, newId: createIdSource(clock.now), log: silentLog };
-    const requests = createHolderRequests(deps);
+    const requests = new HolderRequests(deps);
     const stop = new AbortController();
     const running = requests.run(stop.signal);
     onTestFinished(async () => {

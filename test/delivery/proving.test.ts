@@ -5,7 +5,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { createProber } from "../../src/delivery/duties/prober.ts";
 import { createProving } from "../../src/delivery/duties/proving.ts";
 import { createCalls } from "../../src/delivery/lane/call-channel.ts";
-import { createHealthMemory } from "../../src/delivery/memory/health.ts";
+import { HealthMemory } from "../../src/delivery/memory/health.ts";
 import { createPaceMemory } from "../../src/delivery/memory/pace.ts";
 import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
@@ -195,7 +195,7 @@ function proveAlone(destinations: Destination[], answer: () => Outcome) {
     for (const destination of destinations)
       said.push(planNotice(health.of(destination), true, clock.now())?.says ?? "");
   };
-  const health = createHealthMemory({ store, clock, settings, log: silentLog, onChange }, []);
+  const health = new HealthMemory({ store, clock, settings, log: silentLog, onChange }, []);
   const probedAt: number[] = [];
   const pace = createPaceMemory([]);
   const calls = createCalls({ clock, log: silentLog });

@@ -8,7 +8,7 @@ import type { Store } from "../../src/core/ports/store.ts";
 import type { SeenShape } from "../../src/core/shape.ts";
 import { Judging } from "../../src/routing/judging.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
-import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
+import { RoutingLoop } from "../../src/routing/routing-loop.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -63,7 +63,7 @@ export async function startLoop(options: LoopOptions = {}) {
     clock,
     log: silentLog,
   });
-  const loop = createRoutingLoop({
+  const loop = new RoutingLoop({
     store: options.wrap?.(store) ?? store,
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),

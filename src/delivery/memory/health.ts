@@ -39,49 +39,6 @@ export interface Ending {
   next: NextStep | undefined;
 }
 
-/**
- * What outcomes say about the destinations of one lane group and the account that they share. Memory is the truth while
- * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it:
- * what could not be saved is saved later.
- */
-export interface HealthMemory {
-  stateOf(destination: Destination): DestinationState;
-  of(destination: Destination): DestinationStatus;
-  /** Of the account that the destination shares; `undefined` when it has none. */
-  ofAccount(destination: Destination): DestinationStatus | undefined;
-  /** It takes messages, as far as is known, and nobody has paused it. */
-  isWell(destination: Destination): boolean;
-  observe(destination: Destination, outcome: Outcome): void;
-  observeProbe(destination: Destination, outcome: Outcome): void;
-  /**
-   * Of a probe that nobody asked for, of a destination that seemed well.
-   * @param askedAt a message that got through since says more than a no
-   */
-  observeProof(destination: Destination, outcome: Outcome, askedAt: number): void;
-  /** An alert waits for it since now, after a time in which none did; see `neededNow`. */
-  noteNeeded(destination: Destination): void;
-  noteMove(destination: Destination, from: string, to: string): void;
-  /**
-   * Nothing is to be sent there until somebody says otherwise; undefined: again. On record when it resolves; rejects as the
-   * store does, and nothing has changed then.
-   */
-  setPause(destination: Destination, by: string | undefined): Promise<void>;
-  noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void;
-  /**
-   * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
-   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge.
-   * Nothing else would say so.
-   */
-  noteEnding(ending: Ending): void;
-  /** The undelivered that a notice is due about; it stays due until `noteNotified`. */
-  listUndelivered(now: number): UndeliveredSummary[];
-  noteNotified(summary: UndeliveredSummary, now: number): void;
-  /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
-  save(): Promise<void>;
-  /** The same, and when the last messages got through to the very time: the group is given up. */
-  saveAll(): Promise<void>;
-}
-
 export interface HealthDeps {
   store: Pick<LaneStore, "saveStatus">;
   clock: Clock;
@@ -94,148 +51,204 @@ export interface HealthDeps {
 /** After a notice about a destination the next one waits this long and counts what has come together. */
 const quietMs = 10 * 60_000;
 
-/** @param saved what the lane group was granted with; whatever is shut is tried again at once */
-export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[]): HealthMemory {
-  const { store, clock, settings, log } = deps;
-  const statuses = {
+/**
+ * What outcomes say about the destinations of one lane group and the account that they share. Memory is the truth while
+ * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it:
+ * what could not be saved is saved later.
+ */
+export class HealthMemory {
+  readonly #deps: HealthDeps;
+  readonly #statuses = {
     destination: new Map<string, DestinationStatus>(),
     account: new Map<string, DestinationStatus>(),
   };
-  for (const status of saved) statuses[status.kind].set(status.name, tryAgainNow(status, clock.now()));
-  const unsaved = { destination: new Set<string>(), account: new Set<string>() };
+  readonly #unsaved = { destination: new Set<string>(), account: new Set<string>() };
   /** Of the destinations, as the store has it. */
-  const savedSentAt = new Map<string, number>();
-  for (const { kind, name, lastSentAt } of saved)
-    if (kind === "destination" && lastSentAt !== undefined) savedSentAt.set(name, lastSentAt);
+  readonly #savedSentAt = new Map<string, number>();
 
-  function read({ kind, name }: StatusKey): DestinationStatus {
-    return statuses[kind].get(name) ?? newStatus({ kind, name }, clock.now());
+  /** @param saved what the lane group was granted with; whatever is shut is tried again at once */
+  constructor(deps: HealthDeps, saved: DestinationStatus[]) {
+    this.#deps = deps;
+    for (const status of saved) {
+      const { kind, name, lastSentAt } = status;
+      this.#statuses[kind].set(name, tryAgainNow(status, deps.clock.now()));
+      if (kind === "destination" && lastSentAt !== undefined) this.#savedSentAt.set(name, lastSentAt);
+    }
   }
 
-  function write(key: StatusKey, changes: Partial<DestinationStatus>): void {
-    statuses[key.kind].set(key.name, { ...read(key), ...changes });
-    unsaved[key.kind].add(key.name);
+  stateOf(destination: Destination): DestinationState {
+    return stateOf(destination, (key) => this.#read(key), this.#deps.clock.now());
   }
 
-  function judge(key: StatusKey, change: (status: DestinationStatus) => DestinationStatus): void {
-    const before = read(key);
-    const after = change(before);
-    if (after === before) return;
-    statuses[key.kind].set(key.name, after);
-    if (isWorthSaving(before, after) || isSentLongSince(after)) unsaved[key.kind].add(key.name);
-    if (after.health === before.health) return;
-    log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
-    deps.onChange();
+  of(destination: Pick<Destination, "name">): DestinationStatus {
+    return this.#read(keyOf(destination));
   }
 
-  /** The time of the last message changes with each, and is not worth a commit of its own. */
-  function isSentLongSince({ kind, name, lastSentAt = 0 }: DestinationStatus): boolean {
-    return kind === "destination" && Math.abs(lastSentAt - (savedSentAt.get(name) ?? 0)) > 60_000;
+  /** Of the account that the destination shares; `undefined` when it has none. */
+  ofAccount(destination: Destination): DestinationStatus | undefined {
+    const account = accountKeyOf(destination);
+    return account && this.#read(account);
   }
 
-  async function save(): Promise<void> {
+  /** It takes messages, as far as is known, and nobody has paused it. */
+  isWell = (destination: Destination): boolean => isWell(this.stateOf(destination));
+
+  observe(destination: Destination, outcome: Outcome): void {
+    const { clock, settings } = this.#deps;
+    const account = accountKeyOf(destination);
+    const own = keyOf(destination);
+    const now = clock.now();
+    const judgeBy = (key: StatusKey, said: Outcome) =>
+      this.#judge(key, (status) => judgeOutcome(status, said, settings, now));
+    if (outcome.kind === "rejected" && outcome.scope === "account") {
+      judgeBy(account ?? own, outcome);
+      return;
+    }
+    if (account && (outcome.kind === "sent" || outcome.kind === "rejected")) judgeBy(account, { kind: "sent" });
+    judgeBy(own, outcome);
+  }
+
+  observeProbe(destination: Destination, outcome: Outcome): void {
+    const now = this.#deps.clock.now();
+    for (const key of [accountKeyOf(destination), keyOf(destination)]) {
+      if (key === undefined) continue;
+      const { health } = this.#read(key);
+      if (health !== "dead" && health !== "paused" && health !== "down") continue;
+      this.#judge(key, (status) => {
+        const proves = isProof(destination, status);
+        const isYes = proves && isOnlyAboutMailbox(key, outcome);
+        return judgeProbe(status, isYes ? { kind: "sent" } : outcome, proves, now);
+      });
+    }
+    if (outcome.kind === "sent") this.#judge(keyOf(destination), (status) => ({ ...status, lastProvenAt: now }));
+  }
+
+  /**
+   * Of a probe that nobody asked for, of a destination that seemed well.
+   * @param askedAt a message that got through since says more than a no
+   */
+  observeProof(destination: Destination, outcome: Outcome, askedAt: number): void {
+    const own = keyOf(destination);
+    const now = this.#deps.clock.now();
+    if (outcome.kind !== "sent" && (this.#read(own).lastSentAt ?? Number.NEGATIVE_INFINITY) >= askedAt) return;
+    const isOfAccount = outcome.kind === "rejected" && outcome.scope === "account";
+    const key = (isOfAccount && accountKeyOf(destination)) || own;
+    const { probeProves } = vendorOf(destination.type);
+    this.#judge(key, (status) => judgeProof(status, outcome, probeProves, now));
+  }
+
+  /** An alert waits for it since now, after a time in which none did; see `neededNow`. */
+  noteNeeded(destination: Destination): void {
+    this.#judge(keyOf(destination), (status) => neededNow(status, this.#deps.clock.now()));
+  }
+
+  noteMove(destination: Destination, from: string, to: string): void {
+    this.#write(keyOf(destination), { moved: { from, to } });
+  }
+
+  /**
+   * Nothing is to be sent there until somebody says otherwise; undefined: again. On record when it resolves; rejects as the
+   * store does, and nothing has changed then.
+   */
+  async setPause(destination: Destination, by: string | undefined): Promise<void> {
+    const { clock, log, onChange } = this.#deps;
+    const key = keyOf(destination);
+    const before = this.#read(key);
+    if ((before.paused !== undefined) === (by !== undefined)) return;
+    const now = clock.now();
+    this.#write(key, by === undefined ? { paused: undefined, resumedAt: now } : { paused: { at: now, by } });
+    try {
+      await this.save();
+    } catch (error) {
+      this.#write(key, { paused: before.paused, resumedAt: before.resumedAt });
+      throw error;
+    }
+    log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
+    onChange();
+  }
+
+  noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void {
+    this.#write(about, { notice });
+  }
+
+  /**
+   * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
+   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge.
+   * Nothing else would say so.
+   */
+  noteEnding(ending: Ending): void {
+    const key = keyOf(ending.destination);
+    const { undelivered } = this.#read(key);
+    const pending = addUndelivered(undelivered?.pending, ending);
+    if (pending) this.#write(key, { undelivered: { ...undelivered, pending } });
+  }
+
+  /** The undelivered that a notice is due about; it stays due until `noteNotified`. */
+  listUndelivered(now: number): UndeliveredSummary[] {
+    return [...this.#statuses.destination.values()].flatMap(({ undelivered = {} }) => {
+      const { pending, notifiedAt = Number.NEGATIVE_INFINITY } = undelivered;
+      const sinceMs = now - notifiedAt;
+      return pending !== undefined && (sinceMs < 0 || sinceMs >= quietMs) ? [pending] : [];
+    });
+  }
+
+  noteNotified(summary: UndeliveredSummary, now: number): void {
+    const key: StatusKey = { kind: "destination", name: summary.destination };
+    const { pending } = this.#read(key).undelivered ?? {};
+    // What has come since it was listed is for the next notice.
+    const left = pending === summary ? {} : { pending };
+    this.#write(key, { undelivered: { ...left, notifiedAt: now } });
+  }
+
+  /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
+  async save(): Promise<void> {
+    const { store } = this.#deps;
     for (const kind of ["destination", "account"] as const)
-      for (const name of [...unsaved[kind]]) {
-        unsaved[kind].delete(name);
-        const status = read({ kind, name });
+      for (const name of [...this.#unsaved[kind]]) {
+        this.#unsaved[kind].delete(name);
+        const status = this.#read({ kind, name });
         try {
           await store.saveStatus(status);
         } catch (error) {
-          unsaved[kind].add(name);
+          this.#unsaved[kind].add(name);
           throw error;
         }
-        if (kind === "destination" && status.lastSentAt !== undefined) savedSentAt.set(name, status.lastSentAt);
+        if (kind === "destination" && status.lastSentAt !== undefined) this.#savedSentAt.set(name, status.lastSentAt);
       }
   }
 
-  const ofAccount = (destination: Destination): DestinationStatus | undefined => {
-    const account = accountKeyOf(destination);
-    return account && read(account);
-  };
+  /** The same, and when the last messages got through to the very time: the group is given up. */
+  async saveAll(): Promise<void> {
+    for (const { name, lastSentAt } of this.#statuses.destination.values())
+      if (lastSentAt !== this.#savedSentAt.get(name)) this.#unsaved.destination.add(name);
+    await this.save();
+  }
 
-  return {
-    stateOf: (destination) => stateOf(destination, read, clock.now()),
-    of: (destination) => read(keyOf(destination)),
-    ofAccount,
-    isWell: (destination) => isWell(stateOf(destination, read, clock.now())),
-    observe(destination, outcome) {
-      const account = accountKeyOf(destination);
-      const own = keyOf(destination);
-      const now = clock.now();
-      const judgeBy = (key: StatusKey, said: Outcome) =>
-        judge(key, (status) => judgeOutcome(status, said, settings, now));
-      if (outcome.kind === "rejected" && outcome.scope === "account") return judgeBy(account ?? own, outcome);
-      if (account && (outcome.kind === "sent" || outcome.kind === "rejected")) judgeBy(account, { kind: "sent" });
-      judgeBy(own, outcome);
-    },
-    observeProbe(destination, outcome) {
-      const now = clock.now();
-      for (const key of [accountKeyOf(destination), keyOf(destination)]) {
-        if (key === undefined) continue;
-        const { health } = read(key);
-        if (health !== "dead" && health !== "paused" && health !== "down") continue;
-        judge(key, (status) => {
-          const proves = isProof(destination, status);
-          const isYes = proves && isOnlyAboutMailbox(key, outcome);
-          return judgeProbe(status, isYes ? { kind: "sent" } : outcome, proves, now);
-        });
-      }
-      if (outcome.kind === "sent") judge(keyOf(destination), (status) => ({ ...status, lastProvenAt: now }));
-    },
-    observeProof(destination, outcome, askedAt) {
-      const own = keyOf(destination);
-      const now = clock.now();
-      if (outcome.kind !== "sent" && (read(own).lastSentAt ?? Number.NEGATIVE_INFINITY) >= askedAt) return;
-      const isOfAccount = outcome.kind === "rejected" && outcome.scope === "account";
-      const key = (isOfAccount && accountKeyOf(destination)) || own;
-      const { probeProves } = vendorOf(destination.type);
-      judge(key, (status) => judgeProof(status, outcome, probeProves, now));
-    },
-    async setPause(destination, by) {
-      const key = keyOf(destination);
-      const before = read(key);
-      if ((before.paused !== undefined) === (by !== undefined)) return;
-      const now = clock.now();
-      const after = by === undefined ? { paused: undefined, resumedAt: now } : { paused: { at: now, by } };
-      write(key, after);
-      try {
-        await save();
-      } catch (error) {
-        write(key, { paused: before.paused, resumedAt: before.resumedAt });
-        throw error;
-      }
-      log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
-      deps.onChange();
-    },
-    noteNeeded: (destination) => judge(keyOf(destination), (status) => neededNow(status, clock.now())),
-    noteMove: (destination, from, to) => write(keyOf(destination), { moved: { from, to } }),
-    noteNotice: (about, notice) => write(about, { notice }),
-    noteEnding(ending) {
-      const key = keyOf(ending.destination);
-      const { undelivered } = read(key);
-      const pending = addUndelivered(undelivered?.pending, ending);
-      if (pending) write(key, { undelivered: { ...undelivered, pending } });
-    },
-    listUndelivered: (now) =>
-      [...statuses.destination.values()].flatMap(({ undelivered = {} }) => {
-        const { pending, notifiedAt = Number.NEGATIVE_INFINITY } = undelivered;
-        const sinceMs = now - notifiedAt;
-        return pending !== undefined && (sinceMs < 0 || sinceMs >= quietMs) ? [pending] : [];
-      }),
-    noteNotified(summary, now) {
-      const key: StatusKey = { kind: "destination", name: summary.destination };
-      const { pending } = read(key).undelivered ?? {};
-      // What has come since it was listed is for the next notice.
-      const left = pending === summary ? {} : { pending };
-      write(key, { undelivered: { ...left, notifiedAt: now } });
-    },
-    save,
-    async saveAll() {
-      for (const { name, lastSentAt } of statuses.destination.values())
-        if (lastSentAt !== savedSentAt.get(name)) unsaved.destination.add(name);
-      await save();
-    },
-  };
+  #read({ kind, name }: StatusKey): DestinationStatus {
+    return this.#statuses[kind].get(name) ?? newStatus({ kind, name }, this.#deps.clock.now());
+  }
+
+  #write(key: StatusKey, changes: Partial<DestinationStatus>): void {
+    this.#statuses[key.kind].set(key.name, { ...this.#read(key), ...changes });
+    this.#unsaved[key.kind].add(key.name);
+  }
+
+  #judge(key: StatusKey, change: (status: DestinationStatus) => DestinationStatus): void {
+    const { log, onChange } = this.#deps;
+    const before = this.#read(key);
+    const after = change(before);
+    if (after === before) return;
+    this.#statuses[key.kind].set(key.name, after);
+    if (isWorthSaving(before, after) || this.#isSentLongSince(after)) this.#unsaved[key.kind].add(key.name);
+    if (after.health === before.health) return;
+    log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
+    onChange();
+  }
+
+  /** The time of the last message changes with each, and is not worth a commit of its own. */
+  #isSentLongSince({ kind, name, lastSentAt = 0 }: DestinationStatus): boolean {
+    return kind === "destination" && Math.abs(lastSentAt - (this.#savedSentAt.get(name) ?? 0)) > 60_000;
+  }
 }
 
 /** A yes to a probe is as good as a delivered message, or good enough for an account that was refused. */

@@ -5,7 +5,7 @@ import type { Store } from "../../../src/core/ports/store.ts";
 import type { Mute } from "../../../src/core/rules.ts";
 import { Judging } from "../../../src/routing/judging.ts";
 import { createRouter } from "../../../src/routing/router.ts";
-import { createRoutingLoop } from "../../../src/routing/routing-loop.ts";
+import { RoutingLoop } from "../../../src/routing/routing-loop.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
@@ -36,7 +36,7 @@ const list = async (store: Store, after?: number, limit = 10_000) =>
 /** Routes what the store has, at a clock that a test moves, until the test is over. */
 function startLoop(store: Store, reader: BodyReader) {
   const clock = createTestClock(noon);
-  const loop = createRoutingLoop({
+  const loop = new RoutingLoop({
     store,
     judging: new Judging({
       router: createRouter({ destinations: [], routes: [], mutes: [] }),
