@@ -829,7 +829,7 @@ const ofTheRooms = [
   {
     name: "saves no yes of an hour ago",
     file: "src/delivery/memory/health.ts",
-    from: "if (isWorthSaving(before, after) || isSentLongSince(after))",
+    from: "if (isWorthSaving(before, after) || this.#isSentLongSince(after))",
     to: "if (isWorthSaving(before, after))",
     tests: ["test/delivery/health-memory.test.ts", "test/delivery/proving.test.ts"],
   },
