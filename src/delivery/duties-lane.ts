@@ -25,104 +25,108 @@ export interface DutiesLaneDeps {
  *     free ──acquire──▶ held: served ──handOver──▶ served no more, then free
  *                        └─ another relay took it, or the lease ended ──▶ served no more
  */
-export interface DutiesLane {
+export class DutiesLane {
+  readonly #deps: DutiesLaneDeps;
+  #held: { lane: LaneFence; lease: Lease; stop: AbortController } | undefined;
+  #serve: ServeDuties | undefined;
+  #serving: Promise<void> | undefined;
+  #hasLeft = false;
+
+  constructor(deps: DutiesLaneDeps) {
+    this.#deps = deps;
+  }
+
   /** Asks for it, unless it is held, or what was begun under a former grant has not ended. Rejects as the store does. */
-  acquire(lease: Lease): Promise<void>;
+  async acquire(lease: Lease): Promise<void> {
+    const { store, owner, leaseMs } = this.#deps;
+    if (this.#hasLeft || this.#held !== undefined || this.#serving !== undefined) return;
+    const request = { group: dutiesGroup, statuses: [], paces: [] };
+    const [grant] = await store.acquireLanes(owner, [request], leaseMs);
+    if (grant === undefined) return;
+    const lane = { group: grant.group, fence: grant.fence };
+    if (this.#hasLeft) return this.#free(lane);
+    this.#held = { lane, lease, stop: new AbortController() };
+    this.#begin();
+  }
+
   /** Undefined: it is not held. */
-  held(): LaneFence | undefined;
+  held = (): LaneFence | undefined => this.#held?.lane;
+
   /** The same, unless it is about to be left: one lane or none. */
-  served(): LaneFence[];
-  extend(lease: Lease): void;
+  served(): LaneFence[] {
+    const held = this.#held;
+    return held === undefined || held.stop.signal.aborted || held.lease.leftMs() === 0 ? [] : [held.lane];
+  }
+
+  extend(lease: Lease): void {
+    if (this.#held !== undefined) this.#held.lease = lease;
+  }
+
   /** How long it is surely held, milliseconds; `Infinity` when it is not held. */
-  leftMs(): number;
-  lose(why: string): void;
+  leftMs(): number {
+    return this.#held?.lease.leftMs() ?? Number.POSITIVE_INFINITY;
+  }
+
+  lose(why: string): void {
+    if (this.#held === undefined) return;
+    const { lane, stop } = this.#held;
+    this.#held = undefined;
+    stop.abort();
+    this.#deps.log.warn("lane.lost", { ...lane, why });
+  }
+
   /** Ends what is served, then frees the lane for the next relay. Never rejects. */
-  handOver(): Promise<void>;
+  async handOver(): Promise<void> {
+    const mine = this.#held;
+    if (mine === undefined) return;
+    mine.stop.abort();
+    await this.#serving;
+    if (this.#held !== mine) return;
+    this.#held = undefined;
+    await this.#free(mine.lane);
+    // With one relay there is nobody who takes it.
+    if (Number.isFinite(mine.lease.leftMs())) this.#deps.log.info("lane.handed_over", { group: dutiesGroup });
+  }
+
   /** The same for good: it is asked for no more. */
-  leave(): Promise<void>;
+  leave(): Promise<void> {
+    this.#hasLeft = true;
+    return this.handOver();
+  }
+
   /** Ends what is served for good, and leaves it to the caller to free the lane. Never rejects. */
-  end(): Promise<void>;
+  async end(): Promise<void> {
+    this.#hasLeft = true;
+    this.#held?.stop.abort();
+    await this.#serving;
+  }
+
   /** Who serves from now on; called at once where the lane is held. */
-  serveBy(serve: ServeDuties): void;
-}
+  serveBy(serve: ServeDuties): void {
+    this.#serve = serve;
+    this.#begin();
+  }
 
-export function createDutiesLane({ store, owner, leaseMs, log }: DutiesLaneDeps): DutiesLane {
-  let held: { lane: LaneFence; lease: Lease; stop: AbortController } | undefined;
-  let serve: ServeDuties | undefined;
-  let serving: Promise<void> | undefined;
-  let hasLeft = false;
-
-  function begin(): void {
-    const mine = held;
-    if (mine === undefined || serve === undefined || serving !== undefined) return;
-    serving = serve(mine.lane, mine.stop.signal)
+  #begin(): void {
+    const mine = this.#held;
+    if (mine === undefined || this.#serve === undefined || this.#serving !== undefined) return;
+    this.#serving = this.#serve(mine.lane, mine.stop.signal)
       .catch(async (error) => {
-        log.error("engine.duties_failed", { error: String(error).slice(0, 300) });
-        if (held !== mine) return;
-        held = undefined;
-        await free(mine.lane);
+        this.#deps.log.error("engine.duties_failed", { error: String(error).slice(0, 300) });
+        if (this.#held !== mine) return;
+        this.#held = undefined;
+        await this.#free(mine.lane);
       })
       .finally(() => {
-        serving = undefined;
+        this.#serving = undefined;
       });
   }
 
-  async function handOver(): Promise<void> {
-    const mine = held;
-    if (mine === undefined) return;
-    mine.stop.abort();
-    await serving;
-    if (held !== mine) return;
-    held = undefined;
-    await free(mine.lane);
-    // With one relay there is nobody who takes it.
-    if (Number.isFinite(mine.lease.leftMs())) log.info("lane.handed_over", { group: dutiesGroup });
-  }
-
-  async function free(lane: LaneFence): Promise<void> {
+  async #free(lane: LaneFence): Promise<void> {
+    const { store, log } = this.#deps;
     // Its lease ends by itself.
     await store
       .releaseLanes([lane])
       .catch((error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }));
   }
-
-  return {
-    async acquire(lease) {
-      if (hasLeft || held !== undefined || serving !== undefined) return;
-      const request = { group: dutiesGroup, statuses: [], paces: [] };
-      const [grant] = await store.acquireLanes(owner, [request], leaseMs);
-      if (grant === undefined) return;
-      const lane = { group: grant.group, fence: grant.fence };
-      if (hasLeft) return free(lane);
-      held = { lane, lease, stop: new AbortController() };
-      begin();
-    },
-    held: () => held?.lane,
-    served: () => (held === undefined || held.stop.signal.aborted || held.lease.leftMs() === 0 ? [] : [held.lane]),
-    extend(lease) {
-      if (held !== undefined) held.lease = lease;
-    },
-    leftMs: () => held?.lease.leftMs() ?? Number.POSITIVE_INFINITY,
-    lose(why) {
-      if (held === undefined) return;
-      const { lane, stop } = held;
-      held = undefined;
-      stop.abort();
-      log.warn("lane.lost", { ...lane, why });
-    },
-    handOver,
-    leave() {
-      hasLeft = true;
-      return handOver();
-    },
-    async end() {
-      hasLeft = true;
-      held?.stop.abort();
-      await serving;
-    },
-    serveBy(by) {
-      serve = by;
-      begin();
-    },
-  };
 }

@@ -26,12 +26,11 @@ import type { FindHold } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
 import type { Trial } from "./duties/prober.ts";
-import { createSweeper, type Sweeper } from "./duties/sweep.ts";
-import { createDutiesLane, type DutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
+import { Sweeper } from "./duties/sweep.ts";
+import { DutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
 import { HolderRequests } from "./holder-requests.ts";
 import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
-import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import type { LaneGroup, LaneTurn, Outlet } from "./lane-group.ts";
 import { LaneKeeper, laneLeaseMs } from "./lane-keeper.ts";
 import { Membership } from "./membership.ts";
@@ -118,7 +117,7 @@ export class Engine implements ClaimingDesk {
   }
 
   private constructor(deps: EngineDeps) {
-    const { store, self, clock, newId, log, illustrate, pictureNotes: notes, readPayloads } = deps;
+    const { store, self, clock, newId, log, illustrate, pictureNotes: notes } = deps;
     this.#deps = deps;
     this.#isShared = store.capabilities.sharedByRelays;
     this.#outlets = groupOutlets(deps.outlets);
@@ -126,7 +125,7 @@ export class Engine implements ClaimingDesk {
     this.figures = new DeliveryFigures(this.#destinations.keys());
     const shared = { ...deps, sharedByRelays: this.#isShared, owner: self.id, leaseMs: laneLeaseMs };
     this.#membership = new Membership({ ...shared, groups: [...this.#outlets.keys(), dutiesGroup] });
-    this.#duties = createDutiesLane(shared);
+    this.#duties = new DutiesLane(shared);
     const planFallbacks = createFallbackPlan(this.#destinations);
     this.#notifier = createNotifier({
       ...shared,
@@ -141,12 +140,11 @@ export class Engine implements ClaimingDesk {
       planFallbacks,
       findHold: deps.findHold ?? (() => undefined),
       pictureDesk: illustrate && createPictureDesk({ illustrate, notes, clock, log }),
-      payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
       figures: this.figures,
       startedAt: clock.now(),
     };
     this.#keeper = new LaneKeeper({ ...sending, outlets: this.#outlets });
-    this.#sweeper = createSweeper({ ...sending, groups: this.#keeper.groups });
+    this.#sweeper = new Sweeper({ ...sending, groups: this.#keeper.groups });
     this.#orphans = createOrphanSettler({
       ...sending,
       lane: this.#duties.held,

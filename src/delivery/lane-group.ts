@@ -5,6 +5,7 @@ import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Channel } from "../core/ports/channel.ts";
+import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
@@ -13,16 +14,16 @@ import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
 import type { FindHold } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
-import { createProber, type Prober, type Trial } from "./duties/prober.ts";
+import { Prober, type Trial } from "./duties/prober.ts";
 import { createProving } from "./duties/proving.ts";
-import { createCalls } from "./lane/call-channel.ts";
+import { Calls } from "./lane/call-channel.ts";
 import type { Composer } from "./lane/compose.ts";
 import { Claims } from "./lane/claims.ts";
 import type { LaneContext } from "./lane/context.ts";
 import { Deliverer } from "./lane/deliver.ts";
 import { Lane, type LaneStop } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
-import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
+import { PayloadReader } from "./lane/payloads.ts";
 import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import type { Lease } from "./lease.ts";
@@ -47,7 +48,8 @@ export interface LaneTurn {
 export interface LaneGroupDeps {
   store: Dispatch & Pick<RoutingDesk, "recordNotice">;
   composer: Composer;
-  payloads: PayloadReader;
+  /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
+  readPayloads?: ReadPayloads;
   /** Absent: each delivery is claimed by itself. */
   journal?: ClaimJournal;
   planFallbacks: PlanFallbacks;
@@ -197,7 +199,6 @@ export class LaneGroup {
   }
 
   #open({ destination, channel }: Outlet): Opened {
-    const { payloads } = this.#deps;
     const context: LaneContext = {
       ...this.#deps,
       store: this.store,
@@ -205,13 +206,15 @@ export class LaneGroup {
       health: this.health,
       destination,
       channel,
-      calls: createCalls(this.#deps),
+      calls: new Calls(this.#deps),
     };
-    const claims = new Claims({ ...context, payloads: channel.can.carries === "payload" ? payloads : noPayloads });
+    const { store, log } = this.#deps;
+    const readPayloads = channel.can.carries === "payload" ? this.#deps.readPayloads : undefined;
+    const claims = new Claims({ ...context, payloads: new PayloadReader({ store, readPayloads, log }) });
     const parts = { ...this.#deps, ...context, claims };
     const pictures = this.#openPictures(context);
     const deliverer = new Deliverer({ ...parts, pictures, mayCall: () => this.#mayCall() });
-    const prober = createProber(context);
+    const prober = new Prober(context);
     const lane = new Lane({ ...context, claims, deliverer, prober, queue: createLaneQueue(parts) });
     return { destination, lane, prober };
   }

@@ -98,9 +98,7 @@ export class RoutingLoop {
   };
 
   /** All that was found is routed, but for what has failed and is tried again later, and nothing came since. */
-  isCaughtUp(): boolean {
-    return this.#isCaughtUp && this.#mayRoute();
-  }
+  isCaughtUp = (): boolean => this.#isCaughtUp && this.#mayRoute();
 
   /** Runs until `stop` is aborted. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
-import { createPayloadReader } from "../../src/delivery/lane/payloads.ts";
+import { PayloadReader } from "../../src/delivery/lane/payloads.ts";
 import type { LoadedDelivery } from "../../src/delivery/plan/plan-claim.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { destinationBase } from "../support/destinations.ts";
@@ -107,7 +107,7 @@ describe("a run", () => {
   it("goes on without the payload of a body that cannot be read any more", async () => {
     const failed: unknown[] = [];
     const requests = [1, 2].map((seq) => ({ body: Buffer.from(`{"n":${seq}}`), alerts: [{ seq, item: 0 }] }));
-    const payloads = createPayloadReader({
+    const payloads = new PayloadReader({
       store: { findRequests: async () => requests },
       readPayloads(body, contentType) {
         if (body === requests[0]?.body) throw new Error("no memory");

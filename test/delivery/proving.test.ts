@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createProber } from "../../src/delivery/duties/prober.ts";
+import { Prober } from "../../src/delivery/duties/prober.ts";
 import { createProving } from "../../src/delivery/duties/proving.ts";
-import { createCalls } from "../../src/delivery/lane/call-channel.ts";
+import { Calls } from "../../src/delivery/lane/call-channel.ts";
 import { HealthMemory } from "../../src/delivery/memory/health.ts";
 import { createPaceMemory } from "../../src/delivery/memory/pace.ts";
 import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
@@ -198,7 +198,7 @@ function proveAlone(destinations: Destination[], answer: () => Outcome) {
   const health = new HealthMemory({ store, clock, settings, log: silentLog, onChange }, []);
   const probedAt: number[] = [];
   const pace = createPaceMemory([]);
-  const calls = createCalls({ clock, log: silentLog });
+  const calls = new Calls({ clock, log: silentLog });
   const proven = destinations.map((destination) => {
     const channel = createScriptedChannel(destination.type, clock);
     channel.probe = async () => {
@@ -206,7 +206,7 @@ function proveAlone(destinations: Destination[], answer: () => Outcome) {
       return answer();
     };
     const deps = { store, destination, channel, calls, pace, health, settings, clock, log: silentLog };
-    return { destination, lane: { isIdle: () => true }, prober: createProber(deps) };
+    return { destination, lane: { isIdle: () => true }, prober: new Prober(deps) };
   });
   const stop = new AbortController();
   const running = createProving({ proven, health, clock, random: createSeededRandom(7).next, log: silentLog }).run(

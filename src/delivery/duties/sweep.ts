@@ -1,4 +1,3 @@
-import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import { anyDestination } from "../../core/rules.ts";
@@ -6,13 +5,6 @@ import type { LaneGroup } from "../lane-group.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import type { Notifier } from "./notices.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
-
-/** What has to be looked at all the time, whether or not an alert comes. */
-export interface Sweeper {
-  /** Goes round every second until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-  lastTurnAt(): number;
-}
 
 export interface SweeperDeps extends RecoveryDeps {
   store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned"> & Pick<Administration, "maintain">;
@@ -24,53 +16,60 @@ export interface SweeperDeps extends RecoveryDeps {
 
 const sweepMs = 1_000;
 
-export function createSweeper(deps: SweeperDeps): Sweeper {
-  const { store, clock, log } = deps;
-  let lastTurnAt = clock.now();
+/** What has to be looked at all the time, whether or not an alert comes. */
+export class Sweeper {
+  readonly #deps: SweeperDeps;
+  #lastTurnAt: number;
 
-  async function maintain(stop: AbortSignal): Promise<void> {
-    const done = await store.maintain?.(clock.now(), stop);
-    if (done !== undefined) log.info("store.maintained", done);
+  constructor(deps: SweeperDeps) {
+    this.#deps = deps;
+    this.#lastTurnAt = deps.clock.now();
   }
 
-  async function callFallbacks(): Promise<void> {
-    const now = clock.now();
-    const because = ({ destination }: DueDelivery) => `${destination} has not taken it in time`;
-    const due = await store.listFallbacksDue(now);
-    const ofNotices = due.filter(({ fallbackTo }) => fallbackTo === anyDestination);
-    const calls = deps.planFallbacks(
-      due.filter((delivery) => !ofNotices.includes(delivery)),
-      because,
-      now,
-    );
-    if (calls.length > 0) await store.callFallbacks(calls, now);
-    await deps.notifier.sendFurther(ofNotices);
+  /** Goes round every second until `stop` is aborted. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!stop.aborted) {
+      await this.#turn(stop);
+      this.#lastTurnAt = clock.now();
+      await clock.sleep(sweepMs, stop);
+    }
+  }
+
+  lastTurnAt(): number {
+    return this.#lastTurnAt;
   }
 
   /** Each on its own: one that fails holds up none of the others. */
-  async function takeTurn(stop: AbortSignal): Promise<void> {
-    const groups = deps.groups();
+  async #turn(stop: AbortSignal): Promise<void> {
+    const groups = this.#deps.groups();
     const duties: [string, () => Promise<void>][] = [
-      ["leases", () => recoverAbandoned(deps, groups, "the call never ended")],
-      ["fallbacks", callFallbacks],
+      ["leases", () => recoverAbandoned(this.#deps, groups, "the call never ended")],
+      ["fallbacks", () => this.#callFallbacks()],
       ...groups.flatMap((group) => Object.entries(group.duties)),
-      ["maintenance", () => maintain(stop)],
+      ["maintenance", () => this.#maintain(stop)],
     ];
     for (const [duty, perform] of duties) {
       await perform().catch((error: unknown) => {
-        log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
+        this.#deps.log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
       });
     }
   }
 
-  return {
-    async run(stop) {
-      while (!stop.aborted) {
-        await takeTurn(stop);
-        lastTurnAt = clock.now();
-        await clock.sleep(sweepMs, stop);
-      }
-    },
-    lastTurnAt: () => lastTurnAt,
-  };
+  async #callFallbacks(): Promise<void> {
+    const { store, clock, notifier, planFallbacks } = this.#deps;
+    const now = clock.now();
+    const due = await store.listFallbacksDue(now);
+    const ofNotices = due.filter(({ fallbackTo }) => fallbackTo === anyDestination);
+    const others = due.filter((delivery) => !ofNotices.includes(delivery));
+    const calls = planFallbacks(others, ({ destination }) => `${destination} has not taken it in time`, now);
+    if (calls.length > 0) await store.callFallbacks(calls, now);
+    await notifier.sendFurther(ofNotices);
+  }
+
+  async #maintain(stop: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const done = await store.maintain?.(clock.now(), stop);
+    if (done !== undefined) log.info("store.maintained", done);
+  }
 }

@@ -3,33 +3,37 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Log } from "../../core/log.ts";
 import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
-/** Calls to one destination. Each surely ends, so whoever waits for one hangs no longer than it takes. */
-export interface Calls {
-  make(
+/** Calls to one destination. Each surely ends, so a caller hangs no longer than it takes. */
+export class Calls {
+  readonly #deps: { clock: Clock; log: Log };
+  #underWay = 0;
+  #lastEndedAt: number | undefined;
+
+  constructor(deps: { clock: Clock; log: Log }) {
+    this.#deps = deps;
+  }
+
+  async make(
     call: (signal: AbortSignal) => Promise<Outcome>,
     options: { timeoutMs: number; stop: AbortSignal },
-  ): Promise<Outcome>;
-  underWay(): number;
-  /** Undefined: none has ended yet. */
-  lastEndedAt(): number | undefined;
-}
+  ): Promise<Outcome> {
+    this.#underWay += 1;
+    try {
+      return await callChannel(call, options, this.#deps);
+    } finally {
+      this.#underWay -= 1;
+      this.#lastEndedAt = this.#deps.clock.now();
+    }
+  }
 
-export function createCalls(deps: { clock: Clock; log: Log }): Calls {
-  let underWay = 0;
-  let lastEndedAt: number | undefined;
-  return {
-    async make(call, options) {
-      underWay += 1;
-      try {
-        return await callChannel(call, options, deps);
-      } finally {
-        underWay -= 1;
-        lastEndedAt = deps.clock.now();
-      }
-    },
-    underWay: () => underWay,
-    lastEndedAt: () => lastEndedAt,
-  };
+  underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Undefined: none has ended yet. */
+  lastEndedAt(): number | undefined {
+    return this.#lastEndedAt;
+  }
 }
 
 /** How long a channel may take to give up after it was asked to. */

@@ -212,7 +212,7 @@ export class Deliverer {
    * newer in any case: as an older one it may not be sent. An end is newer than what was stored late and came before it.
    */
   async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
-    const { store } = this.#deps;
+    const { store, destination } = this.#deps;
     const { alertSeq, receivedAt, status } = delivery;
     const isBefore = alertSeq < lastAlertSeq;
     if (alertSeq === lastAlertSeq || (!isBefore && !isStoredLate(delivery))) return isBefore;
