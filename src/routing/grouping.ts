@@ -1,14 +1,30 @@
 import { type GroupRule, nameGroup } from "../core/group.ts";
-import type { GroupOptions, Inhibition } from "../core/rules.ts";
+import type { GroupOptions, Inhibition, PlannedDelivery, Rules } from "../core/rules.ts";
 import { compileMatchers, type MatchInput } from "../matching/judge.ts";
 import { factFields, factReader } from "../matching/path.ts";
+import { vendorOf } from "../vendors/index.ts";
+
+/** Says of each delivery of an alert what it may wait for. */
+export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhibit">) {
+  const groupOf = new Map(routes.map(({ name, group }) => [name, group]));
+  const findCauses = compileInhibitions(inhibit);
+  return (deliveries: PlannedDelivery[], input: MatchInput): void => {
+    const causes = findCauses(input);
+    for (const planned of deliveries) {
+      // Programs get each alert at once.
+      if (vendorOf(planned.channel).can.informsPrograms) continue;
+      const group = findGroup(planned.route, groupOf.get(planned.route), input);
+      if (group !== undefined || causes !== undefined) planned.group = { ...causes, group };
+    }
+  };
+}
 
 /** What an alert may wait for, but for the group of its route. */
-export type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
+type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
 
 const noCauses: FindCauses = () => undefined;
 
-export function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
+function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
   if (inhibitions.length === 0) return noCauses;
   const compiled = inhibitions.map((one) => ({
     ...one,
@@ -33,7 +49,7 @@ export function compileInhibitions(inhibitions: readonly Inhibition[] = []): Fin
 }
 
 /** Undefined for an alert that has none of the facts: it has nothing in common with others of them. */
-export function findGroup(
+function findGroup(
   route: string,
   options: GroupOptions | undefined,
   input: MatchInput,

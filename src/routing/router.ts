@@ -21,7 +21,7 @@ import { fillTitle } from "../matching/fill-title.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
-import { compileInhibitions, findGroup } from "./grouping.ts";
+import { compileGroups } from "./grouping.ts";
 import { compileHours, type FindWindow } from "./hours.ts";
 
 export interface RoutingResult {
@@ -87,8 +87,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
   const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
-  const groupOf = new Map(rules.routes.map(({ name, group }) => [name, group]));
-  const findCauses = compileInhibitions(rules.inhibit);
+  const noteGroups = compileGroups(rules);
   const canaryTo = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
 
   for (const route of rules.routes) {
@@ -117,16 +116,6 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (input.origin === "hook") noteGroups(planned.deliveries, input);
     if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
     return planned;
-  }
-
-  function noteGroups(deliveries: PlannedDelivery[], input: MatchInput): void {
-    const causes = findCauses(input);
-    for (const planned of deliveries) {
-      // Programs get each alert at once.
-      if (vendorOf(planned.channel).can.informsPrograms) continue;
-      const group = findGroup(planned.route, groupOf.get(planned.route), input);
-      if (group !== undefined || causes !== undefined) planned.group = { ...causes, group };
-    }
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
