@@ -10,7 +10,7 @@ import type { NameOf } from "../core/subject-name.ts";
 import { type Composer, createComposer } from "../delivery/lane/compose.ts";
 import { createPicturePlan, type PicturePlanDeps } from "../delivery/plan/plan-picture.ts";
 import { readPayloads } from "../intake/read-payloads.ts";
-import { createBodyReader, type ReadingThread } from "../intake/thread/body-reader.ts";
+import { ReadingThread } from "../intake/thread/body-reader.ts";
 import { Translator } from "../intake/translator.ts";
 import { createMissingAdvice } from "../matching/near-path.ts";
 import { createRendering } from "../rendering/rendering.ts";
@@ -58,7 +58,7 @@ export function createProcessing(
 ): Processing {
   const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
   return {
-    reader: createBodyReader({
+    reader: new ReadingThread({
       entry: readingThreadEntry,
       maxBodyBytes: intake.maxBodyBytes,
       mapping,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { FactMapping } from "../../src/core/mapping.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
-import { createBodyReader } from "../../src/intake/thread/body-reader.ts";
+import { ReadingThread } from "../../src/intake/thread/body-reader.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 
@@ -123,7 +123,7 @@ it("takes a name in a list of pairs, as the list of shapes has it", () => {
 });
 
 it("maps in the thread that reads for the relay", async () => {
-  const reader = createBodyReader({ entry: readingThreadEntry, mapping: { title: ["payload.rule.headline"] } });
+  const reader = new ReadingThread({ entry: readingThreadEntry, mapping: { title: ["payload.rule.headline"] } });
   try {
     const [mapped, guessed] = await reader.read(
       [alert, { title: "only a guess" }].map((payload) => ({ body: Buffer.from(JSON.stringify(payload)) })),

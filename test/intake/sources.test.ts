@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { BodyReading } from "../../src/core/ports/body-reader.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
-import { createBodyReader } from "../../src/intake/thread/body-reader.ts";
+import { ReadingThread } from "../../src/intake/thread/body-reader.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 
@@ -59,7 +59,7 @@ it("counts the shapes of two hooks apart", () => {
 });
 
 it("reads by the source's mapping first, then by that of all, also what an unconfigured source has left", async () => {
-  const reader = createBodyReader({
+  const reader = new ReadingThread({
     entry: readingThreadEntry,
     mapping: { title: ["payload.all"], token: ["payload.coin"] },
     sources: [{ name: "forge", mapping: { title: ["payload.own"] } }],

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Mute, Route, Rules } from "../../src/core/rules.ts";
-import { type BodyReaderOptions, createBodyReader } from "../../src/intake/thread/body-reader.ts";
+import { type BodyReaderOptions, ReadingThread } from "../../src/intake/thread/body-reader.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createLocalReader, createMemoryJournal, roughThreadEntry } from "../support/reader.ts";
 import { factsOf, type LoopOptions, startLoop } from "./loop-fixture.ts";
@@ -23,7 +23,7 @@ const rules: Rules = {
 };
 
 function readerOf(options: BodyReaderOptions = {}) {
-  const reader = createBodyReader({ entry: roughThreadEntry, limitMs: 500, ...options });
+  const reader = new ReadingThread({ entry: roughThreadEntry, limitMs: 500, ...options });
   onTestFinished(() => reader.close());
   return reader;
 }

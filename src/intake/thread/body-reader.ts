@@ -3,7 +3,14 @@ import { Worker } from "node:worker_threads";
 import type { FactMapping } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { Source } from "../../core/source.ts";
-import { type FromReadingThread, fromWire, packOrder, type ReadingThreadData, type WireReading } from "./protocol.ts";
+import {
+  answering,
+  type FromReadingThread,
+  fromWire,
+  packOrder,
+  type ReadingThreadData,
+  type WireReading,
+} from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
 export interface BodyReaderOptions {
@@ -28,312 +35,222 @@ export interface BodyReaderOptions {
   readsShapes?: boolean;
 }
 
-/** A reader with a thread of its own. */
-export interface ReadingThread extends BodyReader {
-  /** Why nothing can be read at present: no thread can be started. Undefined when all is well. */
-  problem(): string | undefined;
-  /** The next body of this shape is described once more: whoever asks does not know what it is made of. */
-  forgetShape(id: string): void;
-  /** What is being read is `not_read`. */
-  close(): Promise<void>;
-}
-
 const mebibyte = 1024 * 1024;
 /** Bodies of one order, or one that is larger: what is read before the thread answers lies in its memory until then. */
 const maxOrderBytes = 256 * 1024;
 /** A thread that says nothing for this long after its start will not say anything. */
 const startLimitMs = 30_000;
+/** Shapes that wait to be described once more; each unknown one asks again when it comes again. */
+const maxForgotten = 100;
 
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
-/** Orders that the thread has at once: it reads the second while this side takes the answer to the first. */
-const maxPosted = 2;
-/** Shapes that wait to be described once more; each unknown one asks again when it comes again. */
-const maxForgotten = 100;
-/** Places are counted on from order to order, and from 1 again before they outgrow 32 bits. */
-const lastPlace = 1_000_000_000;
-
-/** One call of `read`. */
-interface Call {
-  bodies: StoredBody[];
-  /** Orders that the thread was not given yet. */
-  waiting: Order[];
-  settle(index: number, reading: BodyReading): void;
-  /** What has no reading by now has this one. */
-  finish(rest: BodyReading): void;
-}
-
-/** Bodies of one call that go to the thread together. */
-interface Order {
-  call: Call;
-  /** Their positions in the call. */
-  indexes: number[];
-  /** The place of the first, since the thread was given it. */
-  first: number;
-}
-
-interface Thread {
-  worker: Worker;
-  progress: Int32Array;
-  isReady: boolean;
-}
-
 /**
- * Reads bodies in a thread that can be ended. The thread says in shared memory at which body it is; when that takes too
- * long, or the thread dies (memory, a crash), this body is `unreadable`, and what else it had is read by a new thread.
- *
- *     call ──▶ orders that wait ──▶ posted, at most two ──▶ answered
- *                   ▲                     │
- *                   └─────────────────────┴─ the thread ends: all but the culprit, or each body of an order alone
- *                                            where nobody knows which it was
+ * Reads bodies in a thread that can be ended. The thread has one order of bodies at a time and says in shared memory at
+ * which body it is. When that takes too long, or the thread dies (memory, a crash), this body is `unreadable`, and a new
+ * thread reads the rest. Where nobody knows which body it was, each is read alone.
  */
-export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread {
-  const {
-    limitMs = 1_000,
-    restAfterMs = 30_000,
-    maxBodyBytes = mebibyte,
-    mapping,
-    sources = [],
-    readsShapes = false,
-  } = options;
-  // What else a source has may not be cloned, nor has it any business there.
-  const readAs = sources.map(({ name, mapping: own }) => ({ name, mapping: own }));
-  const { entry = new URL("./thread.js", import.meta.url) } = options;
-  const maxHeapMb = options.maxHeapMb ?? 192 + 64 * Math.ceil(maxBodyBytes / mebibyte);
-  const lookEveryMs = limitMs / 4;
-  /** Those with orders that wait take turns, so that one with many bodies does not keep the next one waiting. */
-  let calls: Call[] = [];
-  /** Posted to a thread that ended, and first in turn. */
-  let again: Order[] = [];
-  let posted: Order[] = [];
-  const forgotten = new Set<string>();
-  let nextPlace = 1;
-  let watch: NodeJS.Timeout | undefined;
-  let resting: NodeJS.Timeout | undefined;
-  let problem: string | undefined;
-  let isClosed = false;
+export class ReadingThread implements BodyReader {
+  readonly #options: BodyReaderOptions;
+  readonly #forgotten = new Set<string>();
+  /** Each ends the wait of a call. */
+  readonly #leave = new Set<() => void>();
   /** Most bodies are read where they arrive, so it is started for the first that is not. */
-  let thread: Thread | undefined;
+  #thread: Thread | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #resting: NodeJS.Timeout | undefined;
+  #problem: string | undefined;
+  #isClosed = false;
 
-  function startThread(): Thread {
-    const progress = new Int32Array(new SharedArrayBuffer(4));
-    const worker = new Worker(entry, {
-      workerData: {
-        progress: progress.buffer,
-        mapping,
-        sources: readAs,
-        readsShapes,
-      } satisfies ReadingThreadData,
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 16 },
+  constructor(options: BodyReaderOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Why nothing can be read at present: no thread can be started. Undefined when all is well. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The next body of this shape is described once more: the caller does not know what it is made of. */
+  forgetShape(id: string): void {
+    if (this.#forgotten.size < maxForgotten) this.#forgotten.add(id);
+  }
+
+  read(bodies: StoredBody[], signal?: AbortSignal): Promise<BodyReading[]> {
+    const readings: BodyReading[] = [];
+    return new Promise((resolve) => {
+      const call = { isOver: false };
+      const finish = () => {
+        call.isOver = true;
+        this.#leave.delete(finish);
+        signal?.removeEventListener("abort", finish);
+        resolve(bodies.map((_body, index) => readings[index] ?? stopped));
+      };
+      this.#leave.add(finish);
+      signal?.addEventListener("abort", finish, { once: true });
+      if (this.#isClosed || signal?.aborted) finish();
+      else void this.#readAll(bodies, readings, call).then(finish);
     });
-    const own: Thread = { worker, progress, isReady: false };
-    const timer = setTimeout(() => end("it did not answer"), startLimitMs);
-    const end = (reason: string) => {
-      clearTimeout(timer);
-      endThread(own, reason);
+  }
+
+  /** What is being read is `not_read`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const leave of this.#leave) leave();
+    await this.#rest();
+  }
+
+  /** An order a turn, so that a call with many bodies does not keep the next one waiting. */
+  async #readAll(bodies: StoredBody[], readings: BodyReading[], call: { isOver: boolean }): Promise<void> {
+    for (const order of inOrders(bodies)) {
+      const turn = this.#turn.then(() => this.#readOrder(order, call));
+      this.#turn = turn;
+      readings.push(...(await turn));
+    }
+  }
+
+  async #readOrder(bodies: StoredBody[], call: { isOver: boolean }): Promise<BodyReading[]> {
+    if (call.isOver || bodies.length === 0) return [];
+    clearTimeout(this.#resting);
+    if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread(this.#options);
+    const thread = this.#thread;
+    const problem = await thread.started;
+    if (call.isOver) return [];
+    this.#problem = problem;
+    if (problem !== undefined)
+      return bodies.map(() => ({ kind: "not_read", reason: `no thread for reading can be started: ${problem}` }));
+    const end = await thread.read(bodies, this.#forgotten);
+    if ("readings" in end) {
+      this.#resting = setTimeout(() => void this.#rest(), this.#options.restAfterMs ?? 30_000).unref();
+      return end.readings;
+    }
+    const { reason, at } = end;
+    if (bodies.length === 1) return [{ kind: "unreadable", reason }];
+    if (at === undefined) return this.#readEachAlone(bodies, call);
+    const before = await this.#readOrder(bodies.slice(0, at), call);
+    const behind = await this.#readOrder(bodies.slice(at + 1), call);
+    return [...before, { kind: "unreadable", reason }, ...behind];
+  }
+
+  async #readEachAlone(bodies: StoredBody[], call: { isOver: boolean }): Promise<BodyReading[]> {
+    const readings: BodyReading[] = [];
+    for (const body of bodies) readings.push(...(await this.#readOrder([body], call)));
+    return readings;
+  }
+
+  /** The next body starts another thread. */
+  async #rest(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    clearTimeout(this.#resting);
+    await thread?.end("the relay needs it no longer");
+  }
+}
+
+type End =
+  | { readings: BodyReading[] }
+  | { reason: string /** Which body it was. Undefined: nobody knows. */; at?: number };
+
+/** One thread, from its start to its end. */
+class Thread {
+  /** Why it could not start. Never rejects. */
+  readonly started: Promise<string | undefined>;
+  readonly #worker: Worker;
+  readonly #progress = new Int32Array(new SharedArrayBuffer(4));
+  readonly #limitMs: number;
+  #endStart: (problem: string | undefined) => void = () => {};
+  #endOrder: (end: { answer: string } | { reason: string }) => void = () => {};
+  #ended: string | undefined;
+
+  constructor(options: BodyReaderOptions) {
+    const { entry = new URL("./thread.js", import.meta.url), maxBodyBytes = mebibyte, sources = [] } = options;
+    const { maxHeapMb = 192 + 64 * Math.ceil(maxBodyBytes / mebibyte), mapping, readsShapes = false } = options;
+    this.#limitMs = options.limitMs ?? 1_000;
+    const workerData: ReadingThreadData = {
+      progress: this.#progress.buffer,
+      mapping,
+      // What else a source has may not be cloned, nor has it any business there.
+      sources: sources.map(({ name, mapping: own }) => ({ name, mapping: own })),
+      readsShapes,
     };
-    worker.on("message", (message: FromReadingThread) => {
-      if (thread !== own) return;
-      if (message.kind === "answer") return takeAnswer(message.readings);
-      clearTimeout(timer);
-      own.isReady = true;
-      problem = undefined;
-      post();
+    const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 16 };
+    this.#worker = new Worker(entry, { workerData, resourceLimits });
+    this.started = new Promise((resolve) => {
+      const late = setTimeout(() => void this.end("it did not answer"), startLimitMs);
+      this.#endStart = (problem) => {
+        clearTimeout(late);
+        resolve(problem);
+      };
     });
-    worker.on("error", (error) => end(describeEnd(error, maxHeapMb)));
-    worker.on("messageerror", (error) => end(describeEnd(error, maxHeapMb)));
-    worker.on("exit", () => end("the thread that reads ended"));
-    return own;
+    this.#worker.on("message", (message: FromReadingThread) => {
+      if (message.kind === "answer") this.#endOrder({ answer: message.readings });
+      else this.#endStart(undefined);
+    });
+    for (const event of ["error", "messageerror"] as const)
+      this.#worker.on(event, (error: Error) => void this.end(describeEnd(error, maxHeapMb)));
+    this.#worker.on("exit", () => void this.end("the thread that reads ended"));
   }
 
-  /** Gives the thread as much as it may have. */
-  function post(): void {
-    clearTimeout(resting);
-    while (posted.length < maxPosted && again.length + calls.length > 0) {
-      thread ??= startThread();
-      if (!thread.isReady) return;
-      const order = again.shift() ?? nextOrder();
-      if (nextPlace > lastPlace) nextPlace = 1;
-      order.first = nextPlace;
-      nextPlace += order.indexes.length;
-      posted.push(order);
-      const bodies = order.indexes.map((index) => bodyOf(order.call, index));
-      const packed = packOrder(bodies, order.first, [...forgotten]);
-      thread.worker.postMessage(packed, [packed.bytes.buffer]);
-      forgotten.clear();
-      watch ??= startWatch(thread.progress);
-    }
-    if (posted.length === 0) resting = setTimeout(endAtRest, restAfterMs).unref();
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
   }
 
-  /** The next body starts another. */
-  function endAtRest(): void {
-    const own = thread;
-    thread = undefined;
-    stopWatch();
-    void own?.worker.terminate();
+  async end(reason: string): Promise<void> {
+    this.#ended ??= reason;
+    this.#endStart(this.#ended);
+    this.#endOrder({ reason: this.#ended });
+    await this.#worker.terminate();
   }
 
-  function nextOrder(): Order {
-    const call = calls.shift() as Call;
-    const order = call.waiting.shift() as Order;
-    if (call.waiting.length > 0) calls.push(call);
-    return order;
+  /** @param forgotten ids of shapes that are to be described once more; emptied */
+  async read(bodies: StoredBody[], forgotten: Set<string>): Promise<End> {
+    Atomics.store(this.#progress, 0, 0);
+    const ended = new Promise<{ answer: string } | { reason: string }>((resolve) => {
+      this.#endOrder = resolve;
+      if (this.#ended !== undefined) resolve({ reason: this.#ended });
+    });
+    const packed = packOrder(bodies, [...forgotten]);
+    forgotten.clear();
+    this.#worker.postMessage(packed, [packed.bytes.buffer]);
+    const watch = this.#watch(bodies);
+    const end = await ended;
+    clearInterval(watch);
+    const place = Atomics.load(this.#progress, 0);
+    if ("reason" in end) return { reason: end.reason, at: place > 0 ? place - 1 : undefined };
+    const readings = JSON.parse(end.answer) as WireReading[];
+    return { readings: bodies.map((body, index) => toReading(body, readings[index] as WireReading)) };
   }
 
-  function takeAnswer(text: string): void {
-    const order = posted.shift();
-    // Before the answer is taken apart, so that the thread has work meanwhile.
-    post();
-    if (order === undefined) return;
-    const readings = JSON.parse(text) as WireReading[];
-    for (const [at, index] of order.indexes.entries()) {
-      order.call.settle(index, toReading(bodyOf(order.call, index), readings[at] as WireReading));
-    }
-  }
-
-  function endThread(own: Thread, reason: string): void {
-    if (thread !== own) return;
-    thread = undefined;
-    void own.worker.terminate();
-    stopWatch();
-    if (own.isReady) again = [...withoutCulprit(posted, Atomics.load(own.progress, 0), reason), ...again];
-    else {
-      problem = reason;
-      leave({ kind: "not_read", reason: `no thread for reading can be started: ${reason}` });
-    }
-    posted = [];
-    post();
-  }
-
-  /** Nothing that waits or is being read is waited for any longer. */
-  function leave(rest: BodyReading): void {
-    const all = new Set([...calls, ...[...again, ...posted].map(({ call }) => call)]);
-    calls = [];
-    again = [];
-    posted = [];
-    for (const call of all) call.finish(rest);
-  }
-
-  /** The thread is looked at a few times within the limit for as long as it has something. */
-  function startWatch(progress: Int32Array): NodeJS.Timeout {
+  /** Looks a few times within the limit for as long as there is something to read. */
+  #watch(bodies: StoredBody[]): NodeJS.Timeout {
+    const lookEveryMs = this.#limitMs / 4;
+    const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place - 1]?.body.length ?? 0) / mebibyte);
     const look = () => ({ now: performance.now(), cpuMs: usedCpuMs() });
-    const isOver = createReadingTime({ lookEveryMs, limitOf: (place) => limitOf(bodyAt(place)), start: look() });
+    const isOver = createReadingTime({ lookEveryMs, limitOf, start: look() });
     return setInterval(() => {
-      const [order] = posted;
-      if (order === undefined) return stopWatch();
-      const place = Atomics.load(progress, 0);
-      // Between two bodies it is about to begin the first order, whose place with a minus stands for that.
-      const isOverdue = isOver({ place: place > 0 ? place : -order.first, ...look() });
-      const isAnswered = place <= -(order.first + order.indexes.length - 1);
-      if (!isOverdue || isAnswered || thread === undefined) return;
-      const seconds = Math.round(limitOf(bodyAt(place)) / 100) / 10;
-      endThread(thread, `reading it took longer than ${seconds} s`);
+      const place = Atomics.load(this.#progress, 0);
+      if (!isOver({ place, ...look() }) || place === answering) return;
+      void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
     }, lookEveryMs);
   }
-
-  function stopWatch(): void {
-    clearInterval(watch);
-    watch = undefined;
-  }
-
-  function bodyAt(place: number): StoredBody | undefined {
-    const order = posted.find(({ first, indexes }) => place >= first && place < first + indexes.length);
-    return order && bodyOf(order.call, order.indexes[place - order.first] as number);
-  }
-
-  function limitOf(body: StoredBody | undefined): number {
-    return limitMs * (1 + (body?.body.length ?? 0) / mebibyte);
-  }
-
-  return {
-    problem: () => problem,
-    forgetShape(id) {
-      if (forgotten.size < maxForgotten) forgotten.add(id);
-    },
-    read(bodies, signal) {
-      if (isClosed || signal?.aborted) return Promise.resolve(bodies.map(() => stopped));
-      if (bodies.length === 0) return Promise.resolve([]);
-      return new Promise((resolve) => {
-        const leaveCall = () => {
-          calls = calls.filter((one) => one !== call);
-          again = again.filter((order) => order.call !== call);
-          call.finish(stopped);
-        };
-        const call = openCall(bodies, (readings) => {
-          signal?.removeEventListener("abort", leaveCall);
-          resolve(readings);
-        });
-        signal?.addEventListener("abort", leaveCall, { once: true });
-        calls.push(call);
-        post();
-      });
-    },
-    async close() {
-      isClosed = true;
-      clearTimeout(resting);
-      const own = thread;
-      thread = undefined;
-      stopWatch();
-      leave(stopped);
-      await own?.worker.terminate();
-    },
-  };
 }
 
-function openCall(bodies: StoredBody[], done: (readings: BodyReading[]) => void): Call {
-  const readings = new Map<number, BodyReading>();
-  const finish = (rest: BodyReading) => done(bodies.map((_body, index) => readings.get(index) ?? rest));
-  const call: Call = {
-    bodies: [...bodies],
-    waiting: [],
-    settle(index, reading) {
-      readings.set(index, reading);
-      if (readings.size === bodies.length) finish(stopped);
-    },
-    finish,
-  };
-  call.waiting = inOrders(call);
-  return call;
-}
-
-function inOrders(call: Call): Order[] {
-  const orders: Order[] = [];
+function inOrders(bodies: StoredBody[]): StoredBody[][] {
+  const orders: StoredBody[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const [index, { body }] of call.bodies.entries()) {
-    bytes += body.length;
+  for (const body of bodies) {
+    bytes += body.body.length;
     if (bytes > maxOrderBytes) {
-      orders.push({ call, indexes: [], first: 0 });
-      bytes = body.length;
+      orders.push([]);
+      bytes = body.body.length;
     }
-    orders.at(-1)?.indexes.push(index);
+    orders.at(-1)?.push(body);
   }
   return orders;
 }
 
-function bodyOf(call: Call, index: number): StoredBody {
-  return call.bodies[index] as StoredBody;
-}
-
-/**
- * What a thread that ended leaves to read. It was at the body at `place`, which is unreadable; or between two bodies,
- * taking an order or giving an answer: which body that was for is found by reading each alone.
- */
-function withoutCulprit(posted: Order[], place: number, reason: string): Order[] {
-  const culprit = posted.find(({ first, indexes }) => first + indexes.length > Math.abs(place));
-  return posted.flatMap((order) => {
-    if (order !== culprit) return [order];
-    const { call, indexes } = order;
-    const at = indexes.length === 1 ? 0 : place - order.first;
-    const index = indexes[at];
-    if (index === undefined) return indexes.map((one) => ({ ...order, indexes: [one] }));
-    call.settle(index, { kind: "unreadable", reason });
-    return indexes.length === 1 ? [] : [{ ...order, indexes: indexes.toSpliced(at, 1) }];
-  });
-}
-
 function toReading(body: StoredBody, reading: WireReading): BodyReading {
-  return "facts" in reading
+  return "read" in reading
     ? { kind: "read", translations: fromWire(body, reading) }
     : { kind: "unreadable", reason: reading.problem };
 }

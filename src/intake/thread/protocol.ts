@@ -2,23 +2,22 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { AlertFacts, Translation } from "../../core/alert.ts";
 import type { Json } from "../../core/json.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
-import type { BodyShape } from "../../core/shape.ts";
 import { readPayloads } from "../read-payloads.ts";
 import type { Translator, TranslatorOptions } from "../translator.ts";
 
 /** What the thread is started with. */
 export interface ReadingThreadData extends TranslatorOptions {
   /**
-   * One 32-bit integer, shared: the place of the body that is being read; 0 before the first order, and behind the
-   * last body of an order its place with a minus in front.
+   * One 32-bit integer, shared: the place in its order, from 1, of the body that is being read; 0 before the first one, and
+   * `answering` behind the last.
    */
   progress: SharedArrayBuffer;
 }
 
+export const answering = -1;
+
 /** Bodies to read, behind each other in one buffer: cloning many windows would copy the blocks below them. */
 interface ReadingOrder {
-  /** Place of the first body. They are counted on from order to order, so that a place says of which one it is. */
-  first: number;
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
@@ -28,19 +27,8 @@ interface ReadingOrder {
   forgotten: string[];
 }
 
-/** One body as read. */
-export type WireReading =
-  | {
-      facts: AlertFacts[];
-      /** Which of them come with a payload: all or none. */
-      hasPayloads: boolean;
-      namesItself: boolean;
-      /** By the place of the alert; absent when no fact of any was found by a mapping. */
-      mapped?: Translation["mapped"][];
-      /** The same for shapes; of one that is not described its id, which costs half as much to write and to parse. */
-      shapes?: (BodyShape | string | null)[];
-    }
-  | { problem: string };
+/** One body as read: all of its translations but their payloads, which stay in the body. */
+export type WireReading = { read: Omit<Translation, "payload">[]; hasPayloads: boolean } | { problem: string };
 
 /**
  * `readings`: those of one order, as JSON. Cloning the facts costs twice as much as writing and parsing them, and one
@@ -48,7 +36,7 @@ export type WireReading =
  */
 export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
-export function packOrder(bodies: StoredBody[], first: number, forgotten: string[]): ReadingOrder {
+export function packOrder(bodies: StoredBody[], forgotten: string[]): ReadingOrder {
   const lengths = bodies.map(({ body }) => body.length);
   const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
@@ -57,45 +45,31 @@ export function packOrder(bodies: StoredBody[], first: number, forgotten: string
     at += body.length;
   }
   const contentTypes = bodies.map(({ contentType }) => contentType);
-  const order: ReadingOrder = { first, bytes, lengths, contentTypes, forgotten };
+  const order: ReadingOrder = { bytes, lengths, contentTypes, forgotten };
   if (bodies.some(({ source }) => source !== undefined)) order.sources = bodies.map(({ source }) => source);
   return order;
 }
 
 function toWire(translations: Translation[]): WireReading {
-  const [first] = translations;
-  const isMapped = translations.some(({ mapped }) => mapped !== undefined);
-  const hasShapes = translations.some(({ shape }) => shape !== undefined);
   return {
-    facts: translations.map(({ facts }) => facts),
-    hasPayloads: first?.payload !== undefined,
-    // It is of the whole body.
-    namesItself: first?.namesItself ?? false,
-    ...(isMapped && { mapped: translations.map(({ mapped }) => mapped) }),
-    ...(hasShapes && {
-      shapes: translations.map(({ shape }) => (shape?.places || shape?.newWord ? shape : (shape?.id ?? null))),
-    }),
+    // Member by member: a spread costs more.
+    read: translations.map(({ facts, namesItself, mapped, shape }) => ({ facts, namesItself, mapped, shape })),
+    // All of a body have one, or none has.
+    hasPayloads: translations[0]?.payload !== undefined,
   };
 }
 
 export function fromWire(
   { body, contentType }: StoredBody,
-  reading: Exclude<WireReading, { problem: string }>,
+  { read, hasPayloads }: Exclude<WireReading, { problem: string }>,
 ): Translation[] {
-  const { facts, hasPayloads, namesItself, mapped, shapes } = reading;
+  if (!hasPayloads) return read;
   let payloads: ReturnType<typeof readPayloads> | undefined;
   const payloadOf = (index: number) => {
     payloads ??= readPayloads(body, contentType);
     return payloads(index);
   };
-  return facts.map((one, index) => {
-    const rest = { facts: one, namesItself, mapped: mapped?.[index] ?? undefined, shape: shapeOf(shapes?.[index]) };
-    return hasPayloads ? new TranslationOfBody(rest, () => payloadOf(index)) : rest;
-  });
-}
-
-function shapeOf(shape: BodyShape | string | null | undefined): BodyShape | undefined {
-  return typeof shape === "string" ? { id: shape } : (shape ?? undefined);
+  return read.map((one, index) => new TranslationOfBody(one, () => payloadOf(index)));
 }
 
 /**
@@ -112,7 +86,7 @@ class TranslationOfBody implements Translation {
   readonly #read: () => Json | undefined;
   #payload: Json | undefined;
 
-  constructor({ facts, namesItself, mapped, shape }: Translation, read: () => Json | undefined) {
+  constructor({ facts, namesItself, mapped, shape }: Omit<Translation, "payload">, read: () => Json | undefined) {
     this.facts = facts;
     this.namesItself = namesItself;
     this.mapped = mapped;
@@ -146,17 +120,17 @@ export function serveReading(
     }
   }
 
-  port.on("message", ({ first, bytes, lengths, contentTypes, sources, forgotten }: ReadingOrder) => {
+  port.on("message", ({ bytes, lengths, contentTypes, sources, forgotten }: ReadingOrder) => {
     if (forgotten.length > 0) translator.forgetShapes?.(forgotten);
     let end = 0;
     const readings = lengths.map((length, index) => {
-      Atomics.store(progress, 0, first + index);
+      Atomics.store(progress, 0, index + 1);
       const start = end;
       end += length;
       const contentType = contentTypes[index];
       return read({ body: bytes.subarray(start, end), contentType, source: sources?.[index] });
     });
-    Atomics.store(progress, 0, -(first + lengths.length - 1));
+    Atomics.store(progress, 0, answering);
     say({ kind: "answer", readings: `[${readings.join(",")}]` });
   });
   say({ kind: "ready" });

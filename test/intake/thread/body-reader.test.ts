@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from "vitest";
 import { isJsonObject, JsonNumber } from "../../../src/core/json.ts";
 import type { BodyReading, StoredBody } from "../../../src/core/ports/body-reader.ts";
-import { type BodyReaderOptions, createBodyReader } from "../../../src/intake/thread/body-reader.ts";
+import { type BodyReaderOptions, ReadingThread } from "../../../src/intake/thread/body-reader.ts";
 import { translateRequest } from "../../../src/intake/translate.ts";
 import { readingThreadEntry, roughThreadEntry } from "../../support/reader.ts";
 
 function startReader(options: BodyReaderOptions = {}) {
-  const reader = createBodyReader({ entry: roughThreadEntry, ...options });
+  const reader = new ReadingThread({ entry: roughThreadEntry, ...options });
   onTestFinished(() => reader.close());
   return reader;
 }
