@@ -3,9 +3,10 @@ import type { Matcher } from "../core/rules.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { addedMutePanel, endedMutePanel, matchesNothing, mutesPanel, triedMutePanel } from "../panels/mutes.ts";
 import { command, type GivenOptions, group } from "./command.ts";
-import { duration, flag, instant, many, text } from "./options.ts";
+import { duration, flag, instant, many, text, yes } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { printAnswer, question } from "./relay/question.ts";
+import { refuseAlone } from "./shell/confirm.ts";
 
 const addOptions = {
   match: many(
@@ -64,8 +65,28 @@ export const mutes = group({
         return { id, ended: true };
       },
       json: (_, ended) => ended,
-      // Matching alerts are sent again from now on; those that it has silenced are not sent later.
       show: () => endedMutePanel,
+    }),
+    command({
+      name: "release",
+      says: "send what a mute that has ended held back and still fires, once each, marked as late; asks first",
+      args: { id: text("id of the mute") },
+      options: {
+        destination: text("only to this destination", { of: "name" }),
+        all: flag("also what is over already"),
+        dryRun: flag("show how much it is and send nothing"),
+        yes,
+        ...relayOptions,
+      },
+      check: (given, { context }) =>
+        given.yes || given.dryRun
+          ? undefined
+          : refuseAlone(context, "releasing", "see the number first with --dry-run"),
+      examples: ["tocsin mutes release 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --dry-run"],
+      run: async ({ id: mute, destination, all, ...how }, run) => {
+        const { resendFailed } = await import("./alerts/resend.ts");
+        await resendFailed(run, { mute, destination, over: all ? "true" : undefined }, how);
+      },
     }),
   ],
 });

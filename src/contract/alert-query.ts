@@ -34,6 +34,8 @@ export type AlertFilters = z.infer<typeof alertFilters>;
 export const failedFilters = alertFilters.extend({
   state: z.enum(failedStates, { error: `must be one of ${failedStates.join(", ")}` }).optional(),
   failedUntil: writtenInstant.optional(),
+  mute: z.string().min(1, "must be the id of a mute").max(200).optional(),
+  over: z.enum(["true", "false"], { error: "must be true or false" }).optional(),
 });
 export type FailedFilters = z.infer<typeof failedFilters>;
 
@@ -63,12 +65,12 @@ export function readSearch(q: string | undefined, filters: object): ReturnType<t
 }
 
 export function toFailedFilter(filters: FailedFilters): FailedFilter {
-  const { state, ...others } = withSearch(filters);
+  const { state, over, ...others } = withSearch(filters);
   const failed = failedStates.find((one) => one === state);
   if (state !== undefined && failed === undefined) {
     throw new AppError("invalid_request", "Only failed and expired can be resent.", { hint: describedAt });
   }
-  return { ...others, state: failed };
+  return { ...others, state: failed, ...(over === "true" && { over: true }) };
 }
 
 /**

@@ -70,6 +70,8 @@ const failedQuery = z.strictObject({
   ...filterQuery,
   state: failedFilters.shape.state.describe("Default: both."),
   failedUntil: failedFilters.shape.failedUntil.describe("Failed at or before. Default: now."),
+  mute: failedFilters.shape.mute.describe("What this mute, which has ended, has held back, in place of what failed."),
+  over: failedFilters.shape.over.describe("`true`: of a mute also what is over already."),
 });
 const gapSource = z.string().optional().describe("Whose account is meant. Default: the account of the environment.");
 const match = z

@@ -81,7 +81,7 @@ export function viewRefused(refused: RefusedDetail): z.output<typeof refusedDeta
   return { ...refused, ...viewBody(refused.body) };
 }
 
-export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {
+export function viewMute(mute: Mute & { silenced?: number }, now: number): z.output<typeof muteView> {
   const state = now >= mute.startsAt ? "active" : "coming";
   return { ...mute, state: now >= mute.endsAt ? "ended" : mute.isDisabled ? "disabled" : state };
 }

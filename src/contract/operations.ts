@@ -373,7 +373,7 @@ export interface Operations {
   /** The same. */
   routeNames(): string[];
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
-  listMutes(includeEnded?: boolean): Promise<Mute[]>;
+  listMutes(includeEnded?: boolean): Promise<(Mute & Pick<MuteView, "silenced">)[]>;
   /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts; `conflict` when it is over already. */
   addMute(input: {
     matchers: Matcher[];

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { dayNames } from "../ground/time/zoned-time.ts";
 import type { Severity } from "./alert.ts";
 import type { ChannelType } from "./delivery.ts";
@@ -196,6 +197,15 @@ export interface Mute {
   createdBy: string;
 }
 
+/**
+ * The name under which deliveries keep what held them back. A mute of the configuration has its id by its place in the file, which
+ * another one may have after the next change.
+ */
+export function keptNameOf({ id, matchers, startsAt, endsAt, createdBy }: Mute): string {
+  if (isMadeAtRuntime({ createdBy })) return id;
+  return `configuration:${hash("sha256", JSON.stringify([matchers, startsAt, endsAt])).slice(0, 16)}`;
+}
+
 /** The others come with the configuration. */
 export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean {
   return createdBy !== "configuration";
@@ -271,6 +281,8 @@ export interface MessageExtras {
   links?: { label: string; url: string }[];
   /** It is a cause that holds these back. */
   with?: HeldWith;
+  /** Of what a mute has held back and a person has released: why it is late, "muted until 14:00 CET". */
+  late?: string;
 }
 
 /** A delivery that routing asks for. The store gives ids. */
@@ -292,6 +304,8 @@ export interface PlannedDelivery {
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;
+  /** Of `muted`: the mute that holds it back, see `keptNameOf`. */
+  mutedBy?: string;
   /** By what it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
   ring?: RingRule;
   /** What it may wait for. Absent: nothing. */

@@ -202,9 +202,10 @@ export class Engine implements ClaimingDesk {
    * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
    * @param watch saved in the same step, so that it is told once
    * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
+   * @param to see `NoticeOptions`
    */
-  notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost"> {
-    return this.#notifier.send(facts, { watch, lane });
+  notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence, to?: string): Promise<"done" | "lost"> {
+    return this.#notifier.send(facts, { watch, lane, to });
   }
 
   /** Does what one relay does for all, whenever this one has the duties; at once where it has them now. */

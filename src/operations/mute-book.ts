@@ -5,7 +5,7 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
-import type { Mute } from "../core/rules.ts";
+import { keptNameOf, type Mute } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
@@ -83,15 +83,25 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   };
 }
 
+/** For so long after its end a mute says what it has held back. */
+const releasableMs = 7 * 24 * 60 * 60_000;
+
 /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
 export async function listMutes(
-  store: Pick<MuteStore, "listMutes">,
+  store: Pick<MuteStore, "listMutes" | "countSilenced">,
   configured: readonly Mute[],
   now: number,
   includeEnded = false,
-): Promise<Mute[]> {
+): Promise<(Mute & { silenced?: number })[]> {
   const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now);
-  return [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
+  const mutes = [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
+  const ended = mutes.filter(({ endsAt }) => endsAt <= now && now - endsAt < releasableMs);
+  const counts = await store.countSilenced(ended.map(keptNameOf));
+  const alertsOf = new Map(counts.map(({ mutedBy, alerts }) => [mutedBy, alerts]));
+  return mutes.map((mute) => {
+    const silenced = ended.includes(mute) ? alertsOf.get(keptNameOf(mute)) : undefined;
+    return silenced === undefined ? mute : { ...mute, silenced };
+  });
 }
 
 function checkTimes(mute: Mute, now: number): void {

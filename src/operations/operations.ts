@@ -144,6 +144,7 @@ export function createOperations(deps: OperationsDeps): Operations {
   const resending = {
     store,
     destinations: deps.destinations,
+    listMutes: mutes.listMutes,
     healthOf: (name: string) => statusOf(name)?.health ?? "ok",
     isPaused: (name: string) => statusOf(name)?.paused !== undefined,
     tryDestination: tryNamed,

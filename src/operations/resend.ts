@@ -13,13 +13,23 @@ import { findAlert } from "../core/find-alert.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertLog, DeliverySummary, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
-import { type Destination, type PlannedDelivery, planDeliveries } from "../core/rules.ts";
+import {
+  type Destination,
+  keptNameOf,
+  type MessageExtras,
+  type Mute,
+  type PlannedDelivery,
+  planDeliveries,
+} from "../core/rules.ts";
+import { createTimeFormat } from "../ground/time/time-format.ts";
 import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
 import { findNamed, listNames } from "./targets.ts";
 
 export interface ResendDeps {
   store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> & Pick<Dispatch, "addDeliveries" | "resendFailed">;
   destinations: Destination[];
+  /** Those of the configuration as well, and those that have ended. */
+  listMutes(includeEnded: true): Promise<Mute[]>;
   /** The worse of its own health and that of the account it shares. */
   healthOf(destination: string): DestinationHealth;
   /** Whether a person has paused it. */
@@ -52,7 +62,9 @@ export async function resendAlert(
       ? formerTargets(destinations, alert.deliveries)
       : [...new Set(names)].map((name) => findNamed(destinations, name));
   const now = clock.now();
-  const planned = targets.flatMap((target) => planResend(target, recipientsOf(target), "sent again by hand", now));
+  const planned = targets.flatMap((target) =>
+    planResend(target, recipientsOf(target), { reason: "sent again by hand", dueAt: now }),
+  );
   return store.addDeliveries(alert.id, planned, "resend", now);
 }
 
@@ -68,7 +80,9 @@ function formerTargets(destinations: Destination[], deliveries: DeliverySummary[
 /** See `Operations.previewResend`. */
 export async function previewResend(deps: ResendDeps, filter: FailedFilter): Promise<ResendPreview> {
   const failedUntil = filter.failedUntil ?? deps.clock.now();
-  const counts = await countFailed(deps, { ...filter, failedUntil });
+  const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
+  const bounded = { ...filter, failedUntil, mute: mute && keptNameOf(mute) };
+  const counts = await countFailed(deps, bounded);
   const destinations = counts.map((count): FailedAtDestination => {
     const destination = deps.destinations.find(({ name }) => name === count.destination);
     const health = destination && deps.healthOf(destination.name);
@@ -80,14 +94,30 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
     (sum, { health, ...count }) => sum + (health === undefined ? 0 : count.deliveries),
     0,
   );
-  return { failedUntil, deliveries, destinations };
+  if (mute === undefined) return { failedUntil, deliveries, destinations };
+  const sum = (those: FailedCount[]) => those.reduce((all, one) => all + one.deliveries, 0);
+  const withOver = await countFailed(deps, { ...bounded, over: true });
+  return { failedUntil, deliveries, over: sum(withOver) - sum(counts), destinations };
+}
+
+/** @throws AppError `not_found`, and `conflict` for one that still holds. */
+async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Promise<Mute> {
+  const mute = (await listMutes(true)).find((one) => one.id === id);
+  if (mute === undefined) {
+    throw new AppError("not_found", `There is no mute ${id}.`, { hint: "List them to see their ids." });
+  }
+  if (mute.endsAt > clock.now()) {
+    throw new AppError("conflict", `The mute ${id} still holds.`, { hint: "End it first." });
+  }
+  return mute;
 }
 
 /** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Promise<ResendResult> {
   const { clock, log } = deps;
   const at = clock.now();
-  const bounded = { ...filter, failedUntil: filter.failedUntil ?? at };
+  const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
+  const bounded = { ...filter, failedUntil: filter.failedUntil ?? at, mute: mute && keptNameOf(mute) };
   const left: ResendResult["left"] = [];
   const ready: Destination[] = [];
   for (const { destination: name, deliveries } of await countFailed(deps, bounded)) {
@@ -103,7 +133,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   const total = { made: 0, resent: 0 };
   try {
     for (const destination of ready) {
-      const { made, resent, noRecipient } = await resendTo(deps, destination, bounded, at);
+      const { made, resent, noRecipient } = await resendTo(deps, destination, bounded, at, mute);
       total.made += made;
       total.resent += resent;
       if (noRecipient > 0) {
@@ -112,7 +142,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
       }
     }
   } finally {
-    log.info("deliveries.resent", { ...total, left: left.length });
+    log.info("deliveries.resent", { ...total, left: left.length, mute: mute?.id });
   }
   return { ...total, left };
 }
@@ -128,13 +158,18 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
 /**
  * In batches, the newest alerts first, each batch in a transaction of its own.
  * @param at all of them are made then, whichever their batch: they are counted together
+ * @param mute they are those that it has held back
  */
 async function resendTo(
   { store, clock }: ResendDeps,
   destination: Destination,
   filter: FailedFilter & { failedUntil: number },
   at: number,
+  mute?: Mute,
 ): Promise<ResentCount> {
+  const late = mute && `muted until ${createTimeFormat(destination.timeZone).clock(mute.endsAt)}`;
+  const reason = late === undefined ? "resent with all that failed" : `released: it was ${late}`;
+  const extras: MessageExtras | undefined = late === undefined ? undefined : { late };
   const total = { made: 0, resent: 0, noRecipient: 0 };
   for (const state of statesOf(filter)) {
     const query: FailedQuery = { ...filter, states: [state], destination: destination.name };
@@ -145,7 +180,7 @@ async function resendTo(
       const dueAt = clock.now() + gatherMs;
       const calls = failed.map(({ deliverySeq, recipient }) => ({
         deliverySeq,
-        planned: planResend(destination, recipientsNow(destination, recipient), "resent with all that failed", dueAt),
+        planned: planResend(destination, recipientsNow(destination, recipient), { reason, dueAt, extras }),
         onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
       }));
       const count = await store.resendFailed(calls, at);
@@ -164,20 +199,20 @@ function recipientsNow(destination: Destination, recipient: string): string[] {
   return recipients.includes(recipient) ? [recipient] : recipients;
 }
 
-function planResend(destination: Destination, recipients: string[], reason: string, dueAt: number): PlannedDelivery[] {
-  return planDeliveries(destination, recipients, {
-    route: "resend",
-    state: "queued",
-    reason,
-    dueAt,
-    updates: "new",
-  });
+function planResend(
+  destination: Destination,
+  recipients: string[],
+  how: Pick<PlannedDelivery, "reason" | "dueAt" | "extras">,
+): PlannedDelivery[] {
+  return planDeliveries(destination, recipients, { route: "resend", state: "queued", updates: "new", ...how });
 }
 
 function countFailed({ store }: ResendDeps, filter: FailedFilter & { failedUntil: number }): Promise<FailedCount[]> {
   return store.countFailed({ ...filter, states: statesOf(filter) });
 }
 
-function statesOf({ state }: FailedFilter): readonly FailedState[] {
+function statesOf({ state, mute }: FailedFilter): readonly FailedState[] {
+  // What a mute has held back is listed once, whatever the states.
+  if (mute !== undefined) return ["failed"];
   return state === undefined ? failedStates : [state];
 }

@@ -93,13 +93,31 @@ export function muteAllAct(written?: WrittenMute): Action {
   };
 }
 
+const releaseCell = ({ id, reason }: MuteView): Cell => ({
+  act: { label: "Release", about: `what was held back for: ${reason}`, link: `/resend?mute=${id}`, isButton: true },
+});
+
 /** What is muted now, later and, folded away, before. */
 export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const inState = (wanted: MuteView["state"]) => mutes.filter(({ state }) => state === wanted);
   const current = [...inState("active"), ...inState("coming"), ...inState("disabled")];
   const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
+  const holding = ended.filter(({ silenced }) => silenced !== undefined);
   return [
     current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
+    holding.length > 0 && {
+      kind: "group",
+      title: "Ended, and not released",
+      id: "held-back-title",
+      panel: [
+        mutesTable(holding),
+        {
+          kind: "text",
+          where: "terminal",
+          text: say`Send what one of them has held back: ${{ code: "tocsin mutes release ID" }}`,
+        },
+      ],
+    },
     ended.length > 0 && {
       kind: "fold",
       summary: "Ended",
@@ -119,7 +137,9 @@ const mutesTable = (mutes: readonly MuteView[]) =>
     until: untilCell,
     reason: ({ reason }) => reason,
     "made by": ({ createdBy }) => ({ words: createdBy }),
+    "held back": ({ silenced }) => silenced,
     "end it": { of: (mute) => mute.state !== "ended" && endCell(mute), where: "page" },
+    "release it": { of: (mute) => mute.silenced !== undefined && releaseCell(mute), where: "page" },
     id: { of: ({ id }) => id, keep: true, where: "terminal" },
   });
 
@@ -168,5 +188,5 @@ export function triedMutePanel(matchers: readonly Matcher[], preview: MutePrevie
 }
 
 export const endedMutePanel: Panel = [
-  noteDone`Ended. Alerts that match are sent again from now on; those that were muted can be resent, one by one: on its page, or with ${{ code: "tocsin alerts resend" }}.`,
+  noteDone`Ended. Alerts that match are sent again from now on. Each destination is told in some seconds what was held back from it; what still fires of that can be released: on this page, or with ${{ code: "tocsin mutes release" }}.`,
 ];

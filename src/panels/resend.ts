@@ -4,9 +4,9 @@ import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
 import { type Action, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
-/** What a resend would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */
+/** What a resend or a release would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */
 export function failedPanel(
-  { destinations }: ResendPreview,
+  { destinations, over }: ResendPreview,
   now: number,
   { acts = [], isNone }: { acts?: Action[]; isNone?: Cell } = {},
 ): Panel {
@@ -14,17 +14,29 @@ export function failedPanel(
   const gone = destinations.filter(({ health }) => health === undefined);
   return [
     ready.length === 0
-      ? { kind: "empty", empty: "Nothing failed that was not resent", text: isNone }
+      ? { kind: "empty", empty: nothingWords(over !== undefined), text: isNone }
       : { kind: "list", items: ready.map((one) => describeFailed(one, now)) },
     ready.length > 0 && {
       kind: "text",
       isSoft: true,
-      text: say`They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not included.`,
+      text:
+        over === undefined
+          ? say`They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not included.`
+          : say`Each is sent once, with how late it is: one message in four while new alerts come.`,
     },
+    over !== undefined && over > 0 && leftOutAsOver(over),
     ready.length > 0 && { kind: "acts", acts },
     gone.length > 0 && { kind: "list", title: "Not among them", items: gone.map((one) => describeFailed(one, now)) },
   ];
 }
+
+const nothingWords = (isMute: boolean) =>
+  isMute
+    ? "Nothing is left to release: it was released already, or nothing was held back that still fires"
+    : "Nothing failed that was not resent";
+
+const leftOutAsOver = (over: number) =>
+  paragraph`${countOf(over, "delivery")} of alerts that are over already ${{ words: over === 1 ? "is" : "are" }} left out; ${{ code: "--all" }}, or on the page “Also what is over”, sends them too.`;
 
 function describeFailed(failed: FailedAtDestination, now: number): Cell {
   const { destination, deliveries, alerts, oldestAt, newestAt, health, paused, asDigests } = failed;
@@ -42,15 +54,20 @@ function describeFailed(failed: FailedAtDestination, now: number): Cell {
   ];
 }
 
-/** What came of it. */
-export function resentPanel({ resent, left }: ResendResult): Panel {
+/** What came of it. `isRelease`: of what a mute has held back. */
+export function resentPanel({ resent, left }: ResendResult, isRelease = false): Panel {
+  const how = isRelease ? ", marked as late" : ' again, marked "Resent"';
   return [
     resent > 0 &&
-      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way again, marked "Resent": one message in four while new alerts come. The top of each page says how many have arrived, until all have, and so does ${{ code: "tocsin status" }}.`,
+      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way${{ words: how }}: one message in four while new alerts come. The top of each page says how many have arrived, until all have, and so does ${{ code: "tocsin status" }}.`,
     ...left.map(
       ({ destination, deliveries, why }) =>
-        noteFailed`${{ bold: say`${deliveries} to ${destination} stay failed:` }} ${why}.`,
+        noteFailed`${{ bold: say`${deliveries} to ${destination} stay ${{ words: isRelease ? "muted" : "failed" }}:` }} ${why}.`,
     ),
-    resent === 0 && left.length === 0 && paragraph`Nothing is left that failed: perhaps somebody else has resent it.`,
+    resent === 0 &&
+      left.length === 0 &&
+      (isRelease
+        ? paragraph`${{ words: nothingWords(true) }}.`
+        : paragraph`Nothing is left that failed: perhaps somebody else has resent it.`),
   ];
 }

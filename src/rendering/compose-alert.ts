@@ -232,7 +232,8 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   }
   // Setup has its test resent to those that the routes leave out: to them it is new.
   if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
-  else if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent")]);
+  else if (context.purpose === "resend" || context.purpose === "bulk_resend")
+    notes.push([text(context.extras?.late === undefined ? "Resent" : "Released: a mute had held it back")]);
   if (publicUrl === undefined && !context.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
 }

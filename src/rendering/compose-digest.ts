@@ -122,8 +122,23 @@ function writeHead(alerts: Alert[], items: DigestItem[], span: Span, { reason, q
   }
   const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
   const open = items.map(({ alert }) => alert).filter((alert) => !isResolved(alert));
-  if (open.length === 0) return `While quiet${hours}: ${total}, none still firing`;
-  return `While quiet${hours}: ${total}, ${count(open.length)} still firing (${writeCounts(open)})`;
+  return writeWhile(`quiet${hours}`, alerts.length, firingOf(open));
+}
+
+type Firing = Partial<Record<Severity, number>>;
+
+function firingOf(open: Alert[]): Firing {
+  const firing: Firing = {};
+  for (const { facts } of open) firing[facts.severity] = (firing[facts.severity] ?? 0) + 1;
+  return firing;
+}
+
+/** What was held back, by quiet hours or by a mute: how much, and what of it still fires, each alert key once. */
+export function writeWhile(held: string, alerts: number, firing: Firing): string {
+  const open = Object.values(firing).reduce((sum, one) => sum + one, 0);
+  const still =
+    open === 0 ? "none still firing" : `${count(open)} still firing (${writeSeverities(firing).join(", ")})`;
+  return `While ${held}: ${countOf(alerts, "alert")}, ${still}`;
 }
 
 /** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
@@ -159,6 +174,12 @@ interface ItemLayout {
   hasTime: boolean;
 }
 
+/** One line of it, without a link. */
+export function writeAlertLine(alert: Alert, now: number): Inline[] {
+  const layout = { now, titles: undefined, publicUrl: undefined, named: undefined, hasSymbol: false, hasTime: true };
+  return writeItem({ alert, all: [alert] }, layout);
+}
+
 function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inline[] {
   const { now, titles, named, publicUrl, hasSymbol, hasTime } = layout;
   const { facts } = alert;
@@ -187,17 +208,17 @@ function symbolOf({ facts }: Alert): string {
 /** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert is in one of these. */
 function writeCounts(alerts: Alert[]): string {
   const open = alerts.filter((alert) => !isResolved(alert));
-  const ofSeverity = (severity: Severity): number => open.filter((alert) => alert.facts.severity === severity).length;
-  const warnings = ofSeverity("warning");
+  const resolved = countPart(alerts.length - open.length, "resolved");
+  return [...writeSeverities(firingOf(open)), resolved].filter((part) => part !== undefined).join(", ");
+}
+
+function writeSeverities({ critical = 0, warning = 0, info = 0, unknown = 0 }: Firing): string[] {
   return [
-    countPart(ofSeverity("critical"), "critical"),
-    countPart(warnings, warnings === 1 ? "warning" : "warnings"),
-    countPart(ofSeverity("info"), "info"),
-    countPart(ofSeverity("unknown"), "without severity"),
-    countPart(alerts.length - open.length, "resolved"),
-  ]
-    .filter((part) => part !== undefined)
-    .join(", ");
+    countPart(critical, "critical"),
+    countPart(warning, warning === 1 ? "warning" : "warnings"),
+    countPart(info, "info"),
+    countPart(unknown, "without severity"),
+  ].filter((part) => part !== undefined);
 }
 
 /** What they have in common: why they are one message, when they came, how late it is. */
@@ -231,6 +252,8 @@ function reasonWords({ reason, groupName }: DigestContext): string {
         : `Sent as one message for ${writeGroup(groupName)}. `;
     case "resend":
       return "Resent: they could not be delivered when they arrived. ";
+    case "release":
+      return "Released: a mute had held them back. ";
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Decision,
   type Destination,
   describeHours,
+  keptNameOf,
   type MessageExtras,
   type Matcher,
   type Mute,
@@ -363,7 +364,7 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
 
 interface MuteVerdict {
   /** The mute that holds longest of those that match. */
-  mute?: { id: string; reason: string };
+  mute?: { id: string; reason: string; keptName: string };
   /** Mutes that are disabled, or could not be read: a broken mute must not cost an alert. They silence nothing; this says so. */
   notes: string[];
 }
@@ -407,7 +408,8 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
     if (longest === undefined) return { notes };
     const instant = describeInstant(longest.endsAt);
     const until = longest.untilOver === undefined ? instant : `it is over, at the latest ${instant}`;
-    return { mute: { id: longest.id, reason: `muted until ${until}: ${longest.reason} (${why})` }, notes };
+    const reason = `muted until ${until}: ${longest.reason} (${why})`;
+    return { mute: { id: longest.id, reason, keptName: keptNameOf(longest) }, notes };
   };
 }
 
@@ -439,7 +441,7 @@ interface Start {
   dueAt: number;
   /** Said after the reason of the route; empty when there is nothing to say. */
   words: string[];
-  muteId?: string;
+  mute?: MuteVerdict["mute"];
   /** Whether it may be held back by what rang before. Default false. */
   isDamped?: boolean;
   extras?: MessageExtras;
@@ -449,7 +451,7 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   const isDamped = input.origin !== "test";
   if (muted.mute !== undefined) {
     const words = [muted.mute.reason, ...muted.notes];
-    return { state: "muted", dueAt: now, words, muteId: muted.mute.id, isDamped };
+    return { state: "muted", dueAt: now, words, mute: muted.mute, isDamped };
   }
   const { severity } = input.facts;
   const isSilent = isDamped && route.silent?.includes(severity) === true;
@@ -504,7 +506,7 @@ function holdOf(
 function planFor(
   route: Route,
   destination: Destination,
-  { state, dueAt, isDamped, extras }: Start,
+  { state, dueAt, isDamped, extras, mute }: Start,
   reason: string,
   owners: Map<string, Route>,
 ): PlannedDelivery[] {
@@ -519,6 +521,7 @@ function planFor(
     freshnessMs,
     extras: extras && Object.keys(extras).length > 0 ? extras : undefined,
     fallback: mayFallBack ? { to: fallback.to, at: dueAt + fallback.afterMs } : undefined,
+    mutedBy: mute?.keptName,
     ring: isDamped ? ringRuleOf(route, destination) : undefined,
   });
 }
@@ -537,7 +540,7 @@ const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as con
 
 function decide(route: Route, destination: string, start: Start, reason: string): Decision {
   const decision: Decision = { route: route.name, destination, result: resultOfState[start.state], reason };
-  if (start.muteId !== undefined) decision.muteId = start.muteId;
+  if (start.mute !== undefined) decision.muteId = start.mute.id;
   return decision;
 }
 

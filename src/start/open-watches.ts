@@ -9,10 +9,12 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { Retention } from "../core/ports/retention.ts";
+import type { MuteStore } from "../core/ports/shared.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
+import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
 import type { Canary } from "../watch/canary.ts";
@@ -20,6 +22,7 @@ import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/co
 import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
 import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
+import { openMuteReceipts } from "../watch/mute-receipts.ts";
 import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
@@ -30,11 +33,12 @@ export interface WatchesDeps {
   store: WatchStore &
     Retention &
     Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
-    Pick<Administration, "health">;
+    Pick<Administration, "health"> &
+    Pick<MuteStore, "listMutes" | "listSilenced">;
   /** What setup has registered. */
   kept: KeptRecords;
-  /** See `Notifier.sendToAll`. */
-  notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  /** See `Notifier.send`. */
+  notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
   /** The configuration against the file on disk. */
   configuration: ConfigurationWatchDeps["look"];
   /** Other relays accept and route as well. */
@@ -149,13 +153,27 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           ...deps,
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
+  const receipts = await openMuteReceipts({
+    ...deps,
+    configured: rules.mutes.filter(({ isDisabled }) => !isDisabled),
+    write: (mute, silenced) => writeMuteReceipt(mute, silenced, publicUrl),
+    mostKeys: mostReceiptKeys,
+  });
   const disk = await openDisk(config, deps);
   const configuration =
     config.configFile === undefined ? undefined : await openConfigurationWatch({ ...deps, look: deps.configuration });
   const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, configuration, heartbeat].filter(
     (watch) => watch !== undefined,
   );
-  const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];
+  const duties = [
+    createRetention({ store, rules: retention, clock, log }),
+    running,
+    shapes,
+    silence,
+    canary,
+    receipts,
+    ...list,
+  ];
   return {
     list,
     account,

@@ -213,7 +213,7 @@ export class SharedWatches {
       // That nothing of it is kept any more, one line says for all: `lane.lost`.
       log: { ...log, error: (event, fields) => (isLost ? log.debug : log.error)(event, fields) },
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
-      notify: (facts, watch) => keep(engine.notify(facts, watch, lane)),
+      notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),
       hooks: addUpHooks(this.#deps.hooks, engine.others),
       askForShape: (id) => {
         this.#askedFor.push(id);

@@ -15,6 +15,7 @@ export type ReadOnlyStore = Pick<
   | "findByIdPart"
   | "countAlerts"
   | "listMutes"
+  | "countSilenced"
   | "listFacts"
   | "listRefused"
   | "getRefused"

@@ -132,6 +132,7 @@ export const tables = {
     claim_fence: int8,
     lease_until: maybe(time),
     resent_by: maybe(int8),
+    mute_id: maybe(text),
   }),
   attempts: table(["seq"], {
     seq: made(int8),

@@ -211,6 +211,8 @@ describe("mutes made at run time", () => {
       listMutes: () => new Promise<Mute[]>((resolve, reject) => void answers.push({ resolve, reject })),
       addMute: async () => "done" as const,
       endMute: async () => true,
+      countSilenced: async () => [],
+      listSilenced: async () => new Map(),
     };
     const newId = createIdSource(clock.now);
     const opening = openMuteBook({ store, configured: [], clock, newId, log: silentLog });

@@ -18,6 +18,7 @@ function open(fixture: EngineFixture, destinations: Destination[]) {
   const deps: ResendDeps = {
     store,
     destinations,
+    listMutes: async () => [],
     healthOf: (name) => viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
     isPaused: (name) =>
       engine.statuses().find(({ destination }) => destination.name === name)?.own.paused !== undefined,

@@ -167,9 +167,11 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const outcome: Outcome = options.probe ?? { kind: "sent" };
   const tryNamed = (name: string) =>
     tryDestination({ tryNow: async () => ({ kind: "probed", outcome }), destinations }, name);
+  const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
   const resending = {
     store,
     destinations: configured,
+    listMutes: mutes.listMutes,
     healthOf: (name: string) => options.statuses?.[name]?.health ?? "ok",
     isPaused: (name: string) => views.find((view) => view.name === name)?.paused !== undefined,
     tryDestination: tryNamed,
@@ -182,7 +184,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     troubles.forget();
     return view;
   }
-  const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
   const troubles = createTroubles({
     destinations: () => operations.destinations(),
     lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,

@@ -56,7 +56,7 @@ async function askWhether({ context }: RelayRun, client: RelayClient, id: string
 }
 
 /**
- * `tocsin alerts resend --failed`: shows what failed and asks, then resends what was shown. Exit status 1 when some
+ * `tocsin alerts resend --failed` and `tocsin mutes release`: shows what it is and asks, then resends what was shown. Exit status 1 when some
  * of it stays failed.
  */
 export async function resendFailed(
@@ -68,18 +68,20 @@ export async function resendFailed(
   const { client } = await connectRelay(run);
   const preview = await client.previewResend(filters);
   const question = failedPanel(preview, context.now());
+  const isRelease = filters.mute !== undefined;
+  const sent = isRelease ? "released" : "resent";
   if (dryRun) {
     const data = { ...encode(resendPreviewView, preview), dryRun: true };
-    return output.result(data, () => [...question, paragraph`Nothing was resent (--dry-run).`]);
+    return output.result(data, () => [...question, paragraph`Nothing was ${{ words: sent }} (--dry-run).`]);
   }
   if (preview.deliveries > 0 && !yes) {
     for (const line of output.draw(question).trimEnd().split("\n")) await output.note(line);
-    await askFirst(context, `Resend these ${preview.deliveries}?`);
+    await askFirst(context, `${isRelease ? "Release" : "Resend"} these ${preview.deliveries}?`);
   }
-  await output.progress.update(`resending ${preview.deliveries}`);
+  await output.progress.update(`sending ${preview.deliveries}`);
   // Also when nothing is left that could be resent: the answer says what stays failed, and why.
   const result = await client.resendFailed({ ...filters, failedUntil: preview.failedUntil });
-  await printAnswer(run, "resendFailed", result, () => resentPanel(result));
+  await printAnswer(run, "resendFailed", result, () => resentPanel(result, isRelease));
   if (result.left.length > 0) context.setExitStatus(1);
 }
 

@@ -48,6 +48,7 @@ export const deliveryView = view("Delivery", {
         .object({ count, titles: z.array(text) })
         .optional()
         .describe("Alerts that wait while it fires, and the titles of the first."),
+      late: text.optional().describe("Why it is late: a mute had held it back."),
     })
     .optional()
     .describe("What its route adds to its message."),

@@ -65,6 +65,7 @@ export const releaseView = z
 export const resendPreviewView = view("ResendPreview", {
   failedUntil: instant.describe("For `POST /api/resend`: what fails later is not counted."),
   deliveries: count.describe("At destinations that are configured."),
+  over: count.optional().describe("Of a mute: what is left out since its alert is over. `over` includes it."),
   destinations: z.array(
     z.object({
       destination: text,

@@ -42,6 +42,9 @@ export const muteView = view("Mute", {
   startsAt: instant,
   endsAt: instant,
   untilOver: text.optional().describe("An alert key: it ends when that is over, and at `endsAt` at the latest."),
+  silenced: count
+    .optional()
+    .describe("Alerts that it has held back and nobody has released, for a week after its end."),
   createdAt: instant,
   createdBy: text,
 });

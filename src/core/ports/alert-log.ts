@@ -142,10 +142,14 @@ export interface DeliverySummary {
   resentBy?: string;
 }
 
-/** Deliveries that failed and were not resent, of the alerts that the filters let through. */
+/** Deliveries that failed, or were muted, and were not resent, of the alerts that the filters let through. */
 export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "state"> {
   /** At least one. */
   states: readonly FailedState[];
+  /** What this mute (`keptNameOf`) has held back, in place of what failed; `states` decide nothing then. */
+  mute?: string;
+  /** Of a mute: also alerts of which an end of their key was accepted with them or after them. Default false. */
+  over?: boolean;
   /** Failed at or before: what fails later is not what a person was asked about. */
   failedUntil: number;
 }

@@ -1,4 +1,16 @@
+import type { Alert, Severity } from "../alert.ts";
 import type { Mute } from "../rules.ts";
+
+/** What a mute has held back at one destination, and nobody has released, the latest alert of each key. */
+export interface SilencedKeys {
+  /** Alerts, without those that were sent since. */
+  alerts: number;
+  /** Alert keys, and of those that still fire how many by the severity of their latest alert. */
+  keys: number;
+  firing: Partial<Record<Severity, number>>;
+  /** What still fires first, the worst first, of equals the newest. As many as were asked for. */
+  latest: Alert[];
+}
 
 /**
  * Mutes made at run time, kept with who made them after their end too. A relay that has them in memory listens to `mutes`
@@ -11,6 +23,10 @@ export interface MuteStore {
   addMute(mute: Mute): Promise<"done" | "over">;
   /** Ends it now; false when there is none that is active. */
   endMute(id: string, at: number): Promise<boolean>;
+  /** How many alerts each of these mutes (`keptNameOf`) has held back that nobody has released. Of the others nothing. */
+  countSilenced(mutes: readonly string[]): Promise<{ mutedBy: string; alerts: number }[]>;
+  /** Where a mute has held alerts back that nobody has released, by the name of the destination. */
+  listSilenced(mute: string, most: number): Promise<Map<string, SilencedKeys>>;
 }
 
 /** The same text may be a key of each kind. */

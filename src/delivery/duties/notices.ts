@@ -17,6 +17,7 @@ import {
   planDeliveries,
 } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
+import type { FindHold } from "./follow-quiet-hours.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
 import {
@@ -52,9 +53,13 @@ export interface NoticeOptions {
   about?: DestinationStatus;
   /** What the notice is about, and where it is not sent. */
   concerned?: readonly Destination[];
+  /** The name of the destination whose readers it is for: it goes there alone, and waits for the end of quiet hours. Default: see `send`. */
+  to?: string;
 }
 
 export interface NotifierDeps extends NoticeWorld {
+  /** What quiet hours hold now. Default: nothing. */
+  findHold?: FindHold;
   store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert"> & Pick<Dispatch, "callFallbacks">;
   clock: Clock;
   newId: NewId;
@@ -80,14 +85,22 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   }
 
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
-    const { watch, lane, about, concerned = [] } = options;
+    const { watch, lane, about, concerned = [], to } = options;
     const isKept = concerned.length > 0 && !canReach(concerned);
-    const targets = isKept ? [] : firstTargets(without(concerned), facts);
+    const own = to === undefined ? undefined : destinations.filter(({ name }) => name === to);
+    const targets = own ?? (isKept ? [] : firstTargets(without(concerned), facts));
+    const hold = to === undefined ? undefined : deps.findHold?.(to, facts, clock.now());
+    const reason = hold === undefined ? why : `${why}; ${hold.words}`;
     if (targets.length === 0) log.error("notice.nowhere", { title: facts.title });
     const nowhere = isKept ? "no other destination works that could take it" : "no destination takes notices";
     const decisions: Decision[] = [
       ...(targets.length === 0 ? [{ route, result: "skipped" as const, reason: nowhere }] : []),
-      ...targets.map(({ name }) => ({ route, destination: name, result: "deliver" as const, reason: why })),
+      ...targets.map(({ name }) => ({
+        route,
+        destination: name,
+        result: hold ? ("held" as const) : ("deliver" as const),
+        reason,
+      })),
       ...concerned.map(({ name }) => ({
         route,
         destination: name,
@@ -100,7 +113,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
       at: clock.now(),
       facts,
       decisions,
-      deliveries: plan(targets, why),
+      deliveries: own === undefined ? plan(targets, why) : planOwn(own, reason, hold?.until),
       watch,
       about,
       lane: lane && { group: lane.group, fence: lane.fence },
@@ -121,6 +134,13 @@ export function createNotifier(deps: NotifierDeps): Notifier {
         insteadBecause,
       }),
     );
+  }
+
+  /** For its own readers alone, so nobody stands in for it. */
+  function planOwn(targets: Destination[], reason: string, heldUntil: number | undefined): PlannedDelivery[] {
+    const state = heldUntil === undefined ? "queued" : "held";
+    const how = { route, state, reason, dueAt: heldUntil ?? clock.now(), updates: "new" } as const;
+    return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));
   }
 
   async function sendOnwards(due: readonly DueDelivery[]): Promise<void> {

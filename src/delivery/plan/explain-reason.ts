@@ -113,7 +113,7 @@ export function explainLateness(
 
 function whyLate(delivery: DueDelivery, { status, channel, startedAt }: LatenessContext): string {
   // The digest and the small print say that it was resent.
-  if (delivery.purpose === "bulk_resend") return "";
+  if (delivery.purpose === "bulk_resend") return delivery.extras?.late ?? "";
   if (delivery.purpose === "fallback") return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
   if (delivery.lastDetail !== undefined) return "the first try failed";

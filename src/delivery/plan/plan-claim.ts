@@ -336,7 +336,8 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
 /** A burst of our own making, sent as one: the newest first, as after an outage. */
 function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const deliveries = newestFirst(resent);
-  if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason: "resend" };
+  const reason = deliveries.every(({ extras }) => extras?.late !== undefined) ? "release" : "resend";
+  if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason };
   return deliveries.length > 0 ? { kind: "single", deliveries: deliveries.slice(0, 1) } : undefined;
 }
 

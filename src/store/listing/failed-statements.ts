@@ -5,18 +5,21 @@ import type { Add } from "../tx.ts";
 import { type Bounds, type ListWords, type Statement, toStatement } from "./list-words.ts";
 import { select } from "./list-statements.ts";
 
-/** The statements of what failed and was not resent. They walk its small index, and look at each alert. */
+/** The statements of what failed, or was muted, and was not resent. They walk its small index, and look at each alert. */
 export function createFailedStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;
+  const isResolved = `${sql.statusOf("e")} = 'resolved'`;
   const statement = (build: (add: Add) => string): Statement => toStatement(sql, build);
 
   /** But for state, destination and position. */
   function failedConditions(query: FailedQuery, search: Search | undefined, add: Add): string[] {
-    const { route, source, key, severity, failedUntil } = query;
+    const { route, source, key, severity, failedUntil, mute, over = false } = query;
     const equal = (column: string, value: string | undefined) =>
       value === undefined ? [] : [`${column} = ${add(value)}`];
     return [
-      ...[unsent, `d.finished_at <= ${add(failedUntil)}`, ...equal("d.route", route)],
+      ...[mute === undefined ? unsent : "d.resent_by IS NULL"],
+      ...[`d.finished_at <= ${add(failedUntil)}`, ...equal("d.route", route)],
+      ...(mute === undefined || over ? [] : [`d.seq NOT IN (${overOf(mute, add)})`]),
       ...(search === undefined ? [] : [words.matches(search, add)]),
       ...timeConditions(query, add),
       ...[...equal("a.source", source), ...equal("a.alert_key", key), ...equal("a.severity", severity)],
@@ -24,9 +27,21 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
     ];
   }
 
-  const failedAlong = ({ destination }: FailedQuery) =>
-    `deliveries d ${sql.indexedBy(destination === undefined ? "deliveries_unsent" : "deliveries_unsent_by_destination")}
-     ${words.alertOf("d.alert_seq")}`;
+  /** Of what a mute has held back, the deliveries of alerts that are over. Asked once, whatever the number of rows. */
+  function overOf(mute: string, add: Add): string {
+    const muted = `deliveries m ${sql.indexedBy("deliveries_muted")}`;
+    const isHeld = () => `m.mute_id = ${add(mute)} AND m.resent_by IS NULL`;
+    return `SELECT m.seq FROM ${muted} JOIN alerts x ON x.seq = m.alert_seq JOIN (
+        SELECT e.alert_key, max(e.seq) AS seq FROM alerts e WHERE ${isResolved} AND e.alert_key IN (
+          SELECT k.alert_key FROM ${muted} JOIN alerts k ON k.seq = m.alert_seq WHERE ${isHeld()})
+        GROUP BY e.alert_key) AS ends ON ends.alert_key = x.alert_key AND ends.seq >= m.alert_seq
+      WHERE ${isHeld()}`;
+  }
+
+  function failedAlong({ destination, mute }: FailedQuery): string {
+    const unsentAlong = destination === undefined ? "deliveries_unsent" : "deliveries_unsent_by_destination";
+    return `deliveries d ${sql.indexedBy(mute === undefined ? unsentAlong : "deliveries_muted")} ${words.alertOf("d.alert_seq")}`;
+  }
 
   return {
     /** One batch of what failed, newest alert first. Each state by itself: the small index is in this order for one alone. */
@@ -39,11 +54,13 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
       statement((add) => {
         const [afterAlert = below, afterDelivery = 0] = after === undefined ? [] : fromPosition(after);
         const ends = { from: [from, 0], below: afterAlert < below ? [afterAlert, afterDelivery] : [below, 0] };
-        const lists = query.states.map((state) => {
-          const { destination } = query;
-          const columns = destination === undefined ? { state } : { destination, state };
+        const { destination, mute } = query;
+        const isAt = mute === undefined || destination === undefined ? [] : [`d.destination = ${add(destination)}`];
+        const lists = (mute === undefined ? query.states : [undefined]).map((state) => {
+          const failed = destination === undefined ? { state } : { destination, state };
+          const columns = mute === undefined ? failed : { mute_id: mute };
           const { where, order } = words.rangeOf("d", columns, ["alert_seq", "seq"], ends, add);
-          const all = [where, ...failedConditions(query, search, add)];
+          const all = [where, ...isAt, ...failedConditions(query, search, add)];
           const listed = `d.seq, d.alert_seq AS "alertSeq", d.destination, d.recipient`;
           return words.limited(select(listed, { from: failedAlong(query), where: all, order }), limit, add);
         });
@@ -55,10 +72,10 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
     /** How many they are, at which destinations, and how old. Reads all of them: 100,000 take a tenth of a second. */
     toFailedCount: (query: FailedQuery, search: Search | undefined, { from, below }: Bounds) =>
       statement((add) => {
-        const { states, destination } = query;
+        const { states, destination, mute } = query;
         const where = [
           ...[
-            `d.state IN (${states.map(add).join(", ")})`,
+            mute === undefined ? `d.state IN (${states.map(add).join(", ")})` : `d.mute_id = ${add(mute)}`,
             `d.alert_seq >= ${add(from)} AND d.alert_seq < ${add(below)}`,
           ],
           ...(destination === undefined ? [] : [`d.destination = ${add(destination)}`]),

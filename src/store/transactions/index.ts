@@ -20,6 +20,7 @@ import { createRemoving } from "./removing.ts";
 import { createResending } from "./resending.ts";
 import { createRinging } from "./ringing.ts";
 import { createRouting } from "./routing.ts";
+import { createSilenced } from "./silenced.ts";
 import { createSingleAlerts } from "./single-alerts.ts";
 import { createRouteStatistics, createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
@@ -62,6 +63,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
       ...{ recordNotice, recordRouting, recordRoutingFailure },
+      ...createSilenced(sql),
       ...createSingleAlerts(sql),
       ...createStatistics(sql),
       ...routeStatistics,
@@ -116,6 +118,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   claimDeliveries: "transaction",
   countByDestination: "read",
   countNotices: "read",
+  countSilenced: "read",
   countSince: "read",
   destinationStatistics: "read",
   endMute: "statement",
@@ -143,6 +146,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   listMutes: "look",
   listOrphans: "look",
   listRefused: "read",
+  listSilenced: "read",
   loadStatuses: "look",
   loadWatchState: "look",
   markReleased: "statement",

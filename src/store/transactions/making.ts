@@ -42,6 +42,7 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
     fallback_to: planned.fallback?.to ?? null,
     fallback_at: isMuted ? null : (planned.fallback?.at ?? null),
     claim_fence: 0,
+    mute_id: planned.mutedBy ?? null,
   } satisfies InsertedRow<"deliveries">;
 }
 

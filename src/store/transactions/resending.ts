@@ -13,6 +13,8 @@ type KnownRow = Pick<
   "seq" | "alert_seq" | "destination" | "recipient" | "purpose" | "state" | "resent_by"
 >;
 
+/** What a resend of many stands for. */
+const resendable: readonly DeliveryState[] = ["failed", "expired", "muted"];
 const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
 
 /**
@@ -31,7 +33,7 @@ export function createResending(sql: Dialect, newId: NewId) {
     "list_unsent",
     { alert_seq: "int8" },
     `SELECT seq, destination, recipient FROM deliveries
-     WHERE alert_seq = :alert_seq AND resent_by IS NULL AND state IN ('failed', 'expired', 'held') AND due_at IS NULL`,
+     WHERE alert_seq = :alert_seq AND resent_by IS NULL AND state IN ('failed', 'expired', 'held', 'muted') AND due_at IS NULL`,
     (row: Pick<KnownRow, "seq" | "destination" | "recipient">) => row,
   );
   const alertsOf = `SELECT alert_seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")}`;
@@ -113,7 +115,7 @@ function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId)
   const resent: Resent[] = [];
   const open = new Map(
     rows
-      .filter(({ state, resent_by }) => resent_by === null && (state === "failed" || state === "expired"))
+      .filter(({ state, resent_by }) => resent_by === null && resendable.includes(state))
       .map((row) => [row.seq, row]),
   );
   for (const { deliverySeq, planned, onlyNew } of calls) {

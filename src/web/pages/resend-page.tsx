@@ -1,8 +1,9 @@
 import type { Hono } from "hono";
+import { z } from "zod";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import type { ResendPreview } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Panel } from "../../panels/panel.ts";
+import { type Panel, sentence } from "../../panels/panel.ts";
 import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -10,22 +11,22 @@ import { frameOf, type PageDeps } from "./frame.ts";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
-/** `GET /resend` asks, with the filters of the log in its address; `POST /resend` resends what was counted. */
+/** `GET /resend` asks, with the filters of the log or a mute in its address; `POST /resend` resends what was counted. */
 export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
 
   app.get("/resend", async (c) => {
     const frame = frameOf(c, deps);
-    const filters = readFilters((name) => c.req.query(name));
-    const preview = await operations.previewResend(toFailedFilter(filters.failed));
-    const panel = askPanel(filters.log, preview, frame.now);
-    return c.render(<PanelPage frame={frame} title="Resend what failed?" panel={panel} />);
+    const asked = readAsked((name) => c.req.query(name));
+    const preview = await operations.previewResend(toFailedFilter(asked.failed));
+    const title = asked.isRelease ? "Release what was muted?" : "Resend what failed?";
+    return c.render(<PanelPage frame={frame} title={title} panel={askPanel(asked, preview, frame.now)} />);
   });
 
   app.post("/resend", async (c) => {
     const frame = frameOf(c, deps);
     const form = await readForm(c);
-    const { log, failed } = readFilters((name) => readField(form, name));
+    const { failed, isRelease, back } = readAsked((name) => readField(form, name));
     const failedUntil = failedFilters.shape.failedUntil.safeParse(readField(form, "failedUntil"));
     if (!failedUntil.success || failedUntil.data === undefined) {
       throw new AppError("invalid_request", "The form does not say what was counted.", {
@@ -33,35 +34,45 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
       });
     }
     const result = await operations.resendFailed({ ...toFailedFilter(failed), failedUntil: failedUntil.data });
-    const acts = [
-      { label: "Destinations", link: "/destinations" },
-      { label: "Back to the log", link: addressOf(log.written) },
-    ];
-    const panel: Panel = [...resentPanel(result), { kind: "acts", acts }];
-    const title = result.resent > 0 ? "Resent" : "Nothing was resent";
+    const acts = [{ label: "Destinations", link: "/destinations" }, back];
+    const panel: Panel = [...resentPanel(result, isRelease), { kind: "acts", acts }];
+    const sent = isRelease ? "released" : "resent";
+    const title = result.resent > 0 ? sentence(sent) : `Nothing was ${sent}`;
     return c.render(<PanelPage frame={frame} title={title} panel={panel} />);
   });
 }
 
-interface ResendFilters {
-  log: LogFilters;
+interface Asked {
+  /** As they stand in the address. */
+  written: Record<string, string>;
   failed: FailedFilters;
+  isRelease: boolean;
+  back: { label: string; link: string };
 }
 
 /** @throws AppError `invalid_request` for a filter that cannot be read: without it far more would be resent. */
-function readFilters(parameter: (name: string) => string | undefined): ResendFilters {
+function readAsked(parameter: (name: string) => string | undefined): Asked {
   const log = readLogFilters(parameter);
-  const state = failedFilters.shape.state.safeParse(log.read.state);
-  const problems = [...log.problems, ...(state.success ? [] : ["only failed and expired can be resent"])];
-  if (problems.length > 0) {
+  const { state, mute, over } = failedFilters.shape;
+  const [readState, id, withOver] = [log.read.state, parameter("mute"), parameter("over")].map(
+    (one) => one || undefined,
+  );
+  const read = z.object({ state, mute, over }).safeParse({ state: readState, mute: id, over: withOver });
+  const problems = [...log.problems, ...(read.success ? [] : ["only failed, expired and muted can be resent"])];
+  if (!read.success || problems.length > 0) {
     throw new AppError("invalid_request", `Nothing can be resent by these filters: ${problems.join("; ")}.`, {
       hint: "Go back to the log and filter again.",
     });
   }
-  return { log, failed: { ...log.read, state: state.data } };
+  const isRelease = id !== undefined;
+  const back = isRelease
+    ? { label: "Back to the mutes", link: "/mutes" }
+    : { label: "Back to the log", link: addressOf(log.written) };
+  const written = { ...log.written, ...(id && { mute: id }), ...(withOver && { over: withOver }) };
+  return { written, failed: { ...log.read, state: undefined, ...read.data }, isRelease, back };
 }
 
-function askPanel({ written }: LogFilters, preview: ResendPreview, now: number): Panel {
+function askPanel({ written, isRelease, back }: Asked, preview: ResendPreview, now: number): Panel {
   const ready = preview.destinations.filter(({ health }) => health !== undefined);
   const [first] = ready;
   const to = first && ready.length === 1 ? first.destination : `${ready.length} destinations`;
@@ -69,15 +80,21 @@ function askPanel({ written }: LogFilters, preview: ResendPreview, now: number):
   const text = filters.length === 0 ? "Everything that failed or expired." : `Filtered by ${filters.join(", ")}.`;
   const acts = [
     {
-      label: `Resend ${preview.deliveries} failed to ${to}`,
+      label: isRelease ? `Release ${preview.deliveries} to ${to}` : `Resend ${preview.deliveries} failed to ${to}`,
       post: "/resend",
       fields: { ...written, failedUntil: new Date(preview.failedUntil).toISOString() },
       isMain: true,
     },
-    { label: "Cancel", link: addressOf(written) },
+    { label: "Cancel", link: back.link },
   ];
-  const isNone = { link: addressOf(written), text: { words: "Back to the log" } };
-  return [{ kind: "text", isSoft: true, text }, ...failedPanel(preview, now, { acts, isNone })];
+  const isNone = { link: back.link, text: { words: back.label } };
+  const overLink = `/resend?${new URLSearchParams({ ...written, over: "true" })}`;
+  const hasOver = (preview.over ?? 0) > 0;
+  return [
+    { kind: "text", isSoft: true, text },
+    ...failedPanel(preview, now, { acts, isNone }),
+    hasOver && { kind: "acts", acts: [{ label: "Also what is over", link: overLink, isButton: true }] },
+  ];
 }
 
 /** The address of the question with these filters. */

@@ -21,6 +21,7 @@ import { describeRings } from "./rings.ts";
 import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
 import { describeSignals } from "./signals.ts";
+import { describeSilenced } from "./silenced.ts";
 import { describeStatistics } from "./statistics.ts";
 import { describeToldEnds } from "./told-ends.ts";
 import { describeWatch } from "./watch.ts";
@@ -42,6 +43,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeKeyHistory(open);
     describeSearch(open);
     describeMutes(open);
+    describeSilenced(open);
     describeKeys(open);
     describeWatch(open);
     describeRefused(open);

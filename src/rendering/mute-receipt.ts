@@ -1,0 +1,51 @@
+import type { AlertFacts } from "../core/alert.ts";
+import type { SilencedKeys } from "../core/ports/shared.ts";
+import type { Mute } from "../core/rules.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { cut } from "../ground/text/graphemes.ts";
+import { createTimeFormat } from "../ground/time/time-format.ts";
+import { writeAlertLine, writeWhile } from "./compose-digest.ts";
+import { stateSymbol } from "./headline.ts";
+
+/** Alert keys that a receipt names: with these it is whole in one message. */
+export const mostReceiptKeys = 8;
+const maxReasonUnits = 200;
+const { full } = createTimeFormat("UTC");
+
+/**
+ * The notice at the end of a mute, to a destination from which it has held alerts back. It makes a sound only where something critical
+ * still fires: nobody there was told of that, and a mute that has ended is no reason not to be. All else can wait until somebody looks.
+ */
+export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: string): AlertFacts {
+  const { alerts, keys, firing, latest } = silenced;
+  const stillFiring = Object.values(firing).reduce((sum, one) => sum + one, 0);
+  const lines = latest.map((alert, index) => {
+    const symbol = stateSymbol(alert.facts.severity, index < stillFiring ? "firing" : "resolved");
+    const words = writeAlertLine(alert, alert.receivedAt).map((inline) =>
+      inline.kind === "time" ? full(inline.at) : inline.text,
+    );
+    return `${symbol} ${words.join("")}`;
+  });
+  const more = keys - latest.length;
+  const reason = cut(cleanLine(mute.reason), maxReasonUnits);
+  return {
+    title: writeWhile("muted", alerts, firing),
+    text: [
+      `Muted from ${full(mute.startsAt)} to ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
+      ...lines,
+      ...(more > 0 ? [`and ${countOf(more, "more alert key")}`] : []),
+      stillFiring > 0
+        ? `Send what still fires: tocsin mutes release ${mute.id}, or on the page.`
+        : `All of it is over. To send it anyway: tocsin mutes release ${mute.id} --all, or on the page.`,
+    ].join("\n"),
+    severity: (firing.critical ?? 0) > 0 ? "critical" : "info",
+    status: stillFiring > 0 ? "firing" : "resolved",
+    format: "empty",
+    alertKey: `tocsin:mute:${mute.id}`,
+    source: "Tocsin",
+    link: `${publicUrl}/mutes`,
+    fields: [],
+    notes: [],
+  };
+}

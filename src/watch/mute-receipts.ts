@@ -1,0 +1,77 @@
+import { z } from "zod";
+import type { AlertFacts } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
+import type { MuteStore, SilencedKeys } from "../core/ports/shared.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
+import { keptNameOf, type Mute } from "../core/rules.ts";
+
+export interface MuteReceiptsDeps {
+  store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
+  /** Those of the configuration. */
+  configured: readonly Mute[];
+  write(mute: Mute, silenced: SilencedKeys): AlertFacts;
+  /** How many alert keys a receipt names. */
+  mostKeys: number;
+  /** To one destination alone. Saves the state in the same step. Rejects as the store does. */
+  notify(facts: AlertFacts, watch: WatchState, to: string): Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+const stateName = "mutes:receipts";
+const lookEveryMs = 2_000;
+/** Another relay may route by a mute for some seconds more, until it hears of its end. */
+const settleMs = 5_000;
+/** A mute that ended longer ago is not told any more, as after a long stop. */
+const toldWithinMs = 7 * 24 * 60 * 60_000;
+
+/** By what a mute is kept under: the destinations that were told, or that all were. */
+const stateSchema = z.record(z.string(), z.union([z.array(z.string()), z.literal(true)]));
+type State = z.infer<typeof stateSchema>;
+
+/**
+ * Tells at the end of a mute, however it has ended, each destination what was held back from it. The state says who was told, and is saved
+ * with each notice: so each is told once, also where a relay is killed between two of them.
+ */
+export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Poll, "run">> {
+  const { store, configured, clock, log } = deps;
+  let state: State = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
+
+  async function tell(mute: Mute, told: readonly string[]): Promise<void> {
+    const name = keptNameOf(mute);
+    let known = [...told];
+    const silenced = await store.listSilenced(name, deps.mostKeys);
+    for (const [destination, its] of silenced) {
+      if (known.includes(destination)) continue;
+      known = [...known, destination];
+      const next: State = { ...state, [name]: known };
+      await deps.notify(deps.write(mute, its), { name: stateName, state: next }, destination);
+      state = next;
+      log.info("mute.receipt", { mute: mute.id, destination, alerts: its.alerts });
+    }
+    const next: State = { ...state, [name]: true };
+    await store.saveWatchState({ name: stateName, state: next });
+    state = next;
+  }
+
+  async function look(): Promise<void> {
+    const since = clock.now() - toldWithinMs;
+    const mutes = [...configured, ...(await store.listMutes(since, false))];
+    const ended = mutes.filter(({ endsAt }) => endsAt > since && endsAt + settleMs <= clock.now());
+    const names = new Set(ended.map(keptNameOf));
+    state = Object.fromEntries(Object.entries(state).filter(([name]) => names.has(name)));
+    for (const mute of ended) {
+      const told = state[keptNameOf(mute)] ?? [];
+      if (told !== true) await tell(mute, told);
+    }
+  }
+
+  return createPoll({
+    look,
+    everyMs: lookEveryMs,
+    clock,
+    onFailed: (error) => log.error("mutes.not_told", { error: String(error).slice(0, 300) }),
+  });
+}

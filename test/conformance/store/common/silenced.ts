@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { AlertFacts } from "../../../../src/core/alert.ts";
+import type { FailedQuery } from "../../../../src/core/ports/alert-log.ts";
+import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
+
+const byMute = (changes: Partial<FailedQuery> = {}): FailedQuery => ({
+  states: ["failed"],
+  failedUntil: Number.MAX_SAFE_INTEGER,
+  mute: "m1",
+  ...changes,
+});
+
+const muted = (destination: string, mutedBy = "m1") => planned(destination, { state: "muted", mutedBy });
+
+/** What a mute holds back of these keys, one alert each. */
+async function silence({ route }: Scene, facts: Partial<AlertFacts>[], to = ["chat"]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const one of facts) ids.push((await route({ facts: one, to: to.map((name) => muted(name)) })).id);
+  return ids;
+}
+
+const end = (alertKey: string) => ({ alertKey, status: "resolved" as const, severity: "info" as const });
+
+async function release({ store }: Scene, query: FailedQuery = byMute()) {
+  const found = await store.listFailed(query, { limit: 100 });
+  const calls = found.map(({ deliverySeq, destination }) => ({
+    deliverySeq,
+    planned: [planned(destination, { updates: "new", extras: { late: "muted until 14:00 UTC" } })],
+    onlyNew: false,
+  }));
+  return store.resendFailed(calls, noon + 100);
+}
+
+/** What mutes have held back, for their receipts and their release. */
+export function describeSilenced(open: OpenStore): void {
+  describe("what a mute has held back", () => {
+    it("is told by destination, what still fires first, the worst first, over a restart", async () => {
+      const scene = await openScene(open);
+      await silence(scene, [
+        { alertKey: "a", severity: "critical" },
+        { alertKey: "a", severity: "warning" },
+        { alertKey: "b", severity: "info" },
+        { alertKey: "c", severity: "critical" },
+        end("c"),
+        { alertKey: "d", severity: "warning" },
+      ]);
+      await silence(scene, [{ alertKey: "a", severity: "warning" }], ["mail"]);
+      // The end of this one was sent.
+      await scene.route({ facts: end("b") });
+      await scene.route({ facts: { alertKey: "e" }, to: [muted("chat", "m2")] });
+      await scene.restart();
+      const found = await scene.store.listSilenced("m1", 3);
+      expect([...found.keys()]).toEqual(["chat", "mail"]);
+      const { latest = [], ...counts } = found.get("chat") ?? {};
+      expect(counts).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
+      expect(latest.map(({ facts }) => [facts.alertKey, facts.severity])).toEqual([
+        ["a", "critical"],
+        ["d", "warning"],
+        ["c", "info"],
+      ]);
+      expect(found.get("mail")).toMatchObject({ alerts: 1, keys: 1, firing: { warning: 1 } });
+      expect(await scene.store.countSilenced(["m1", "m2", "m3"])).toEqual(
+        expect.arrayContaining([
+          { mutedBy: "m1", alerts: 7 },
+          { mutedBy: "m2", alerts: 1 },
+        ]),
+      );
+      expect(await scene.store.listSilenced("m3", 3)).toEqual(new Map());
+    });
+
+    it("is listed newest first, page by page, without what is over unless that is asked for", async () => {
+      const scene = await openScene(open);
+      const [, over, second, third] = await silence(scene, [
+        { alertKey: "a" },
+        end("a"),
+        { alertKey: "a" },
+        { alertKey: "b" },
+      ]);
+      const { store } = scene;
+      const ids = async (query: FailedQuery) => {
+        const found: string[] = [];
+        for (let after: Awaited<ReturnType<typeof store.listFailed>>[number]["position"] | undefined; ; ) {
+          const [one] = await store.listFailed(query, { limit: 1, after });
+          if (one === undefined) return found;
+          after = one.position;
+          const [alert] = await store.listAlerts({ limit: 1, before: after });
+          found.push(alert?.id ?? "first");
+        }
+      };
+      // Each by the alert before it.
+      expect(await ids(byMute())).toEqual([second, over]);
+      expect(await ids(byMute({ over: true }))).toHaveLength(4);
+      expect(await ids(byMute({ destination: "mail" }))).toEqual([]);
+      expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", alerts: 2, deliveries: 2 }]);
+      expect(await store.countFailed(byMute({ over: true, destination: "chat" }))).toMatchObject([{ alerts: 4 }]);
+      expect(await store.countFailed(byMute({ failedUntil: noon - 1 }))).toEqual([]);
+      expect(third).toBeDefined();
+    });
+
+    it("is released once, however many ask, and counts as its release does", async () => {
+      const scene = await openScene(open);
+      const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "b" }]);
+      const counts = await Promise.all([release(scene), release(scene)]);
+      expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(2);
+      expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
+      const [first, second] = (await scene.store.getAlert(id))?.deliveries ?? [];
+      expect(first).toMatchObject({ state: "muted", resentBy: second?.id });
+      expect(second).toMatchObject({ purpose: "bulk_resend", extras: { late: "muted until 14:00 UTC" } });
+      expect(await scene.store.listSilenced("m1", 3)).toEqual(new Map());
+      expect(await scene.store.countSilenced(["m1"])).toEqual([]);
+      expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
+    });
+
+    it("is not released again after a person has resent it by hand", async () => {
+      const scene = await openScene(open);
+      const [id = ""] = await silence(scene, [{ alertKey: "a" }]);
+      await scene.store.addDeliveries(id, [planned("chat")], "resend", noon + 10);
+      expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
+    });
+  });
+}

@@ -1,0 +1,96 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
+import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { createSlackVendor } from "../support/vendors/app-vendors.ts";
+
+const minute = 60_000;
+const noon = Date.parse("2026-11-21T12:00:00Z");
+
+async function openWorld(quietHours = "") {
+  const slack = await createSlackVendor();
+  onTestFinished(() => slack.close());
+  const quiet = quietHours === "" ? "" : `, timeZone: Europe/Zurich, quietHours: ${quietHours}`;
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false${quiet} }
+  mail: { type: email, to: [${mailAddress}], chart: false${quiet} }
+  work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false${quiet} }
+routes:
+  - { name: notes, match: { chain: base }, to: [work], flapping: off }
+  - { name: all, to: [desk, mail, work], flapping: off }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  return {
+    world,
+    env: { SLACK_URL: `${slack.origin}${slack.path}`, PUBLIC_URL: "https://tocsin.example" },
+    inChat: () => world.chat.messages(deskChat),
+    mails: () => world.mailbox.mails(mailAddress),
+    slack: () => slack.seen.map((one) => JSON.stringify(one)),
+  };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+async function fire(relay: ClockedRelay, key: string, severity = "warning", changes: object = {}) {
+  const body = {
+    title: `${key} price`,
+    severity,
+    status: "firing",
+    value: 24,
+    threshold: 25,
+    alertKey: key,
+    ...changes,
+  };
+  await relay.post(JSON.stringify(body));
+  await relay.advance(1_000);
+}
+
+async function send<T = object>(relay: ClockedRelay, path: string, body: object): Promise<T> {
+  const headers = { "content-type": "application/json" };
+  const answer = await relay.api(path, { method: "POST", headers, body: JSON.stringify(body) });
+  return ((await answer.json()) as { data: T }).data;
+}
+
+async function muteFor(relay: ClockedRelay, span: string): Promise<string> {
+  const asked = { all: true, for: span, reason: "pool migration" };
+  return (await send<{ id: string }>(relay, "/api/mutes", asked)).id;
+}
+
+const receipts = ({ inChat, mails, slack }: World) => ({
+  chat: inChat().filter(({ text }) => text.includes("While muted")),
+  mails: mails().filter(({ subject }) => subject.includes("While muted")),
+  slack: slack().filter((text) => text.includes("While muted")),
+});
+
+it("tells each destination once at the end of a mute what was held back, and releases what still fires", async () => {
+  const world = await openWorld();
+  const relay = await startClockedRelay(world.world, world.env, noon);
+  const id = await muteFor(relay, "1h");
+  await fire(relay, "ONYX");
+  await fire(relay, "USDC");
+  await fire(relay, "USDC", "info", { status: "resolved", value: 26 });
+  await fire(relay, "BASE", "info", { chain: "base" });
+  await relay.advance(minute);
+  expect(world.inChat()).toEqual([]);
+  await relay.set(60 * minute);
+  await relay.advance(minute);
+  const told = receipts(world);
+  expect([told.chat.length, told.mails.length, told.slack.length]).toEqual([1, 1, 1]);
+  expect(told.chat[0]).toMatchObject({ silent: true });
+  expect(told.chat[0]?.text).toMatch(/While muted: 3 alerts, 1 still firing \(1 warning\)/);
+  expect(told.chat[0]?.text).toContain("pool migration");
+  expect(told.chat[0]?.text).toContain(`tocsin mutes release ${id}`);
+  expect(told.chat[0]?.text.indexOf("ONYX")).toBeLessThan(told.chat[0]?.text.indexOf("USDC") ?? 0);
+  expect(told.slack[0]).toContain("4 alerts, 2 still firing (1 warning, 1 info)");
+
+  const ask = { mute: id };
+  const preview = await relay.getJson<{ data: { deliveries: number; over: number } }>(`/api/resend?mute=${id}`);
+  expect(preview.data).toMatchObject({ deliveries: 4, over: 6 });
+  expect(await send(relay, "/api/resend", ask)).toMatchObject({ resent: 4, left: [] });
+  expect(await send(relay, "/api/resend", ask)).toMatchObject({ resent: 0, left: [] });
+  await relay.advance(minute);
+  const released = world.inChat().filter(({ text }) => text.includes("Released"));
+  expect(released).toHaveLength(1);
+  expect(released[0]?.text).toMatch(/ONYX.*1 h 2 min late: muted until 13:00 UTC/s);
+  await relay.stop();
+});
