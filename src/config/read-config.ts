@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { AppError } from "../core/errors.ts";
 import type { Destination, Mute, Route, Rules, SilenceRule } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
@@ -25,7 +26,7 @@ import {
   silenceSchema,
   watchSchema,
 } from "./sections.ts";
-import { type ConfigProblem, createProblemList, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
+import { type ConfigProblem, createProblemList, lineOf, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
 import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
@@ -115,6 +116,27 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) return { mistakes: mask(inReadingOrder(problems.problems)) };
   return { config: { ...config, warnings: mask(problems.warnings) } };
+}
+
+/**
+ * The routes and mutes of another file, over the destinations of a configuration in force. No variable is read for it: people who may see
+ * the page need not know what the machine's variables hold.
+ * @throws AppError `invalid_request` with each mistake and its line
+ */
+export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
+  const file = readYamlFile(text, "file", {});
+  const found = file.problems.filter(({ path = "routes" }) => /^(?:routes|mutes|defaults)\b/.test(path));
+  const problems = createProblemList(file.locate, found, file.isReference);
+  const { routes: written, mutes = [], defaults = {} } = Object(file.value) as Record<string, unknown>;
+  const known = destinations.map(({ name }) => name);
+  const { timeZone } = readShape(defaultsSchema, defaults ?? {}, ["defaults"], problems) ?? defaultsSchema.parse({});
+  if (found.length === 0 && (written === undefined || written === null))
+    problems.add(["routes"], "is missing", `write e.g. routes: [{ to: ${known[0] ?? "desk"} }]`);
+  const routes = buildRoutes(written ?? [], { known, timeZone, problems });
+  const rules = { destinations: [...destinations], routes, mutes: buildMutes(mutes ?? [], problems) };
+  const mistakes = inReadingOrder(problems.problems).map(lineOf);
+  if (mistakes.length > 0) throw new AppError("invalid_request", `The file has mistakes: ${mistakes.join("; ")}`);
+  return rules;
 }
 
 /** Tells one text of a file from another: 12 digits of its SHA-256. */

@@ -3,6 +3,7 @@ import type { Alert } from "../core/alert.ts";
 import type { GroupEvent, GroupRule } from "../core/group.ts";
 import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
 import type { PlannedDelivery } from "../core/rules.ts";
+import type { RingCount, RingTally } from "../core/tally.ts";
 import { writeChange } from "../ground/numbers/format-number.ts";
 import { triedOptions, triedPercents, writeRinging } from "../ringing/advise-on-rings.ts";
 import { furtherBy } from "../ringing/distance.ts";
@@ -17,26 +18,6 @@ const mostKept = 100_000;
 const mostRoutes = 3;
 /** Options that save fewer rings than this part of those before are not worth a line. */
 const leastSaved = 0.1;
-
-interface RingCount {
-  /** Alerts that fire. */
-  alerts: number;
-  rings: number;
-  heldBack: number;
-  /** Alerts that ring or say an end, and wait: for others of their group, or for the end of a cause. Absent: nothing waits. */
-  joined?: number;
-  /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
-  worst?: { id: string; receivedAt: string; change: string };
-}
-
-/** What would ring, where people read. */
-export interface RingTally {
-  places: ({ destination: string; route: string } & RingCount)[];
-  /** Options that would have made fewer rings of the same alerts, by route. */
-  proposals: ({ route: string; options: string; insteadOf: number } & RingCount)[];
-  /** ISO 8601; of the oldest alert that was judged, where there were too many. */
-  judgedFrom?: string;
-}
 
 interface Place {
   destination: string;

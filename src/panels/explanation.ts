@@ -10,7 +10,7 @@ import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { isTriedNext } from "./destinations.ts";
-import { aside, type Cell, type Fact, type Panel, type Section, say, type Tone, tableOf } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say, type Tone, tableOf } from "./panel.ts";
 
 interface ExplanationOptions {
   /** Each message on its own, also where several destinations get the same. Default false. */
@@ -134,4 +134,45 @@ function obstacleAt(destination: DestinationView | undefined): string | undefine
   if (isTriedNext(destination)) return `, if it takes messages again: it is ${health === "dead" ? "dead" : "refused"}`;
   if (health === "dead") return ", but is dead: it would wait for an hour at most";
   return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
+}
+
+/** What a reader has typed, kept for another try. */
+export interface TypedBody {
+  body: string;
+  /** Empty: the account. */
+  source: string;
+}
+
+/** A form that tries a body. @param sources their names */
+export function tryBodyPanel(sources: readonly string[], typed: TypedBody): Panel {
+  const source = {
+    name: "source",
+    label: "Comes by the hook of",
+    value: typed.source,
+    options: [["", "the account"] as const, ...sources.map((name) => [name, name] as const)],
+  };
+  const body = {
+    name: "body",
+    label: "Body",
+    value: typed.body,
+    lines: 8,
+    placeholder: '{"title":"USDC TVL below 25 M","severity":"critical"}',
+  };
+  return [
+    {
+      kind: "group",
+      title: "Try a body",
+      id: "try-title",
+      panel: [
+        paragraph`What a sender posts, as it is. It is read, routed and written out as if it arrived now, and goes nowhere.`,
+        {
+          kind: "acts",
+          acts: [
+            { label: "Try it", post: "/routes", inputs: sources.length > 0 ? [body, source] : [body], isMain: true },
+          ],
+        },
+        aside`${{ code: "tocsin explain FILE" }} says the same in the terminal.`,
+      ],
+    },
+  ];
 }

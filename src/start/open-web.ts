@@ -2,6 +2,8 @@ import type { Config } from "../config/config.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { Secret } from "../core/secret.ts";
 import type { NameOf } from "../core/subject-name.ts";
+import { readOtherRules } from "../config/read-config.ts";
+import { createTryRules } from "../explain/try-rules.ts";
 import { createComposeAgain, createGetAlert, type Processing } from "../explain/processing.ts";
 import { readVersion } from "../ground/version.ts";
 import { createWeb, type Web } from "../web/web.ts";
@@ -26,8 +28,11 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
   const { hookSecrets, processing, pictures, market, publicUrl, log } = deps;
   const composer = processing.createComposer(publicUrl, log, { nameOf: deps.nameOf });
   const hookAt = (secret: Secret) => new Secret(`${publicUrl}/hooks/${secret.reveal()}`);
+  const store = { ...deps.store, getAlert: createGetAlert(deps.store, processing.readPayloads) };
+  const listMutes = () => deps.operations.listMutes(true);
+  const tryRules = createTryRules({ store: deps.store, reader: processing.reader, publicUrl, listMutes });
   return createWeb({
-    store: { ...deps.store, getAlert: createGetAlert(deps.store, processing.readPayloads) },
+    store,
     operations: deps.operations,
     adminToken: deps.adminToken,
     tokenCheck: deps.tokenCheck,
@@ -35,6 +40,7 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
     hookUrl: () => hookAt(hookSecrets.ofHook()[0]),
     sourceHooks: () => hookSecrets.ofSources().map(([name, secret]) => ({ name, url: hookAt(secret) })),
     composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
+    tryFile: async (text, from) => tryRules(readOtherRules(text, rules), from),
     metricHistory: market.histories?.read,
     learnedName: market.names?.find,
     market: market.context,

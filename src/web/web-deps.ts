@@ -13,6 +13,7 @@ import type { ExpiringKeyStore, SharedAllowances } from "../core/ports/shared.ts
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
 import type { LearnedName } from "../core/subject-name.ts";
+import type { Tally } from "../core/tally.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import type { TokenCheck } from "./access/token-check.ts";
 
@@ -44,6 +45,8 @@ export interface WebDeps extends ProxyTrust {
   sourceHooks?(): { name: string; url: Secret }[];
   /** The messages of an alert, made again from what is stored; of deliveries that are muted none. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];
+  /** What the routes and mutes of another file would have made of the newest 10,000 alerts since then. Default: nothing is tried. */
+  tryFile?(text: string, from: number): Promise<Tally>;
   /**
    * The last seven days of a metric at the market-data service; undefined when it does not say. Never rejects. Default:
    * no service is configured.

@@ -15,6 +15,7 @@ import type {
   SystemView,
   WatchView,
 } from "../../src/contract/operations.ts";
+import { readOtherRules } from "../../src/config/read-config.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
@@ -30,6 +31,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { createBodyExplainer } from "../../src/explain/explain-body.ts";
 import { createRouteAgain } from "../../src/explain/route-again.ts";
+import { createTryRules } from "../../src/explain/try-rules.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
@@ -304,6 +306,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     canary: () => options.canary,
     metricsText: async () => "",
   };
+  const tryRules = createTryRules({
+    store,
+    reader: createLocalReader(),
+    publicUrl: "http://tocsin.test",
+    listMutes: () => operations.listMutes(true),
+  });
   const web = await createWeb({
     store,
     operations,
@@ -313,6 +321,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     hookUrl: () => new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
     trustedProxies: [],
     behindFly: false,
+    tryFile: async (text, from) => tryRules(readOtherRules(text, rules), from),
     newId,
     log: silentLog,
     ...options,

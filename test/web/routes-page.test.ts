@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { DestinationView } from "../../src/contract/operations.ts";
 import type { Route } from "../../src/core/rules.ts";
+import { referTo } from "../../src/ground/shape/refusal.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const route = (name: string, over: Partial<Route> = {}): Route => ({
@@ -84,4 +85,29 @@ it("what the hook would refuse is refused here, with what was typed kept", async
 it("other forms stay as small as they were", async () => {
   const { logIn } = await createWebFixture();
   expect((await (await logIn()).post("/mutes", { reason: "x".repeat(70_000) })).status).toBe(413);
+});
+
+it("another file is compared with what happened to the stored alerts: where they went, what rings, and its mistakes by line", async () => {
+  const fixture = await createWebFixture({ routes });
+  for (let minute = 0; minute < 3; minute += 1) {
+    const body = `{"title":"USDC TVL","severity":"critical","value":${20 - minute / 10},"threshold":25}`;
+    await fixture.addAlert({ body });
+    await fixture.clock.advance(2 * 60_000);
+  }
+  const browser = await fixture.logIn();
+  expect(plain(await (await browser.get("/routes")).text())).toContain("Try another file");
+  const post = async (file: string) => plain(await (await browser.post("/routes", { file, days: "7" })).text());
+  const withSecret = `destinations: { x: { url: "${referTo("SECRET")}" } }\n`;
+  const page = await post(`${withSecret}routes: [{ name: all, to: treasury, again: { furtherBy: 5% } }]\n`);
+  expect(page).toContain("What this file would have done 3 alerts from");
+  expect(page).toContain("3 would have gone elsewhere by this file");
+  expect(page).toMatch(/treasury all 3 1 2 −1/);
+  const refused = await browser.post("/routes", {
+    file: `routes: [{ to: treasurey }, { to: "${referTo("ADMIN_TOKEN")}" }]`,
+  });
+  expect(refused.status).toBe(400);
+  const mistakes = plain(await refused.text());
+  expect(mistakes).toMatch(/file:1:16: there is no destination &quot;treasurey&quot;/);
+  expect(mistakes).toContain("ADMIN_TOKEN");
+  expect(await post("mutes: []")).toContain("file:1:1: is missing");
 });

@@ -4,7 +4,8 @@ import type { AppError } from "../../core/errors.ts";
 import { describeHours } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
-import { explanationPanel } from "../../panels/explanation.ts";
+import { explanationPanel, tryBodyPanel, type TypedBody } from "../../panels/explanation.ts";
+import { tallyPanel, tryFilePanel, type TypedRules } from "../../panels/backtest.ts";
 import { muteAllAct } from "../../panels/mutes.ts";
 import { aside, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
@@ -13,41 +14,57 @@ import { frameOf, type PageDeps } from "./frame.ts";
 import { statusOf } from "./layout.tsx";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
+const dayMs = 86_400_000;
+
 /**
- * `GET /routes`: what each route takes, and how often it did; `POST /routes`: what would become of a body, alert by
- * alert. Nothing of it is stored or sent.
+ * `GET /routes`: what each route takes, and how often it did; `POST /routes`: what would become of a body, alert by alert, or what
+ * another file would have made of stored alerts. Nothing of it is stored or sent.
  */
 export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
-  const { operations } = deps;
+  const { operations, tryFile } = deps;
 
-  const read = async (typed: TypedBody, tried: Panel = []): Promise<Panel> => [
+  const read = async (typed: Typed, tried: Panel = []): Promise<Panel> => [
     ...tried,
     ...routesPanel(await operations.routes()),
     { kind: "acts", acts: [muteAllAct()] },
-    ...tryPanel(
+    ...tryBodyPanel(
       operations.sources().map(({ name }) => name),
       typed,
     ),
+    ...(tryFile ? tryFilePanel(typed) : []),
   ];
 
-  addPanelPage(app, deps, "/routes", () => read({ body: "", source: "" }));
+  addPanelPage(app, deps, "/routes", () => read({ body: "", source: "", file: "", days: "7" }));
 
   app.post("/routes", async (c) => {
     const frame = frameOf(c, deps);
     const form = await readForm(c);
-    const typed = { body: readField(form, "body"), source: readField(form, "source") };
-    const answer = (panel: Panel, problem?: AppError) =>
-      c.render(<PanelPage frame={frame} at="/routes" problem={problem} panel={panel} />, statusOf(problem));
-    // As the hook would read it without a content type: the body itself shows whether it is JSON, a form or text.
-    const body = Buffer.from(typed.body.replaceAll("\r\n", "\n"));
+    const field = (name: keyof Typed) => readField(form, name);
+    const typed = { body: field("body"), source: field("source"), file: field("file"), days: field("days") || "7" };
+    const answer = async (tried?: Panel, problem?: AppError) =>
+      c.render(
+        <PanelPage frame={frame} at="/routes" problem={problem} panel={await read(typed, tried)} />,
+        statusOf(problem),
+      );
     return orProblem(
-      async () => {
-        const tried = await operations.tryBody(body, undefined, typed.source || undefined);
-        return answer(await read(typed, triedPanel(tried, await operations.destinations())));
-      },
-      async (problem) => answer(await read(typed), problem),
+      async () => answer(await (typed.file !== "" && tryFile ? compare(typed, tryFile) : tryBody(typed))),
+      (problem) => answer(undefined, problem),
     );
   });
+
+  async function tryBody({ body, source }: Typed): Promise<Panel> {
+    // As the hook would read it without a content type: JSON, a form or text is told by the body itself.
+    const bytes = Buffer.from(body.replaceAll("\r\n", "\n"));
+    const tried = await operations.tryBody(bytes, undefined, source || undefined);
+    return triedPanel(tried, await operations.destinations());
+  }
+
+  async function compare({ file, days }: Typed, tryIt: NonNullable<PageDeps["tryFile"]>): Promise<Panel> {
+    const toAt = deps.clock.now();
+    const fromAt = toAt - (Number(days) || 7) * dayMs;
+    const panel = tallyPanel(await tryIt(file, fromAt), { fromAt, toAt, file: "this file" });
+    return [{ kind: "group", title: "What this file would have done", id: "tried-file-title", panel }];
+  }
 }
 
 function routesPanel({ routes, since }: RoutesView): Panel {
@@ -91,44 +108,7 @@ const routesTable = (routes: readonly RouteView[]) =>
   );
 
 /** What a reader has typed, kept for another try. */
-interface TypedBody {
-  body: string;
-  /** Empty: the account. */
-  source: string;
-}
-
-function tryPanel(sources: readonly string[], typed: TypedBody): Panel {
-  const source = {
-    name: "source",
-    label: "Comes by the hook of",
-    value: typed.source,
-    options: [["", "the account"] as const, ...sources.map((name) => [name, name] as const)],
-  };
-  const body = {
-    name: "body",
-    label: "Body",
-    value: typed.body,
-    lines: 8,
-    placeholder: '{"title":"USDC TVL below 25 M","severity":"critical"}',
-  };
-  return [
-    {
-      kind: "group",
-      title: "Try a body",
-      id: "try-title",
-      panel: [
-        paragraph`What a sender posts, as it is. It is read, routed and written out as if it arrived now, and goes nowhere.`,
-        {
-          kind: "acts",
-          acts: [
-            { label: "Try it", post: "/routes", inputs: sources.length > 0 ? [body, source] : [body], isMain: true },
-          ],
-        },
-        aside`${{ code: "tocsin explain FILE" }} says the same in the terminal.`,
-      ],
-    },
-  ];
-}
+type Typed = TypedBody & TypedRules;
 
 function triedPanel(
   { alerts, total }: { alerts: Explanation[]; total: number },

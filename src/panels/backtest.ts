@@ -1,0 +1,128 @@
+import { countOf } from "../ground/text/count-of.ts";
+import type { Tally } from "../core/tally.ts";
+import { aside, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+
+export interface Compared {
+  fromAt: number;
+  toAt: number;
+  /** What is tried, in words. */
+  file: string;
+}
+
+/** Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. */
+export function tallyPanel(tally: Tally, { fromAt, toAt, file }: Compared): Panel {
+  const span = `${toSeconds(fromAt)} to ${toSeconds(toAt)}`;
+  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [] } = tally;
+  if (alerts === 0) return [paragraph`No alerts of senders were stored from ${span}.`];
+  const count = ({ before, after }: Tally["muted"]) => `before ${before}, after ${after}`;
+  return [
+    paragraph`${countOf(alerts, "alert")} from ${span}; ${changed} would have gone elsewhere by ${file}.`,
+    tableOf(destinations, {
+      destination: ({ destination }) => destination,
+      before: (one) => one.before,
+      after: (one) => one.after,
+      "newly sent": ({ newlySent }) => newlySent,
+      "no longer sent": ({ noLongerSent }) => noLongerSent,
+    }),
+    factsOf([
+      ["wanted by no route", count(unmatched)],
+      ["dropped on purpose", count(dropped)],
+      ["muted", count(muted)],
+      ...mapping.map(({ fact, found }) => [`${fact} by mapping`, say`in ${found}, else guessed`] as const),
+    ]),
+    ...ringingSections(tally.ringing),
+    examplesTable("Newly sent, for example:", tally.newlySent),
+    examplesTable("No longer sent, for example:", tally.noLongerSent),
+  ];
+}
+
+function ringingSections({ places, proposals, judgedFrom }: Tally["ringing"]): (Section | false)[] {
+  type Count = Tally["ringing"]["places"][number] | Tally["ringing"]["proposals"][number];
+  const worst = ({ heldBack, worst }: Count) => {
+    if (heldBack === 0) return "";
+    return worst === undefined ? "nothing further" : `${worst.change} at ${toSeconds(Date.parse(worst.receivedAt))}`;
+  };
+  return [
+    tableOf(
+      places,
+      {
+        destination: ({ destination }) => destination,
+        route: ({ route }) => route,
+        firing: ({ alerts }) => alerts,
+        rings: ({ rings }) => rings,
+        "held back": ({ heldBack }) => heldBack,
+        "wait for others": ({ joined }) => joined ?? "",
+        "the furthest held": worst,
+      },
+      { title: `What would ring, where people read${judgedFrom ? `, of the alerts since ${judgedFrom}` : ""}:` },
+    ),
+    tableOf(
+      proposals,
+      {
+        route: ({ route }) => route,
+        "would have rung": ({ rings }) => rings,
+        "instead of": ({ insteadOf }) => insteadOf,
+        "the furthest held": worst,
+        with: ({ options }) => options,
+      },
+      { title: "Options that would have rung less:", keep: ["with"] },
+    ),
+  ];
+}
+
+function examplesTable(title: string, examples: Tally["newlySent"]): Section | false {
+  const columns = {
+    "received (UTC)": ({ receivedAt }) => toSeconds(Date.parse(receivedAt)),
+    destination: ({ destination }) => destination,
+    alert: (example) => example.title,
+    because: ({ reason }) => reason,
+    id: ({ id }) => id,
+  } satisfies Record<string, (example: Tally["newlySent"][number]) => string>;
+  return tableOf(examples, columns, { title, keep: ["received (UTC)", "id"] });
+}
+
+/** ISO 8601 in UTC without the milliseconds. */
+function toSeconds(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** What a reader has typed, kept for another try. */
+export interface TypedRules {
+  file: string;
+  days: string;
+}
+
+/** A form that tries the routes and mutes of another file. */
+export function tryFilePanel({ file, days }: TypedRules): Panel {
+  const choices = ["1", "7", "30"].map((one) => [one, countOf(Number(one), "day")] as const);
+  return [
+    {
+      kind: "group",
+      title: "Try another file",
+      id: "try-file-title",
+      panel: [
+        paragraph`The stored alerts are routed by its routes and mutes, with the destinations of now, and compared with what happened. Nothing is sent or changed.`,
+        {
+          kind: "acts",
+          acts: [
+            {
+              label: "Compare",
+              post: "/routes",
+              inputs: [
+                {
+                  name: "file",
+                  label: "File",
+                  value: file,
+                  lines: 12,
+                  placeholder: "routes:\n  - { name: all, to: desk }",
+                },
+                { name: "days", label: "Alerts of the last", value: days, options: choices },
+              ],
+            },
+          ],
+        },
+        aside`${{ code: "tocsin backtest --config FILE" }} compares whole files, with more alerts.`,
+      ],
+    },
+  ];
+}
