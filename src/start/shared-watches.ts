@@ -29,14 +29,14 @@ export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" 
 
 export interface SharedAccount {
   known(): KnownAccount;
-  /** See `AccountWatch`; rejects as `HolderRequests.ask` does besides. */
+  /** See `AccountWatch`; also rejects as `HolderRequests.ask` does. */
   putBack(): Promise<"put-back" | "unchanged">;
 }
 
 export interface SharedGaps {
   /** See `GapWatch`. Rejects as the store does. */
   report(): Promise<GapReport | undefined>;
-  /** See `GapWatch`; rejects as `HolderRequests.ask` does besides. */
+  /** See `GapWatch`; also rejects as `HolderRequests.ask` does. */
   check(window: GapWindow): Promise<GapReport>;
 }
 
@@ -64,7 +64,7 @@ interface ShapeNote {
  *
  *     the lane is held ──▶ opened from what is saved ──▶ run, and shown to the others ──lost, left──▶ ended
  *
- * All that the owner saves and tells is written under the fence of the lane: one that stood still, and goes on when another
+ * All that the owner saves and tells is written under the fence of the lane: one that stood still, and continues when another
  * has taken over, saves and tells nothing more. It learns from the others what only they see: alerts that they have
  * routed, from the log; shapes, which they send it; what came to their hooks, as they report it. They show what it has saved
  * to be shown, and hand to it what people ask for. Where one relay has the store alone it holds the lane from the start to
@@ -145,7 +145,7 @@ export class SharedWatches {
     };
   }
 
-  /** What has come to the hooks of sources of all relays that run, by name. Those that are gone are left out: each relay knows others of them. */
+  /** What has come to the hooks of sources of all relays that run, by source. Relays that are gone are left out. */
   hooks(): ReadonlyMap<string, HookReport> {
     return addUpHooks(this.#deps.hooks, this.#deps.engine.others)();
   }

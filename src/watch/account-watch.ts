@@ -94,8 +94,8 @@ interface Seen {
 
 /**
  * Looks at the account at the service, again and again, and tells people when it no longer is as setup left it. What is
- * found is told once two looks in a row have found it; all that may be told is compared with what people know, so it is
- * told once over any restart.
+ * found is reported when two looks in a row have found it. What people know already is saved, so a restart repeats
+ * nothing.
  */
 export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions): AccountWatch {
   const rules = new AccountRules(deps, options);

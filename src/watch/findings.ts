@@ -2,12 +2,12 @@ import { z } from "zod";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { Watch } from "./watch.ts";
 
-/** What one look says of one matter; each is told, and is well again, by itself. */
+/** What one look says of one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
   matter: Matter;
   /** `unknown` neither tells that something is wrong nor that it is well again; `idle`: nothing to compare with. */
   verdict: "well" | "bad" | "unknown" | "idle";
-  /** Of what is bad: another mark is told anew. Holds no secret. */
+  /** What is bad, by name: people get a notice of another mark. Holds no secret. */
   mark: string;
   /** One line: what is wrong or, of what is well, what is true again. */
   title: string;
@@ -40,7 +40,7 @@ export interface DueNotice<Found extends Finding = Finding> {
 }
 
 export interface FindingRules<Found extends Finding> {
-  /** So many looks in a row have to find it before people hear of it. */
+  /** How many looks in a row have to find it before people get a notice. */
   confirmations: 1 | 2;
   /** More notices of one matter within a day wait until it lasts for ten minutes: no limit hides what lasts. */
   mostADay: number;

@@ -134,7 +134,7 @@ const fewestBlind = 4;
 /** How soon a service that refuses the key is asked again: services answer 401 for moments, too. Milliseconds. */
 export const refusedAgainMs = 30_000;
 const { full } = createTimeFormat("UTC");
-/** Days before its end at which people are told of it. */
+/** Days before its end at which people get a notice. */
 const expiryDays = [1, 3, 7, 14];
 
 /** What is true of the account, as far as one can tell. Pure. */
@@ -235,7 +235,7 @@ const left = " left";
  * Whether the mark of a bad finding is news after the one that was told. Of a key's end only the next of its steps is:
  * a clock that is set back must not tell of an earlier one again, nor an end that the service words with other digits.
  *
- * That an output is left as it is is news to whoever was told that it is put back, and not the other way round.
+ * People who heard that an output is put back have to hear that it is left. The other way round it is no news.
  */
 export function isNews(matter: Matter, told: string | undefined, mark: string): boolean {
   if (told === undefined) return true;
@@ -302,7 +302,7 @@ function judgeWebhook(sight: AccountSight): AccountFinding {
       return {
         ...found("bad"),
         title: `The account sends its alerts to ${showAddress(url ?? "")}, another address than the registered one; this relay answers there`,
-        // Of its own, so that people are told when it is answered there no longer.
+        // A mark of its own, so that people get a notice when this relay no longer answers there.
         mark: `${fingerprint(url ?? "")} answered`,
         text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,
         severity: "warning",

@@ -64,7 +64,7 @@ export interface Loss {
 const mostMissed = 0.002;
 /** How likely it may be, over all the bodies of a kind, that a place is missed by chance alone and told as gone. */
 const falseAlarm = 1e-4;
-/** Requests that have had a place before anybody misses it; so many times more each time that it came back. */
+/** A place has to be in this number of requests before it can be missed; each return multiplies the number by itself. */
 const leastSeen = 4;
 
 /**
@@ -129,8 +129,8 @@ function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
 }
 
 /**
- * After so many requests without it in a row a place is gone. It has been in all of n but m: by the rule of three
- * one in n / (m + 3) may lack it. So many in a row are no chance any more, however many were looked at: five
+ * How many requests in a row without a place show that it is gone. It has been in all of n but m: by the rule of three
+ * one in n / (m + 3) may lack it. That many in a row are no chance any more, however many were looked at: five
  * after 50, three after 1,000, two after 100,000. Infinite for what is optional.
  */
 function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): number {
@@ -142,7 +142,7 @@ function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): num
   return Math.max(2, Math.ceil(Math.log(falseAlarm / Math.max(10, seen)) / Math.log(rate)));
 }
 
-/** Whether it is told some time when it stays away. */
+/** Whether people get a notice when it stays away. */
 export function isMissed(kind: Pick<Followed, "requests">, place: PlaceRecord): boolean {
   return Number.isFinite(runUntilTold(kind, place));
 }

@@ -71,7 +71,7 @@ interface LockOut {
 
 /**
  * Tells people once when a source lets nobody in any more: most often its secret was changed at one end, and every alert of
- * it is refused. Told again when one passes.
+ * it is refused. A second notice says that one has passed.
  */
 export function openRefusalWatch(deps: RefusalWatchDeps): Promise<ShownDuty> {
   return Watch.open(new RefusalRules(deps), deps);
@@ -84,7 +84,7 @@ class RefusalRules implements WatchRules<Told> {
   readonly everyMs = 15_000;
   readonly #deps: RefusalWatchDeps;
   readonly #lockedOut = new Map<string, LockOut>();
-  /** A stranger can make it come and go, so it is told once a day; what goes on for ten minutes is told in any case. */
+  /** A stranger can make it come and go, so there is one notice a day, and one more of what lasts for ten minutes. */
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
 

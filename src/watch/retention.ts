@@ -30,8 +30,8 @@ const youngestRemovedMs = 3_600_000;
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;
 /**
- * The same where alerts wait for no step. A step waits for its own statements then, however few it removes, so it removes many: with 4 a step an
- * alert costs the server forty times what it costs with 512.
+ * The same where alerts wait for no step. A step waits for its own statements then, however few it removes, so it removes
+ * many: with 4 a step an alert costs the server forty times what it costs with 512.
  */
 const besideOthers = { longestStepMs: { usual: 100, behind: 250, alone: 500 }, leastLimit: 64 };
 const mostLimit = 512;
@@ -150,21 +150,21 @@ const leastPerSecond = 1;
 interface Step {
   /** How long it took until it was on disk. */
   wholeMs: number;
-  /** It went past so many. */
+  /** How many it went past. */
   alerts: number;
   isGrowing: boolean;
 }
 
 /**
  * How long the rests are. Each step is one that alerts may wait for, so there are few of them while alerts come in, until
- * the log grows all the same: then as many as it takes to keep ahead of them. While nothing comes in nobody waits.
+ * the log grows nevertheless: then as many as it takes to keep ahead of them. While nothing comes in nobody waits.
  */
 function createPace(now: Now) {
   let round: { at: number; accepted: number } | undefined;
   let perSecond: number | undefined;
 
   return {
-    /** So many alerts have ever been accepted by now. */
+    /** @param accepted how many alerts were ever accepted */
     note(accepted: number): void {
       round ??= { at: now(), accepted };
       const elapsedMs = now() - round.at;

@@ -60,7 +60,7 @@ const maxPlaces = 5_000;
 const maxShapes = 1_000;
 const maxKinds = 100;
 const maxLabel = 120;
-/** A sender that writes anything there is told of no further. */
+/** A sender that writes anything there makes no further notices. */
 export const maxNewWords = 5;
 /** As many of the names in two shapes have to be the same that they are of one kind, wherever the names stand in a body. */
 const leastLikeness = 0.5;
@@ -77,7 +77,7 @@ export interface Unfollowed {
 
 export interface ShapeCatalogueOptions {
   isReadByRoutes(path: string): boolean;
-  /** Of a shape that came without its places, and of which nothing is known: it is to be described when it comes again. */
+  /** Called for a shape that came without its places and is not known: it is to be described when it comes again. */
   askFor(id: string): void;
   saved?: SavedCatalogue;
   /** Facts may be read from other places than when it was saved. Default false. */

@@ -29,7 +29,7 @@ export interface SilenceState {
   learning?: { days: number; arrivals: number };
   /** What is the longest quiet at these hours, counted from the last alert. Milliseconds. */
   usualMs?: number;
-  /** When people are told if nothing comes and the relay goes on running. */
+  /** When people get a notice if nothing comes while the relay runs. */
   tellsAt?: number;
 }
 
@@ -65,11 +65,11 @@ const awayMs = 3 * 60_000;
 const learnEveryMs = 12 * 60 * 60_000;
 /** While too little is known, people want to see it grow. */
 const countEveryMs = 10 * 60_000;
-/** No quiet that is shorter is told of by `auto`: it would be shorter than what is counted. */
+/** `auto` reports no shorter quiet: it would be shorter than what is counted. */
 const leastAutoMs = 3 * slotMs;
 const farBehindMs = 24 * 60 * 60_000;
 const keptAways = 100;
-/** So many silences within two weeks are how the sender is now, and are learned from. */
+/** This number of silences within two weeks is how the sender is now, and is learned from. */
 const usualAfter = 3;
 const usualWithinMs = 14 * 24 * 60 * 60_000;
 
@@ -83,7 +83,7 @@ function keyOf({ of, name }: SilenceRule): string {
  */
 export class SilenceBook {
   readonly #watches: Watched[];
-  /** Those of which nothing was ever saved, or nothing that `auto` learns from: the log may know more. */
+  /** Nothing was ever saved for these, or nothing that `auto` learns from. The log may know more. */
   readonly #unknown: Watched[];
   readonly #sources: ReadonlySet<string>;
   readonly #ran: SlotRing;

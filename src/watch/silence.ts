@@ -18,7 +18,7 @@ export interface SilenceDeps extends WatchDeps {
   /** Names of the sources with a hook of their own. Default: none. */
   sources?: string[];
   store: WatchStore & Pick<AlertLog, "listArrivals" | "followArrivals"> & Pick<Administration, "health">;
-  /** Other relays route as well, so what has come is read from the log, too. Default: `note` is told of all. */
+  /** Other relays route as well, so what has come is read from the log, too. Default: `note` gets all. */
   isShared?: boolean;
   activeMutes(): Mute[];
   /** What is known of the account that should send to this source, in one sentence. Absent or undefined: nothing is. */
@@ -40,7 +40,7 @@ export interface SilenceWatch extends Duty {
 const arrivalsName = "silence:arrivals";
 /** What is lost of it by a kill counts as time in which the relay did not run. */
 const saveArrivalsEveryMs = 10 * 60_000;
-/** A clock that has gone back by more than a day is believed after so many looks: what it forgets is gone. */
+/** A clock that has gone back by more than a day is believed after this number of looks: what it forgets is gone. */
 const looksUntilBelieved = 20;
 /** What could not be routed for longer keeps no silence from being told. */
 const longestUnroutedMs = 60 * 60_000;

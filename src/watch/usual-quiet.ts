@@ -42,7 +42,7 @@ const mostOverLongest = 2.5;
 const heaviestTail = 0.4;
 const hourMs = 60 * 60_000;
 const hoursOfWeek = 168;
-/** So many arrivals stand behind each rate on average; where there are fewer, hours share one. */
+/** How many arrivals each rate is made of on average; where there are fewer, hours share one. */
 const arrivalsPerRate = 20;
 const widths = [1, 2, 3, 4, 6, 8, 12, 24];
 
@@ -51,10 +51,11 @@ const widths = [1, 2, 3, 4, 6, 8, 12, 24];
  *
  * Quiet is not measured by the clock alone: each five minutes weigh as much as something usually comes in them at that
  * hour of the week, so that a night in which nothing ever comes weighs next to nothing and a busy noon weighs full. In
- * this measure the quiet pieces of the last six weeks are alike whenever they were, and the longest of them show how fast longer ones become rare: their excess over a bound is taken for exponential (what
- * Poisson arrivals, and clusters of arrivals, give), and the limit is the weight that is passed once in five years. It
- * is kept between 1.5 and 2.5 times the longest piece, so that neither a tail that was estimated too short alarms, nor
- * one that was estimated too long keeps quiet for ever.
+ * this measure the quiet pieces of the last six weeks are alike whenever they were, and the longest of them show
+ * how fast longer ones become rare: their excess over a bound is taken for exponential (what Poisson arrivals, and
+ * clusters of arrivals, give), and the limit is the weight that is passed once in five years. It is kept between
+ * 1.5 and 2.5 times the longest piece, so that neither a tail that was estimated too short alarms, nor one that
+ * was estimated too long keeps quiet for ever.
  */
 export function learnUsualQuiet(history: QuietHistory): UsualQuiet {
   const slots = countedSlots(history);
@@ -124,7 +125,7 @@ function listGaps(slots: number[], came: (slot: number) => boolean, rates: Float
 }
 
 /**
- * The weight that is passed once in so many days, from the excesses of the heaviest gaps over a bound: a generalized
+ * The weight that is passed once in `period` days, from the excesses of the heaviest gaps over a bound: a generalized
  * Pareto distribution by its moments, exponential where the excesses are no more scattered than that.
  */
 function weightOnceIn(period: number, gaps: number[], days: number): number {

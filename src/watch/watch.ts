@@ -21,7 +21,7 @@ export interface ShownDuty extends Duty {
 
 /**
  * What one watch looks at, remembers and says. Everything else is the same for all of them, and is done by `Watch`.
- * @typeParam Memory what it has to know after a restart, so that people are told once. JSON
+ * @typeParam Memory what it has to know after a restart, so that no notice is repeated. JSON
  * @typeParam View what page and API show of it
  */
 export interface WatchRules<Memory, View = WatchView> {

@@ -173,7 +173,7 @@ export function findCrossings(
   return { crossings, told: sightings, repeats, everyMs };
 }
 
-/** So many alerts show that a sender dates them late, and how late. */
+/** How many alerts show that a sender dates them late, and how late. */
 const leastDated = 3;
 const mostDatedLateMs = 30 * 60_000;
 
@@ -266,7 +266,7 @@ function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPo
   return changes;
 }
 
-/** So many of them say what is usual: weeks of records of each rule are looked at again and again. */
+/** How many of them say what is usual: weeks of records of each rule are looked at again and again. */
 const mostSteps = 300;
 
 /** Between neighbours. */

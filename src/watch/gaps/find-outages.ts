@@ -4,7 +4,7 @@ import { type ToldEnd, turnOf } from "./follow-rules.ts";
 import { learnHabits, type Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 
-/** A crossing of which an alert was due, and which can be judged. */
+/** A crossing that made an alert due, and that can be judged. */
 export interface Due {
   rule: GapRule;
   crossing: Crossing;
@@ -24,7 +24,7 @@ export interface FoundOutage {
   rule?: GapRule;
   /** The chance that as many stay unanswered when nothing is wrong. */
   chance: number;
-  /** So many changes of a metric are among them: several rules may follow the same. */
+  /** How many changes of a metric are among them: several rules may follow the same. */
   events: number;
   /** When the first alert behind it arrived; absent: none did yet. */
   comesAgainAt?: number;
@@ -40,16 +40,16 @@ export interface Judged {
   othersOf(due: Due): number;
 }
 
-/** A notice takes odds of 1 to so many, or more. */
+/** A notice takes odds of 1 to this number, or more. */
 const leastOdds = 1000;
 const leastScore = Math.log(leastOdds);
-/** An outage loses so many of what is due in it: now and then one arrives. */
+/** The share of what is due that an outage loses: now and then one arrives. */
 const lossShare = 0.9;
 /** Brief crossings count where the service misses fewer of them than that. */
 const mostUnseen = 0.2;
 /** One brief crossing of a rule says little, however few were missed: the rule may tremble. */
 const leastUnseenOfOne = 0.25;
-/** So many arrivals in a row end it. */
+/** How many arrivals in a row end it. */
 const arrivalsThatEnd = 3;
 /** What is lost so soon behind an outage belongs to it. */
 const togetherMs = 3_600_000;

@@ -31,7 +31,7 @@ export interface GapEvidence {
   unreadSince?: number;
   /** Ends that people were told: what is lost behind one is no part of what was lost before it. */
   ends?: readonly ToldEnd[];
-  /** The account was made to send nothing here, by whoever runs this relay. */
+  /** The people who run this relay have made the account send nothing here. */
   offs?: readonly Downtime[];
 }
 
@@ -125,7 +125,7 @@ export interface JudgedRule {
   rule: GapRule;
   told: readonly Sighting[];
   found: CrossingsFound;
-  /** Crossings without an alert, of which none was due. */
+  /** Crossings without an alert, where none was due. */
   notDue: readonly Crossing[];
 }
 

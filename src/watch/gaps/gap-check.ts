@@ -46,7 +46,7 @@ export const gapCalls = { retry: { attempts: 3 }, restMs: 200 };
 const mostMetrics = 100;
 /** A service that fails so often in a row is not asked any further. */
 const mostFailures = 3;
-/** Nor one that knows none of so many keys in a row. */
+/** Nor one that knows none of this number of keys in a row. */
 const mostUnknownKeys = 10;
 /** As many rules are remembered. */
 const mostKnownRules = 2_000;
@@ -87,7 +87,7 @@ export class GapCheck {
 
   /**
    * Asks the service, reads the log and compares. Checks that are asked for while another is being answered share what that one
-   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time of which there are no records.
+   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time without records.
    */
   async check({ since, until, downtimes, offs, ends }: GapQuestion, signal?: AbortSignal): Promise<GapReport> {
     this.#reading ??= this.#read(signal).finally(() => {
@@ -194,7 +194,7 @@ export class GapCheck {
     return [whole, unread];
   }
 
-  /** @param failures so many calls before these have failed */
+  /** @param failures how many calls before these have failed */
   async #readHistories(
     keys: string[],
     { now, failures, signal }: { now: number; failures: number; signal?: AbortSignal },

@@ -33,7 +33,7 @@ export interface Context {
 
 /** An alert is read and routed within this, and what a sender repeats at once is here. */
 const leastFreshMs = 5 * 60_000;
-/** One in so many alerts may be later than what is called usual, and a few of a small account. */
+/** One in this number of alerts may be later than what is called usual, and a few of a small account. */
 const usualShare = 1 / 300;
 const mostOdd = 2;
 /** What comes so late may come a little later the next time. */

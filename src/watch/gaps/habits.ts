@@ -22,7 +22,7 @@ export interface Habits {
   noise(isCounted: boolean): number;
 }
 
-/** As if so many crossings, and so many rules, had been seen before anything was: little data makes nobody sure. */
+/** Crossings and rules that count as seen before any was: little data makes nobody sure. */
 const priorCrossings = { due: 100, lost: 0.5 };
 const priorRules = { all: 10, spotty: 1 };
 const rounds = 6;

@@ -15,7 +15,7 @@ const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
 const mostSilence = 1 / 10;
 /** Of an outage that is sure: what it shows, and how seldom chance does the same. */
 const sureOutage = { events: 3, chance: 1e-4 };
-/** So many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
+/** How many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
 const leastBrief = { whileDown: 3, else: 20 };
 /** An alert may be on its way for so long, unless the sender is known to be later. */
 const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };

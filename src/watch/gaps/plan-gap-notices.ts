@@ -20,9 +20,9 @@ export const gapMemorySchema = z.object({
   told: z.array(toldSchema),
   /** When the last notice went out. */
   toldAt: z.number().optional(),
-  /** Outages of which no end has been told yet. */
+  /** Outages whose end has not been reported yet. */
   open: z.array(outageSchema).default([]),
-  /** Those of which it has. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
+  /** Those whose end has been. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
   closed: z.array(outageSchema.extend({ endedAt: z.number().optional() })).default([]),
 });
 export type GapMemory = z.infer<typeof gapMemorySchema>;
@@ -120,7 +120,7 @@ function openFresh(
 ): { id: number; memory: GapMemory } {
   const told = memory.told.filter((known) => !missing.some((one) => isSame(known, one)));
   const isWhole = ({ id }: Open) => memory.told.some(({ of }) => of === id) && !told.some(({ of }) => of === id);
-  // What looked like a rule that fell silent was the account: it goes on under the same name, so it has one end.
+  // What looked like a rule that fell silent was the account: it continues under the same name, so it has one end.
   const swallowed = memory.open.filter(isWhole);
   const id = swallowed[0]?.id ?? checkedAt;
   const isOfAll = outages.some(({ rule }) => rule === undefined);
@@ -143,7 +143,7 @@ function openFresh(
   return { id, memory: addTold(next, id, missing) };
 }
 
-/** What became of an outage that people know, if it is over or nothing more can be known of it. Undefined: it goes on. */
+/** What became of an outage that people know, if it is over or nothing more can be known of it. Undefined: it lasts. */
 function findEnd(
   open: Open,
   told: readonly Told[],

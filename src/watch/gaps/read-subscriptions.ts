@@ -32,7 +32,7 @@ export interface GapRule {
 
 export interface ReadSubscriptions {
   rules: GapRule[];
-  /** Those of which no alert can be expected, since something of them cannot be read. */
+  /** No alert can be expected of these, since something of them cannot be read. */
   unread: { what: string; metricKey?: string; why: string }[];
   /** Switched off, so that no alert is expected. */
   off: number;

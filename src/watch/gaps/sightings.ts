@@ -96,7 +96,7 @@ function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Si
 export interface Attribution {
   /** In the order of their times. */
   ofRule: Map<GapRule, Sighting[]>;
-  /** Rules that share alerts of which nobody can say whose they are. */
+  /** Rules that share alerts that nobody can assign to one of them. */
   unclear: Set<GapRule>;
   /** That no rule accounts for. */
   others: Sighting[];
