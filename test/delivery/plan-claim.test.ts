@@ -60,6 +60,13 @@ describe("what is sent next", () => {
     expect(plan([count, ...several(20, {}, 6)])?.deliveries).not.toContain(1);
   });
 
+  it("is all of one group that are due, before others, and none of another group", () => {
+    const grouped = (seq: number, groupName: string) => dueDelivery(seq, { state: "held", groupName });
+    const due = [dueDelivery(1), grouped(2, "a"), grouped(3, "b"), grouped(4, "a")];
+    expect(plan(due)).toEqual({ kind: "digest", reason: "group", deliveries: [4, 2] });
+    expect(plan([grouped(2, "a"), grouped(3, "b")])).toEqual({ kind: "single", deliveries: [2] });
+  });
+
   it("is a notice before alerts, and many notices together", () => {
     const notices = (count: number) => several(count, { purpose: "notice", updates: "new" }, 21);
     expect(plan([...several(20), ...notices(3)])).toEqual({ kind: "single", deliveries: [21] });

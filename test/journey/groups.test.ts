@@ -51,6 +51,65 @@ async function send(relay: ClockedRelay, bodies: object[]): Promise<string[]> {
 const all = Array.from({ length: followers }, (_, index) => follower(index));
 const everyTitle = [cause, ...all].map(({ title }) => title);
 
+it("loses none of a group when it is killed while they wait", async () => {
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+  mail: { type: email, to: [${mailAddress}], chart: false }
+routes:
+  - { name: all, to: [desk, mail], group: { by: [chain], wait: 30s } }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  const relay = await startClockedRelay(world, {}, Date.now());
+  await send(relay, all);
+  const at = await relay.now();
+  await relay.kill();
+  expect(world.chat.messages(deskChat)).toHaveLength(0);
+  const again = await startClockedRelay(world, {}, at);
+  const inChat = () => world.chat.messages(deskChat);
+  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("eth"));
+  await again.until(
+    () => inChat().length + mails().length,
+    (count) => count >= 2,
+    "a message in the chat and a mail",
+  );
+  await again.advance(minute);
+  expect(inChat()).toHaveLength(1);
+  expect(mails()).toHaveLength(1);
+  for (const { title } of all) {
+    expect(inChat()[0]?.text).toContain(title);
+    expect(mails()[0]?.text).toContain(title);
+  }
+  await again.stop();
+});
+
+it("sends a group as one message to the fallback, and behind quiet hours that began while it waited", async () => {
+  const yaml = `
+destinations:
+  lost: { type: telegram, chatId: "-1009999999999", chart: false }
+  mail: { type: email, to: [${mailAddress}], chart: false, timeZone: UTC, quietHours: { from: "22:00", to: "07:00" } }
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+routes:
+  - { name: all, to: [lost, mail], fallback: { to: desk }, group: { by: [chain], wait: 30s } }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 21, 59, 40));
+  for (const body of all.slice(0, 5)) await relay.post(JSON.stringify({ status: "firing", ...body }));
+  const inChat = () => world.chat.messages(deskChat).filter(({ text }) => text.includes("Pool"));
+  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("Pool"));
+  await relay.advance(minute);
+  expect(inChat()).toHaveLength(1);
+  expect(mails()).toHaveLength(0);
+  await relay.set(9 * 60 * minute);
+  await relay.advance(minute);
+  expect(mails()).toHaveLength(1);
+  for (const { title } of all.slice(0, 5)) {
+    expect(inChat()[0]?.text).toContain(title);
+    expect(mails()[0]?.text).toContain(title);
+  }
+  await relay.stop();
+});
+
 it.each([
   ["last", [...all, cause], ", group: { by: [chain], wait: 30s }"],
   ["first", [cause, ...all], ", group: { by: [chain], wait: 30s, waitCritical: 30s }"],

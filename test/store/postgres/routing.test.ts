@@ -298,6 +298,32 @@ describe("routing by several relays", () => {
     expect(due.at(-1)?.damped).toMatchObject({ count: 16 });
   });
 
+  it("makes one group of alerts that two relays route at the same moment", async () => {
+    const { relays } = await openRelays("one", "other");
+    const seqs: number[][] = [];
+    for (const store of relays) {
+      await accept(store, 10);
+      seqs.push(await list(store));
+    }
+    const group = { name: '["group","all","chain","eth"]', waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 };
+    const deliveries = [planned("mail", { channel: "email", dueAt: noon, group: { group } })];
+    // One after another, so that a relay which does not see the other's group begins one of its own.
+    let at = noon;
+    await Promise.all(
+      [0, 1].flatMap((_, turn) =>
+        relays.flatMap((store, index) =>
+          (seqs[index] ?? []).slice(turn * 5, turn * 5 + 5).map((seq) => {
+            at += 100;
+            return store.recordRouting([routed(seq, { deliveries, routedAt: at })]);
+          }),
+        ),
+      ),
+    );
+    const due = (await relays[0]?.listDue("mail", Number.MAX_SAFE_INTEGER, 100)) ?? [];
+    expect(due).toHaveLength(20);
+    expect(new Set(due.map(({ dueAt }) => dueAt)).size).toBe(1);
+  });
+
   it("tells one of all who list it that another process was given it before and is gone", async () => {
     const { url, relays } = await openRelays("killed", "one", "other");
     const [killed, one, other] = relays as [Store, Store, Store];

@@ -128,6 +128,17 @@ export function describeGroups(open: OpenStore): void {
       expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 99)).toHaveLength(1);
     });
 
+    it("do not wait when they do not ring: they are counted", async () => {
+      const scene = await openGroups(open);
+      const delivery = { ring: { flapping: false, cooldownMs: 600 * second } };
+      const same = { alertKey: "key", value: "99", threshold: "100" };
+      const steps = [0, 5, 400].map((at) => ({ at: at * second, delivery, facts: same }));
+      await scene.route(steps);
+      const found = await scene.waiting("mail");
+      expect(found[0]).toEqual([20, name, "key", "held"]);
+      expect(found.slice(1).map(([, groupName, , state]) => [groupName, state])).toEqual([[undefined, "held"]]);
+    });
+
     it("are as before after a restart, and forgotten after weeks", async () => {
       const scene = await openGroups(open);
       await scene.route([{ at: 0 }]);
