@@ -55,7 +55,7 @@ function isFineInEditor(yaml: string): boolean | undefined {
 const unsayable = [
   // What times and sizes come to, and which of two is later.
   /out of bounds|is more than/,
-  /is not after from/,
+  /is not after from|makes no group|is longer than wait|is the same as while/,
   // What variables hold, and where they are needed.
   /environment variable|PUBLIC_URL|EMAIL_TO|ALERTING_API_KEY|^"\*\*\*"/,
   /characters; |part of an address|secret of Standard Webhooks|no such header carries|a secret is written|has no sig=/,
@@ -71,7 +71,7 @@ const unsayable = [
 ];
 
 /** Of a `match` it knows the fields and the forms alone: what its texts and values mean is for their own reader. */
-const isInMatch = (path = "") => /\.match(?:$|[.[])/.test(path);
+const isInMatch = (path = "") => /\.(?:match|while|hold)(?:$|[.[])/.test(path);
 
 /** Loads a file that exists only here, as `tocsin.yaml`. Without `yaml` there is no file. */
 export function load(yaml: string | undefined, env: Record<string, string> = {}): LoadedConfig {
