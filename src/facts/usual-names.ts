@@ -1,3 +1,4 @@
+import { wordSet, wordsOf } from "../ground/text/plain-text.ts";
 import { type Leaf, laterElement, perPlace } from "./leaves.ts";
 
 /**
@@ -34,7 +35,8 @@ const alertNames = {
     token.chainid pool.chainid metric.token.chainid subscription.chainid networkid`,
   value: `value currentvalue newvalue metricvalue actualvalue observedvalue latestvalue measuredvalue actual
     metric.value metric.currentvalue metric.current metric.latestvalue metric.lastvalue value.current value.new current
-    lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a metric.price value.amount metric.value.amount`,
+    lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a
+    metric.price value.amount metric.value.amount`,
   previousValue: `previousvalue prevvalue oldvalue priorvalue formervalue value.previous value.old metric.previousvalue
     metric.prevvalue metric.oldvalue metric.previous previousprice prevprice oldprice previous prev before`,
   threshold: `threshold thresholdvalue alertthreshold criticalthreshold thresholdcritical condition.threshold
@@ -88,6 +90,11 @@ const subscriptionNames = {
   ]),
 };
 
+/** A container or member of such a name may keep a subscription silent at times. */
+export const restNames =
+  wordSet(`schedule activehours quiethours workinghours businesshours hours weekdays activedays days
+  muteuntil muteduntil pauseuntil pauseduntil activefrom startsat starttime endtime`);
+
 /** Of a metric by itself, and of a token. */
 const metricNames = {
   key: "key metrickey",
@@ -98,22 +105,21 @@ const metricNames = {
 const tokenNames = { symbol: "symbol tokensymbol ticker name" };
 
 function ends(names: string, endings: readonly string[]): string {
-  return names
-    .split(" ")
+  return wordsOf(names)
     .flatMap((name) => endings.map((ending) => name + ending))
     .join(" ");
 }
 
 export type FactName = keyof typeof alertNames;
 
-/** Containers that only wrap: a fact inside them is as good as one beside them. */
-const wrappers = words(`data alert event payload body detail details labels annotations commonlabels commonannotations
+/** Containers that only wrap: a fact inside them is as good as one next to them. */
+const wrappers = wordSet(`data alert event payload body detail details labels annotations commonlabels commonannotations
   attributes properties notification message msg params content result record item info extra fields dimensions tags
   trigger attachments embeds evalmatches incident alarm alerts events values customdetails context metricalert object
   items`);
 
 /** Containers that are things of their own: their name or state is not the alert's. */
-const entities = words(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
+const entities = wordSet(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
   repository organization org team installation footer avatar metric subscription rule monitor heartbeat chain network
   asset previous old before baseline history receiver channel bot device check project links pullrequest headcommit
   commits contexts request exception sdk useragent`);
@@ -137,17 +143,13 @@ interface Pattern {
 function indexPatterns(table: Readonly<Record<string, string>>, shallow: readonly string[]) {
   const index = new Map<string, Pattern[]>();
   for (const [fact, [name, list]] of Object.entries(table).entries()) {
-    for (const [rank, pattern] of list.trim().split(/\s+/).entries()) {
+    for (const [rank, pattern] of wordsOf(list).entries()) {
       const parents = pattern.split(".");
       const last = parents.pop() ?? "";
       index.set(last, [...(index.get(last) ?? []), { fact, rank, parents, isShallow: shallow.includes(name) }]);
     }
   }
   return index;
-}
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
 }
 
 export interface Candidate {
@@ -173,7 +175,7 @@ const stepsBeyond = perPlace(({ path }) => {
   return at > 0 && path[at - 1]?.toLowerCase() !== "alerts" ? at + 1 : 0;
 });
 
-/** The steps to the tables of a payload, as a tree: a list that goes on beyond the longest is one. */
+/** The steps to the tables of a payload, as a tree: a list that is longer than the longest is one. */
 interface Tables extends Map<string, Tables> {}
 
 function findTables(leaves: readonly Leaf[]): Tables {

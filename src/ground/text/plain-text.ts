@@ -60,10 +60,20 @@ export function wordOf(text: string): string {
   return text.trim().slice(0, maxWordLength).toLowerCase();
 }
 
+/** The words of a list that is parted by white space. */
+export function wordsOf(list: string): readonly string[] {
+  return list.trim().split(/\s+/);
+}
+
+/** The same, for looking up whether one is among them. */
+export function wordSet(list: string): ReadonlySet<string> {
+  return new Set(wordsOf(list));
+}
+
 /** Each word of the lists, parted by spaces, with the meaning that its list stands for. */
 export function mapWords<M extends string>(meanings: Readonly<Record<M, string>>): ReadonlyMap<string, M> {
   const lists = Object.entries(meanings) as [M, string][];
-  return new Map(lists.flatMap(([meaning, list]) => list.split(/\s+/).map((word): [string, M] => [word, meaning])));
+  return new Map(lists.flatMap(([meaning, list]) => wordsOf(list).map((word): [string, M] => [word, meaning])));
 }
 
 /**

@@ -101,8 +101,11 @@ function ignore(): void {}
  * Names whose values are credentials of the sender's; they are kept as `***`. A key counts as one where its name says
  * what it opens: an `idempotency-key` or `x-event-key` opens nothing.
  */
-const credential =
-  /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt|(access|account|admin|api|app|auth|client|functions?|integration|license|private|routing|service|shared|signing|subscription|write)[-_]?key/i;
+const credentials = [
+  /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt/i,
+  /(access|account|admin|api|app|auth|client|functions?|integration|license)[-_]?key/i,
+  /(private|routing|service|shared|signing|subscription|write)[-_]?key/i,
+];
 
 /** The hook's address as a proxy repeats it (`X-Original-URI`, `X-Forwarded-Uri`) or a browser does (`Referer`). */
 const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
@@ -120,7 +123,7 @@ export function createHeaderKeeper(): (rawHeaders: string[]) => string {
   function isCredential(name: string): boolean {
     const known = judged.get(name);
     if (known !== undefined) return known;
-    const verdict = credential.test(name);
+    const verdict = credentials.some((pattern) => pattern.test(name));
     if (judged.size < mostJudged) judged.set(name, verdict);
     return verdict;
   }

@@ -5,6 +5,7 @@ import type { Secret } from "../../core/secret.ts";
 import { type CheckRule, type HmacForm, type RefusedReason, signsMessage } from "../../core/source.ts";
 import { createIpRanges } from "../../ground/net/ip-ranges.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
+import { headerText } from "../key/explicit-key.ts";
 
 /** What a check looks at, before anything is read from it. */
 export interface CheckedRequest {
@@ -91,7 +92,9 @@ function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): Send
   const keys = secrets.map((secret) => Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return ({ headers, body, at }) => {
     const family = familyOf(headers);
-    const [id, time, signatures] = ["id", "timestamp", "signature"].map((name) => textOf(headers[`${family}-${name}`]));
+    const [id, time, signatures] = ["id", "timestamp", "signature"].map((name) =>
+      headerText(headers[`${family}-${name}`]),
+    );
     if (!id || !time || !signatures) {
       const missing = !signatures ? "signature" : !id ? "id" : "timestamp";
       return fail("no_signature", `the header ${family}-${missing} is missing`);
@@ -114,7 +117,7 @@ function familyOf(headers: IncomingHttpHeaders): "svix" | "webhook" {
 
 /** The key that `standardWebhooks` gives, whether its signature is right or not: for what a person lets in. */
 export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHeaders): string | undefined {
-  const id = textOf(headers[`${familyOf(headers)}-id`]);
+  const id = headerText(headers[`${familyOf(headers)}-id`]);
   return id !== "" && rules.some(({ type }) => type === "standard-webhooks") ? `webhook-id:${id}` : undefined;
 }
 
@@ -127,7 +130,7 @@ const holdsTime = /\.\d{9,12}(?:\.|$)/;
 /** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…`, over the time, a dot and the body. */
 function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   return ({ headers, body, at }) => {
-    const text = textOf(headers["stripe-signature"]);
+    const text = headerText(headers["stripe-signature"]);
     if (text === "") return fail("no_signature", "the header stripe-signature is missing");
     const parts = text.split(",").map((part) => part.trim());
     const [time] = parts.flatMap((part) => /^t=(.+)$/.exec(part)?.[1] ?? []);
@@ -143,16 +146,16 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   };
 }
 
-/** Of the body, alone or with headers. Without a time whoever has seen such a request can repeat it. */
+/** Of the body, alone or with headers. Without a time, anybody who has seen such a request can repeat it. */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
   const isKnown = signsMessage(rule);
   const named = signs.flatMap((part) => ("header" in part ? [part.header] : []));
   const isOpen = signs.some((part) => "body" in part && part.body === "body:open");
   return ({ headers, body, sent = body, at }) => {
-    const missing = [header, ...named].find((name) => textOf(headers[name]) === "");
+    const missing = [header, ...named].find((name) => headerText(headers[name]) === "");
     if (missing !== undefined) return fail("no_signature", `the header ${missing} is missing`);
-    const text = textOf(headers[header]);
+    const text = headerText(headers[header]);
     if (!text.startsWith(prefix))
       return fail("malformed_signature", `the header ${header} does not begin with ${prefix}`);
     if (isOpen && body.at(-1) !== closingBrace)
@@ -160,7 +163,7 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
     const digestOf = (digest: Hash | Hmac) => {
       for (const part of signs) {
         if ("text" in part) digest.update(part.text);
-        else if ("header" in part) digest.update(textOf(headers[part.header]), "latin1");
+        else if ("header" in part) digest.update(headerText(headers[part.header]), "latin1");
         else digest.update(part.body === "sent" ? sent : part.body === "body" ? body : body.subarray(0, -1));
       }
       return digest.digest();
@@ -169,7 +172,7 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
     if (given === undefined) return fail("malformed_signature", `the signature in ${header} is not ${encoding} alone`);
     const isSigned = secrets.some((secret) => isAnyOf(given, [digestOf(createHmac(algorithm, secret.reveal()))]));
     if (!isSigned) return fail("wrong_signature", `the signature in ${header} is not this source's`);
-    const late = time && judgeTime(textOf(headers[time.header]), at, time.toleranceMs);
+    const late = time && judgeTime(headerText(headers[time.header]), at, time.toleranceMs);
     if (late !== undefined) return late;
     // By what was signed: where one part ends and the next begins, its signature does not say.
     return isKnown ? { ok: true, key: `${header}:${digestOf(createHash("sha256")).toString("hex")}` } : passed;
@@ -193,7 +196,7 @@ export function wants200(rules: readonly CheckRule[]): boolean {
 
 function authorization(scheme: "Basic" | "Bearer", isRight: (given: string) => boolean): SenderCheck {
   return ({ headers }) => {
-    const text = textOf(headers.authorization);
+    const text = headerText(headers.authorization);
     if (text === "") return fail("no_credentials", "the header authorization is missing");
     const [, kind, given] = /^(\S+) +(\S+)$/.exec(text) ?? [];
     if (given === undefined || kind?.toLowerCase() !== scheme.toLowerCase())
@@ -209,8 +212,8 @@ function judgeTime(text: string, at: number, toleranceMs: number): CheckResult |
   if (signedAt === undefined) return fail("malformed_signature", "the time that was signed cannot be read");
   const behindMs = at - signedAt;
   if (behindMs > toleranceMs) {
-    const detail = `its signature is right, but dated ${formatDuration(behindMs)} before it arrived: a request that somebody repeats, or clocks that differ`;
-    return fail("too_old", detail);
+    const dated = `its signature is right, but dated ${formatDuration(behindMs)} before it arrived`;
+    return fail("too_old", `${dated}: a request that somebody repeats, or clocks that differ`);
   }
   if (-behindMs > toleranceMs)
     return fail(
@@ -251,9 +254,4 @@ function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
 function isOneOf(given: string, expected: readonly string[]): boolean {
   const digest = (text: string) => hash("sha256", text, "buffer");
   return isAnyOf(digest(given), expected.map(digest));
-}
-
-/** Node joins the values of a header that came several times. */
-function textOf(value: string | string[] | undefined): string {
-  return String(value ?? "").trim();
 }

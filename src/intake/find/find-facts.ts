@@ -232,8 +232,8 @@ function noteOfUtc(leaf: Leaf): string {
 }
 
 /**
- * What is found, with what the title measures, and what is made of both, as the alert has it. Member by member: spreading objects of this size costs more
- * than finding what is in them.
+ * What is found, with what the title measures, and what is made of both, as the alert has it. Member by member:
+ * spreading objects of this size costs more than finding what is in them.
  */
 export function composeFacts(
   found: FoundFacts,
@@ -323,8 +323,8 @@ function quantitiesIn(words: string): string[] {
 }
 
 /**
- * Whether a leaf has another quantity than the alert is about: the price that stands beside the TVL is not what fell below
- * 25 millions. What it is about is said by its metric; else, where there is a threshold, by its title, and without that
+ * Whether a leaf has another quantity than the alert is about: the price next to the TVL is not what fell below 25
+ * millions. What it is about is said by its metric; else, where there is a threshold, by its title, and without that
  * nobody knows which of two quantities is meant.
  */
 function isOfOtherQuantity(
@@ -339,7 +339,7 @@ function isOfOtherQuantity(
   const said = quantitiesIn(title ?? "");
   if (said.length > 0) return !said.includes(own);
   return leaves.some((other) => {
-    // A volume stands beside many a price.
+    // Many senders put a volume next to a price.
     const isRival = !["", "volume", own].includes(quantityOfName(other)) && other.names.length === leaf.names.length;
     return isRival && other.kind !== "boolean" && /^\d/.test(other.text);
   });

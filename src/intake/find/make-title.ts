@@ -1,8 +1,8 @@
 import { limitsChange, multiplies, sideOfWord } from "../../core/alert.ts";
-import { readMetricKey, wordsOfMeasure } from "../../core/metric-key.ts";
+import { isAddress, readMetricKey, wordsOfMeasure } from "../../core/metric-key.ts";
+import { longestTitle } from "../../core/title.ts";
 import { type Leaf, laterElement } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
-import { longestTitle } from "../../core/title.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
@@ -113,10 +113,6 @@ const tokenName = /(?:^|\.)token\.?(?:symbol|name)$/;
 function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
   const isName = kind === "string" && text.length <= 60 && /\p{L}/u.test(text) && !isAddress(text.trim());
   return isName && !names.includes(laterElement) && pattern.test(names.slice(-2).join("."));
-}
-
-function isAddress(text: string): boolean {
-  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
 }
 
 function capitalize(words: string): string {

@@ -38,7 +38,7 @@ export interface Roles {
   limit?: Limit;
   /** How far something moved: "down 8.2 %". */
   changes: Set<number>;
-  /** Limits that are not the value's ("moved 0.8 % or more"), or of which there are several. */
+  /** Limits that are not the value's ("moved 0.8 % or more"), or one of several. */
   otherLimits: Set<number>;
   /** False when two numbers could be the value. */
   isSure: boolean;

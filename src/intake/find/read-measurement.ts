@@ -149,7 +149,7 @@ export function addMeasurement(facts: Measured, measured: Measurement | undefine
   if (differs(facts.value, value) || differs(facts.threshold, threshold)) return facts;
   const metric = facts.metric ?? measure;
   if (facts.value !== undefined && value === undefined) {
-    // A threshold of 2 % beside a value of 0.0241: which unit the value has is not said.
+    // A threshold of 2 % next to a value of 0.0241: which unit the value has is not said.
     const isPlain = unit === undefined || unit === facts.unit;
     return {
       metric,

@@ -1,5 +1,5 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
+import { mapWords, wordOf, wordSet } from "../../ground/text/plain-text.ts";
 
 const meanings: Readonly<Record<"firing" | "resolved", string>> = {
   firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened
@@ -11,7 +11,7 @@ const meanings: Readonly<Record<"firing" | "resolved", string>> = {
 
 const statusOfWord = mapWords(meanings);
 
-/** Names whose value is a kind of event, of which only the last word may be a status: `alert.resolved`. */
+/** Names whose value is a kind of event, where only the last word may be a status: `alert.resolved`. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction", "messagetype"]);
 
 /**
@@ -52,9 +52,7 @@ function readEventKind(kind: string): AlertStatus | undefined {
 }
 
 /** Words that stand in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
-const shouted = new Set(
-  "CRITICAL WARNING WARN INFO FATAL ERROR EMERGENCY FIRING TRIGGERED RESOLVED RECOVERED".split(" "),
-);
+const shouted = wordSet("CRITICAL WARNING WARN INFO FATAL ERROR EMERGENCY FIRING TRIGGERED RESOLVED RECOVERED");
 
 interface Tag {
   word: string;

@@ -1,3 +1,4 @@
+import { wordSet } from "../../ground/text/plain-text.ts";
 /** One piece of a sentence: a word, a number with what belongs to it, or a mark that separates. */
 export interface Piece {
   kind: "word" | "number" | "mark";
@@ -38,13 +39,12 @@ const digitGroups = /^\d[,']\d$/;
 const amountPattern =
   /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;
 
-const magnitudes = new Set("k thousand m mn mm million bn b billion t tn trillion".split(" "));
+const magnitudes = wordSet("k thousand m mn mm million bn b billion t tn trillion");
 const percents = new Set(["%", "percent", "pct", "bps"]);
-const timeUnits = new Set(
-  `ms millisecond milliseconds s sec secs second seconds min mins minute minutes h hr hrs hour hours d day days
-  week weeks month months block blocks epoch epochs`.split(/\s+/),
-);
-const plainUnits = new Set("gwei wei sats shares contracts dollars".split(" "));
+const timeUnits =
+  wordSet(`ms millisecond milliseconds s sec secs second seconds min mins minute minutes h hr hrs hour hours d day days
+  week weeks month months block blocks epoch epochs`);
+const plainUnits = wordSet("gwei wei sats shares contracts dollars");
 
 /**
  * Takes a line apart, in one pass. A number has to stand by itself: what is glued to letters or to more dots and colons
@@ -144,12 +144,9 @@ function namesUnit({ text, lower }: Piece): boolean {
 }
 
 /** Words in capitals that are no token: what the sentence says about the number, and what names no thing. */
-export const shoutedWords: ReadonlySet<string> = new Set(
-  `above below over under than from to was is now at on of in by and or but the for with before after up down new old high low
+export const shoutedWords: ReadonlySet<string> =
+  wordSet(`above below over under than from to was is now at on of in by and or but the for with before after up down new old high low
   max min avg per rose fell crossed crossing alert alarm warning critical info error firing resolved ok triggered test
   limit threshold target price volume tvl total liquidity rate ratio balance change value usage health factor utc gmt cet
   cest est edt pst pdt am pm rpc api cpu ram url http https id apy apr ltv fdv mcap pnl lp dex cex nft dao defi p0 p1 p2 p3 p4 p5
-  sev0 sev1 sev2 sev3 sev4 sev5 s0 s1 s2 s3 s4 s5 l1 l2 pool token chain block node keeper oracle vault market bridge all any no not`.split(
-    /\s+/,
-  ),
-);
+  sev0 sev1 sev2 sev3 sev4 sev5 s0 s1 s2 s3 s4 s5 l1 l2 pool token chain block node keeper oracle vault market bridge all any no not`);

@@ -59,7 +59,7 @@ function firstLineLength(text: string): number {
 
 /**
  * The `Name: value` and `name = value` lines of a plain text as an object, for finding facts in it; the text itself is
- * shown whole all the same. A name is one to four words at the line's beginning.
+ * shown whole. A name is one to four words at the line's beginning.
  */
 export function readLines(text: string): JsonObject {
   const pairs = Object.create(null) as JsonObject;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type Leaf, laterElement, lineOf, perPlace } from "../../facts/leaves.ts";
-import { toPlainLine } from "../../ground/text/plain-text.ts";
+import { toPlainLine, wordSet } from "../../ground/text/plain-text.ts";
 import { readTime } from "../../ground/time/read-time.ts";
 import type { FoundFacts } from "../find/find-facts.ts";
 import { shortenAddress } from "../find/make-title.ts";
@@ -15,24 +15,20 @@ const maxSteadied = 2_000;
 
 /** Names of one thing's life, the same while it fires and when it resolves. Each is enough alone. */
 const lifeNames =
-  words(`fingerprint dedupkey deduplicationkey dedupid alertkey incidentkey aggregkey aggregationkey alias
+  wordSet(`fingerprint dedupkey deduplicationkey dedupid alertkey incidentkey aggregkey aggregationkey alias
   incidentid groupid`);
 
 /** Names of the rule that fired, which may watch many things. */
-const ruleNames = words(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
+const ruleNames = wordSet(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
   alertdefinitionid policyid conditionid alertname rulename checkid`);
-const ruleContainers = words("rule alertrule alert monitor subscription check policy strategy");
+const ruleContainers = wordSet("rule alertrule alert monitor subscription check policy strategy");
 
-const conditionNames = words("condition operator direction comparator comparison comparisonoperator threshold");
+const conditionNames = wordSet("condition operator direction comparator comparison comparisonoperator threshold");
 
 /** Names that distinguish one watched thing from another. */
-const subjectNames = words(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
+const subjectNames = wordSet(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
   pool pooladdress market exchange protocol chain chainid network address contract wallet walletaddress account
   accountid user userid host hostname instance device service job namespace cluster region environment env monitorid`);
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
 
 export interface KeySources {
   leaves: Leaf[];
@@ -80,7 +76,7 @@ export function deriveAlertKey(sources: KeySources): string {
   return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
 }
 
-/** What `deriveAlertKey` looks at beside the facts, where the sender gives the parts of a key. */
+/** What `deriveAlertKey` looks at besides the facts, where the sender gives the parts of a key. */
 export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" | "found" | "inBatch">): Leaf[] {
   if (found.alertKey !== undefined) return [];
   const life = leaves.find((leaf) => namesLife(leaf, inBatch));

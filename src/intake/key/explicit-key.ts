@@ -51,7 +51,7 @@ function ownKey(
 }
 
 function keyOfHeader(headers: IncomingHttpHeaders, header: string): string | undefined {
-  const value = textOf(headers[header]);
+  const value = headerText(headers[header]);
   return value === "" ? undefined : writeKey(header, value);
 }
 
@@ -60,8 +60,8 @@ function usualKey(headers: IncomingHttpHeaders, request: RequestReading, paths: 
     const key = keyOfHeader(headers, header);
     if (key !== undefined) return key;
   }
-  const eventId = textOf(headers["ce-id"]);
-  if (eventId) return writeKey("ce-id", `${JSON.stringify(textOf(headers["ce-source"]))} ${eventId}`);
+  const eventId = headerText(headers["ce-id"]);
+  if (eventId) return writeKey("ce-id", `${JSON.stringify(headerText(headers["ce-source"]))} ${eventId}`);
   return paths.length === 0 ? undefined : keyOfPayload(request.payload(), paths);
 }
 
@@ -76,6 +76,6 @@ function keyOfPayload(payload: Json | undefined, paths: readonly string[]): stri
 }
 
 /** Node joins the values of a header that came several times, and gives a list for `set-cookie` alone. */
-function textOf(value: string | string[] | undefined): string {
+export function headerText(value: string | string[] | undefined): string {
   return String(value ?? "").trim();
 }

@@ -7,14 +7,16 @@ import { hash } from "node:crypto";
  * |---|---|---|---|
  * | question | Was this request sent before? | Was this event sent before? | Which thing fires, or is over? |
  * | made in | `explicit-key.ts` | `names-itself.ts` | `alert-key.ts` |
- * | made of | a header (`webhook-id`), what was signed, or a configured path | all bytes of a body that has its own event id or time | `mapping`, the sender's fingerprint, or the rule and what it watches |
- * | looks like | `webhook-id:msg_1`, `forge/payload.id:7` | no text: a hash of the body | `fingerprint:9f2a`, `metric:eth_token_…`, `title:tvl fell` |
+ * | made of | a header, a signature, a path | all bytes, where they have an event id or time | a fingerprint, or rule and subject |
+ * | looks like | `webhook-id:msg_1`, `forge/payload.id:7` | a hash, no text | `fingerprint:9f2a`, `title:tvl fell` |
  * | when | at the door, with the commit that stores | when the alert is routed | when the body is read |
- * | two alike | The request is a duplicate: 202, nothing is stored. With other bytes it is a conflict: stored, sent and marked. | The alert is stored, marked as a repeat and not sent. | Both are sent. The end finds its beginning, mutes and cooldowns hold for both. |
+ * | two alike | a duplicate: 202, not stored | a repeat: stored, marked, not sent | both are sent, as one thing's history |
  * | decided in | `store/transactions/accepting.ts` | `store/transactions/repeats.ts` | `store/transactions/key-history.ts` |
  * | known for | `dedupeWindowMs` | `dedupeWindowMs` | as long as its alerts are kept |
  *
- * A key of a named source begins with the source's name, so two senders may use one key for two things.
+ * The sender's key with other bytes is a conflict: stored, sent and marked. Mutes, cooldowns and an end that looks for its
+ * beginning use the life of an alert. Keys of a named source begin with its name, so two senders may use one key for two
+ * things.
  */
 export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 

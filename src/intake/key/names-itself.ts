@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { type Leaf, perPlace } from "../../facts/leaves.ts";
+import { wordSet, wordsOf } from "../../ground/text/plain-text.ts";
 import { readTime } from "../../ground/time/read-time.ts";
 import { listContent } from "../read/unwrap-payload.ts";
 
@@ -7,20 +8,19 @@ import { listContent } from "../read/unwrap-payload.ts";
  * Ids that a sender makes anew for each event. A bare `id`, or an id of an alert, rule, metric or subscription, is not
  * among them: it stays the same when the same thing happens again, and dropping that would lose an alert.
  */
-const eventIds = new Set(
-  `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`.split(" "),
+const eventIds = wordSet(
+  `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`,
 );
 
 /**
  * Times of the event itself. When an alert began (`startsAt`) or a rule was made (`createdAt`) is the same in every
  * reminder.
  */
-const eventTimes = new Set(
-  `timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
-  alerttimestamp statechangetime timenow`.split(/\s+/),
-);
+const eventTimes =
+  wordSet(`timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
+  alerttimestamp statechangetime timenow`);
 
-const eventContainers = new Set("data event alert payload message notification body heartbeat".split(" "));
+const eventContainers = wordSet("data event alert payload message notification body heartbeat");
 
 /**
  * Whether a body carries its own event id or time, so that the very same bytes again are the same event sent again. In
@@ -44,8 +44,8 @@ function isCloudEvent(payload: JsonObject): boolean {
 
 /** What an event of GitHub, Gitea or Forgejo is about; each has the time of its last change, which every event on it sets. */
 const forgeSubjects =
-  `issue pull_request comment review check_suite workflow_run workflow_job deployment deployment_status
-  release discussion alert head_commit`.split(/\s+/);
+  wordsOf(`issue pull_request comment review check_suite workflow_run workflow_job deployment deployment_status
+  release discussion alert head_commit`);
 const forgeTimes = ["updated_at", "submitted_at", "timestamp"];
 
 function isForgeEvent(payload: JsonObject): boolean {

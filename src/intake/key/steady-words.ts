@@ -1,31 +1,30 @@
 import type { AlertStatus } from "../../core/alert.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
+import { wordSet } from "../../ground/text/plain-text.ts";
 import { type Limit, type Roles, readSentence } from "../find/number-roles.ts";
 import type { Piece } from "../find/sentence.ts";
 
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
-
 /** What firing and resolved say differently about the same thing. */
-const linking = words(
+const linking = wordSet(
   `is are was were now currently current at has have had been crossed crosses crossing fell falls fallen dropped
   drops rose rises risen went moved back again to from before previously previous value threshold limit the
   recovered resolved`,
 );
-const counterLeads = words("block height epoch slot nonce attempt retry try round");
-const counted = words("times time errors alerts failures retries attempts");
-const durationLeads = words("for after since lasted lasting within past");
-const durationEnds = words("ago late behind old left overdue");
+const counterLeads = wordSet("block height epoch slot nonce attempt retry try round");
+const counted = wordSet("times time errors alerts failures retries attempts");
+const durationLeads = wordSet("for after since lasted lasting within past");
+const durationEnds = wordSet("ago late behind old left overdue");
 /** "outside 0.98 and 1.02": two limits, which look like readings. */
-const rangeWords = words("between outside range");
-const feeWords = words("fee fees pool tier");
+const rangeWords = wordSet("between outside range");
+const feeWords = wordSet("fee fees pool tier");
 /** What a number right behind them names, however it is spelt: "vault 12,001", "tier 1.5". */
-const numbered = words("vault strike tier loan cdp trove proposal validator ticket invoice");
-/** A date beside them is a part of the thing's name: "2026-12-25 expiry". */
+const numbered = wordSet("vault strike tier loan cdp trove proposal validator ticket invoice");
+/** A date next to them is a part of the thing's name: "2026-12-25 expiry". */
 const dated = /^(?:expir|matur|settle)/;
-/** "3.912,20" as it is written on the Continent: no value is read from it, and it differs all the same. */
+/** "3.912,20" as it is written on the Continent: no value is read from it, and it differs. */
 const continental = /^[$€£]?\d{1,3}(?:\.\d{3})*,\d{1,8}[$€£%]?$/;
 /** Percentages that name a pool and say nothing about it, right after its pair. */
-const feeTiers = words("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
+const feeTiers = wordSet("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
 
 export interface SteadyWords {
   words: string;

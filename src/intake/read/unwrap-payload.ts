@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { type Leaves, listLeaves } from "../../facts/leaves.ts";
+import { wordSet, wordsOf } from "../../ground/text/plain-text.ts";
 import { parseJson } from "./parse-json.ts";
 
 /** A payload without its packing, and its leaves. */
@@ -15,30 +16,12 @@ export function listContent(payload: Json): Content {
 }
 
 /** Members in which senders put a whole JSON document as a string. */
-const stringified = new Set([
-  "message",
-  "msg",
-  "payload",
-  "body",
-  "data",
-  "detail",
-  "details",
-  "content",
-  "event",
-  "alert",
-  "raw",
-]);
+const stringified = wordSet("message msg payload body data detail details content event alert raw");
 
 /** Proof of origin and the means to end the subscription: nothing for a chat, where anybody may follow a link. */
-const snsPlumbing = [
-  "Signature",
-  "SignatureVersion",
-  "SigningCertURL",
-  "SigningCertUrl",
-  "UnsubscribeURL",
-  "UnsubscribeUrl",
-  "Token",
-];
+const snsPlumbing = wordsOf(
+  "Signature SignatureVersion SigningCertURL SigningCertUrl UnsubscribeURL UnsubscribeUrl Token",
+);
 
 /**
  * A payload without its packing: JSON in strings is taken out (an SNS envelope's `Message`, one level), the plumbing of
@@ -64,11 +47,10 @@ function unwrapPayload(payload: JsonObject): JsonObject {
 }
 
 /** Members of a Slack or Discord message that say how it looks, not what it says. */
-const layout = new Set(
-  `channel icon_emoji icon_url link_names mrkdwn mrkdwn_in unfurl_links unfurl_media thread_ts avatar_url tts
+const layout =
+  wordSet(`channel icon_emoji icon_url link_names mrkdwn mrkdwn_in unfurl_links unfurl_media thread_ts avatar_url tts
   allowed_mentions components flags thread_name short inline callback_id attachment_type footer_icon image_url thumb_url
-  author_icon author_link fallback`.split(/\s+/),
-);
+  author_icon author_link fallback`);
 
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
@@ -106,7 +88,7 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   return message;
 }
 
-/** Beside blocks the text is only their stand-in for small screens, unless it has a number that they lack. */
+/** With blocks the text is only their stand-in for small screens, unless it has a number that they lack. */
 function standsIn(text: string | undefined, lines: (string | undefined)[], title: string | undefined): boolean {
   const said = lines.filter((line) => line !== undefined);
   if (text === undefined || said.length === 0) return false;

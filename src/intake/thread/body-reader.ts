@@ -14,7 +14,7 @@ import {
 import { createReadingTime } from "./reading-time.ts";
 
 export interface BodyReaderOptions {
-  /** The compiled entry of the thread. Default: beside this file. */
+  /** The compiled entry of the thread. Default: `thread.js` in this folder. */
   entry?: URL;
   /**
    * Processor time that one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a

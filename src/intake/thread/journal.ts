@@ -20,7 +20,7 @@ const maxNoteBytes = 16 * 1024 * 1024;
  *
  * @param path undefined: nothing is noted, and nothing known of the process before
  * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing
- * goes on without the note.
+ * continues without the note.
  */
 export function openReadingJournal(path: string | undefined, onFault: (error: Error) => void): FileJournal {
   const file = path === undefined ? undefined : openFile(path, onFault);

@@ -29,8 +29,8 @@ const patience = 30;
  *
  * Node 20 does not say what one thread has used; the process's time is the most that it can be. Others of the process
  * that work meanwhile take as much as the thread at most each, since the kernel is fair to those that can run, and the
- * limit is ten times what a body takes. Whoever looks late was kept from looking, and so was the thread, perhaps: no
- * single look counts for much.
+ * limit is ten times what a body takes. What looks late was kept from looking, as the thread may have been, so no single look
+ * counts for much.
  *
  * @returns to be called at each look: whether the body at this place has had its time.
  */

@@ -1,6 +1,6 @@
 import { readMetricKey } from "../../core/metric-key.ts";
 import { type Leaf, listLeaves } from "../../facts/leaves.ts";
-import { type Candidate, guessMetric, guessSubscription, windowUnits } from "../../facts/usual-names.ts";
+import { type Candidate, guessMetric, guessSubscription, restNames, windowUnits } from "../../facts/usual-names.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { parseDuration } from "../../ground/time/duration.ts";
 
@@ -201,11 +201,7 @@ const leastEnd = Date.UTC(2000);
 /** When it is silent is nobody's guess; that it may be is enough. */
 function mayRest({ names, text }: Leaf): boolean {
   if (text === "false" || text === "0") return false;
-  return names.some((name) =>
-    /^(?:schedule|activehours|quiethours|workinghours|businesshours|hours|weekdays|activedays|days|snooze\w{0,10}|mute(?:d)?until|pause(?:d)?until|activefrom|startsat|starttime|endtime)$/.test(
-      name,
-    ),
-  );
+  return names.some((name) => restNames.has(name) || /^snooze\w{0,10}$/.test(name));
 }
 
 function toInstant({ kind, text }: Leaf): number | undefined {
