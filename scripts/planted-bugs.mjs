@@ -416,8 +416,8 @@ const ofTheRooms = [
   {
     name: "silences by a mute that is over",
     file: "src/routing/router.ts",
-    from: "if (now < mute.startsAt || now >= mute.endsAt) continue;",
-    to: "if (now < mute.startsAt) continue;",
+    from: "now < mute.startsAt || now >= mute.endsAt || isItsEnd",
+    to: "now < mute.startsAt || isItsEnd",
     tests: ["test/routing/router.test.ts"],
   },
   {

@@ -200,7 +200,7 @@ export class Engine implements ClaimingDesk {
 
   /**
    * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
-   * @param watch saved in the same step, so that it is told once
+   * @param watch saved in the same step, so that people hear of it once
    * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
    * @param to see `NoticeOptions`
    */

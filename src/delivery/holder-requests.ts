@@ -121,7 +121,7 @@ export class HolderRequests {
     await this.#writeAnswer(desk, request, answer);
   }
 
-  /** Again and again, since it is done, and whoever asked would not know. */
+  /** Again and again: it is done, and without an answer the asker would not know. */
   async #writeAnswer(desk: RelayRequests, { id, kind }: RelayRequest, answer: RequestAnswer): Promise<void> {
     const { clock, log } = this.#deps;
     const until = clock.now() + writeAnswerForMs;

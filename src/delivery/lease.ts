@@ -2,7 +2,7 @@ import type { Now } from "../core/clock.ts";
 
 /** Until when a lane is surely held, as this process can know it without asking. */
 export interface Lease {
-  /** Another relay may hold it by now: no call may leave any more. */
+  /** Another relay may hold it already: no call may leave any more. */
   isOver(): boolean;
   /** How long it is still surely held; 0 when it is over. Milliseconds, `Infinity` where nobody else can take it. */
   leftMs(): number;
@@ -19,7 +19,7 @@ export interface LeaseClock {
 
 /**
  * A lease counts from before it was asked for, since nobody knows when the database has granted it. Time passes by
- * whichever of two clocks runs faster: the machine's is set back now and then, and the other may stand still while the
+ * the faster of two clocks: the machine's is set back now and then, and the other may stop while the
  * machine sleeps.
  */
 export function startLease(leaseMs: number, { now, elapsed = () => performance.now() }: LeaseClock): Lease {

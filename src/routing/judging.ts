@@ -59,7 +59,7 @@ export interface JudgingCounters {
 /** A larger one says when something began, or is no time at all. */
 const largestLagS = 86_400;
 
-/** Asks the rules about alerts that were read, and tells whoever wants to know what came of it. */
+/** Asks the rules about alerts that were read, and tells the listeners what came of it. */
 export class Judging {
   readonly counters: JudgingCounters = {
     givenUp: 0,

@@ -45,7 +45,7 @@ export interface Notifier {
 }
 
 export interface NoticeOptions {
-  /** Saved in the same step, so that it is told once. */
+  /** Saved in the same step, so that people hear of it once. */
   watch?: WatchState;
   /** Once that is lost nothing is sent, and nothing saved. Default: in any case. */
   lane?: LaneFence;

@@ -30,8 +30,8 @@ const stepSize = 400;
 
 /**
  * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and
- * people get a notice: nobody else would see it. There may be much of it, and it may fail: so it is done in steps beside
- * all else, whenever this relay has come to the duties or there is another occasion, and tried again until it is done.
+ * people get a notice: nobody else would see it. There may be much of it, and it may fail: it is done in steps, while everything
+ * else goes on, when this relay comes to the duties or there is another occasion, and tried again until it is done.
  */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;

@@ -10,14 +10,15 @@ export type FindLane = (destination: string) => { lane: Pick<Lane, "offer" | "se
 /** An offer for one delivery of an alert, by their places. */
 type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
 
-/** Of an alert beside how it is routed. */
+/** What is known of an alert, apart from how it is routed. */
 type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
 
 /** As the store does both; a lane that has nothing else to do claims its deliveries in the same step and calls at once. */
 export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
 /**
- * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is claimed in the commit that makes the delivery. What
+ * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is claimed
+ * in the commit that makes the delivery. What
  * is not claimed is found as any other delivery.
  */
 export function createClaimingDesk(

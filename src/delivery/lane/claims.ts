@@ -49,7 +49,8 @@ const leaseMarginMs = 60_000;
  *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
  *
  * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
- * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds until it would be over.
+ * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds
+ * until it would be over.
  */
 export class Claims {
   readonly #deps: ClaimsDeps;
@@ -235,10 +236,10 @@ interface Doubt {
   until: number;
 }
 
-/** Where it was in the queue: one message stands at the first that it tells of. */
+/** Its place in the queue: a message for several deliveries has the place of the first. */
 export const placeOf = ({ deliveries }: Claim): number => firstDueAt(deliveries);
 
-/** As one that was held by quiet hours it is told with the others of that night again. */
+/** One of them was held by quiet hours: it goes out with the others of that night. */
 export const isAnyHeld = (deliveries: readonly { state?: DeliveryState }[]): boolean =>
   deliveries.some(({ state }) => state === "held");
 

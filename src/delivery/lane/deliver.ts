@@ -45,7 +45,7 @@ export interface DelivererDeps extends LaneContext {
   planFallbacks: PlanFallbacks;
   /** Absent: its messages get none. */
   pictures?: LanePictures;
-  /** False: another relay may hold the lane by now, so no call may leave. */
+  /** False: another relay may hold the lane already, so no call may leave. */
   mayCall(): boolean;
   figures: DeliveryFigures;
   /** When this process began to deliver, epoch milliseconds. */
@@ -116,10 +116,10 @@ const giveBackForMs = 5_000;
  * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *
  * What fails for good, or finds its destination dead, calls its fallback in the same transaction, and an alert that
- * reached nobody is remembered for a notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
- * call that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose
- * lane is lost writes nothing more, and what it had claimed is for the next holder to recover. A message that is sent and
- * on record may get its picture then (pictures.ts), for which nothing here waits.
+ * reached nobody is remembered for a notice. An edit that cannot be made is followed by the next step, or the alert answers
+ * the message that could not be changed. A call that was made is put on the record, or it would be made again: the store is
+ * asked until the lease ends. A relay that has lost the lane writes nothing more: the next holder recovers what was claimed.
+ * A message that is sent and on record may get its picture then (pictures.ts), for which nothing here waits.
  */
 export class Deliverer {
   readonly #deps: DelivererDeps;
@@ -396,7 +396,8 @@ export class Deliverer {
         work.paces = pace.take(keys, now);
         return true;
       }
-      // In the queue an end that comes meanwhile is told in the same message. Its own pace it waits for here: each claim takes a slot.
+      // A delivery that the vendor makes wait goes back into the queue, where an end that comes meanwhile joins its message.
+      // Its own pace is waited for here, since each claim takes a slot.
       const isParked = why !== undefined && work.calledAt === undefined && work.progress.refs.length === 0;
       const longestMs = isParked ? withEndAfterMs : longestSlotWaitMs;
       if (stop.aborted || at - now > longestMs) {
@@ -546,7 +547,7 @@ function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {
   const [{ status }] = deliveries;
   // A ring among them is a message, also where a quick repeat that came behind it would only change one.
   if (status !== "resolved" && deliveries.some(({ updates }) => updates === "reply")) return "reply";
-  // Beside an end that is still unsent it is no later one.
+  // With an end among them that is still unsent, none is a later end.
   return deliveries.find(({ updates }) => updates !== "later_end")?.updates ?? "later_end";
 }
 

@@ -37,7 +37,7 @@ export interface QueueLook {
   resumedAt?: number;
   /** See `ClaimLimits`. Default 0: what is resent together comes last. */
   sinceResent?: number;
-  /** So many at most, for whoever sends them one by one. Default: all that one message accounts for. */
+  /** The most to list, where they are sent one by one. Default: all that one message accounts for. */
   most?: number;
 }
 
@@ -128,7 +128,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
-  /** What did not ring, or waited for others, is told behind quiet hours that have begun while it waited. */
+  /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
   async function holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const held = due.flatMap((delivery) => {
       const waited = delivery.state === "held" && (delivery.updates === "summary" || delivery.groupName !== undefined);

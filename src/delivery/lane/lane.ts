@@ -78,7 +78,10 @@ export class Lane {
   /** Nothing waits for a dead destination beyond this time. */
   #putOffUntil = Number.NEGATIVE_INFINITY;
   #lookAgainAt = 0;
-  /** Something waits for a later time, as far as is known: an end may have to go along with it, or behind it, and what was stored late with its end. */
+  /**
+   * Something waits for a later time, as far as is known. An end may have to go along with it, or behind it; what was stored
+   * late may have to go with its end.
+   */
   #hasLater = true;
   #lastTurnAt: number;
   #sinceResent = othersPerResent;
@@ -338,7 +341,7 @@ export class Lane {
     await queue.putOff(due, why, now);
   }
 
-  /** A test, or the resend of one alert, is asked for by somebody who means it. What waits is told as after an outage. */
+  /** A person asked for a test, or for the resend of one alert, and gets it. What waits goes out as after an outage. */
   async #takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
     const { queue } = this.#deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;

@@ -47,7 +47,7 @@ export class PayloadReader {
     return this.#deps.readPayloads !== undefined && facts.format !== "unreadable";
   }
 
-  /** Outside the fence: whoever has facts was read behind it, and what is left to do here is to read their JSON. */
+  /** In this thread: a body that has facts was read in the reading thread before, and reading its JSON is harmless. */
   async #fetch(deliveries: LoadedDelivery[]): Promise<Map<number, Json | undefined>> {
     const { store, readPayloads, log } = this.#deps;
     const payloads = new Map<number, Json | undefined>();

@@ -13,7 +13,7 @@ import type { LaneStop } from "./lane.ts";
 export interface SentMessage {
   /** All that the message is about, the newest first. */
   deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]];
-  /** One of several parts, or of many alerts together: it gets none, and counts all the same. */
+  /** One of several parts, or of many alerts together: it gets no picture, and counts as a text. */
   isAlone: boolean;
   message: Message;
   ref: string | undefined;
@@ -184,7 +184,7 @@ export class LanePictures {
       const { delivery } = job;
       const drawing = await desk.draw(delivery.alertId, destination.timeZone);
       const isQuiet = "illustration" in drawing && (await this.#waitForQuiet(job));
-      // It shows a later alert by now.
+      // Meanwhile it came to show a later alert.
       if (job.delivery !== delivery) continue;
       if (!("illustration" in drawing)) return drawing;
       if (!isQuiet) return stop.claiming.aborted ? stopped : noRoom;

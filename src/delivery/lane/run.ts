@@ -18,7 +18,7 @@ export interface RunDeps extends Pick<LaneContext, "destination" | "clock" | "lo
 
 const mostAhead = 64;
 const horizonMs = 250;
-/** So many calls may be ambiguous besides those under way when the process is killed. */
+/** When the process is killed, at most this many calls are ambiguous in addition to those under way. */
 const mostUnrecorded = 16;
 /** Of its lease a claim needs the rest for its own call. */
 const longestWaitMs = 30_000;
@@ -39,7 +39,7 @@ const fading = 0.8;
  * - The next claims are made before the last ones are used up.
  *
  * Of one alert key in one chat the next call waits until the former one is on record: an end that overtakes its beginning,
- * or is told while that has to be repeated, would not be the last word.
+ * or goes out while its beginning has to be repeated, would not be the last word.
  *
  * A call that does not go well ends the run: what is not begun goes back into the queue, where it was, and the lane looks
  * anew. A store that refuses a record lets no further call begin until it takes it.
@@ -49,7 +49,7 @@ export class Run {
   /** Calls at once. */
   readonly #concurrency: number;
   readonly #underWay = new Set<Promise<void>>();
-  /** Alert keys of the calls among them. A digest has none of its own: nothing else is under way beside it. */
+  /** Alert keys of the calls among them. A digest has none of its own: nothing else is under way with it. */
   readonly #keys = new Set<string>();
   /** Whose record the store has refused so far. */
   readonly #refused = new Set<Claim>();

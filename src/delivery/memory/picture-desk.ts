@@ -6,7 +6,7 @@ import type { Illustrate, Illustration } from "../../core/ports/illustration.ts"
 export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
 
 /**
- * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than so many in
+ * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than a bounded number in
  * a time. What a restart forgets are pictures that have not joined.
  */
 export interface PictureDesk {
