@@ -4,7 +4,6 @@ import type { DeskResult } from "../../src/charts/png-desk.ts";
 import type { ChartPoint } from "../../src/charts/series.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { type AlertPicturesDeps, createAlertPictures } from "../../src/operations/alert-picture.ts";
-import { writeMarketLine } from "../../src/operations/market-line.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const hour = 3_600_000;
@@ -132,22 +131,6 @@ describe("the picture of an alert", () => {
     expect(asked).toEqual([]);
   });
 
-  it.each([
-    ["eth", "eth"],
-    ["Ethereum", "Ethereum"],
-    ["ethereum-mainnet", "ethereum-mainnet"],
-    ["1", "eth"],
-    ["5777", "eth"],
-    [undefined, "eth"],
-  ])("shows the record where the message calls its chain %s", async (chain, shown) => {
-    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => scene.record(168) });
-    const token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
-    const { id } = await scene.addAlert({ facts: { ...facts, chain, token } });
-    expect(await scene.draw(id, long)).toMatchObject({
-      alt: expect.stringMatching(new RegExp(`^0xA0b8…eB48 total TVL on ${shown}: 24\\.3 USD, .* 7 d: `)),
-    });
-  });
-
   it("does not wait for a service that hangs, and is looked for again soon after", async () => {
     let isHanging = true;
     const scene = await open({
@@ -165,38 +148,11 @@ describe("the picture of an alert", () => {
     expect(await scene.draw(id, long)).toMatchObject({ alt: expect.stringContaining("7 d: ") });
   });
 
-  it("is none with fewer than two values, of an unknown alert, and of what cannot be drawn, each with its reason", async () => {
-    const scene = await open({ toPng: async () => ({ problem: "no_renderer" }) });
-    const { id } = await scene.addAlert({ facts });
-    expect(await scene.draw(id, long)).toEqual({ none: "no_values" });
-    expect(await scene.draw(id.replaceAll(/[0-9a-f]{12}$/g, "000000000000"), long)).toEqual({ none: "unknown_alert" });
-    await scene.clock.advance(hour);
-    const second = await scene.addAlert({ facts: { ...facts, value: "23" } });
-    expect(await scene.draw(second.id, long)).toEqual({ none: "no_renderer" });
-  });
-
   it("asks nothing of the service about another account's alert, and takes no value of another unit beside a record", async () => {
     const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => scene.record(168) });
     const { id } = await scene.addAlert({ facts: { ...facts, unit: "M USD" } });
     const picture = await scene.draw(id, long);
     expect(picture).toMatchObject({ alt: expect.stringMatching(/^USDC total TVL on eth: 26\.68, 2/) });
-  });
-
-  it("says the changes that the line beside it says", async () => {
-    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => points() });
-    // Records of each two hours, cached some minutes ago; the day's base is missing, and what stands near it is far off.
-    const points = () =>
-      scene
-        .record(168)
-        .filter((_point, n) => n % 2 === 0 && Math.abs(n - 144) > 1)
-        .map(({ at, value }) => ({ at: at - 7 * 60_000, value: value ?? 0 }));
-    const { id } = await scene.addAlert({ facts: { ...facts, value: "20" } });
-    const now = scene.clock.now();
-    const line = writeMarketLine({ points: points(), alert: { at: now, value: 20 } }, now);
-    expect(line).toBe("7 d −20.0 % · 7 d low 20, high 26.68");
-    expect(await scene.draw(id, long)).toMatchObject({
-      alt: expect.stringMatching(/24 h: low 20, high 26\.68\. 7 d: −20\.0 %, low 20, high 26\.68\.$/),
-    });
   });
 
   it.each([

@@ -28,64 +28,15 @@ describe("a composed alert", () => {
     expect(textOf(makeAlert({ facts }), { now })).toContain(words);
   });
 
-  it("shows what could not be read as it came, and says so", () => {
-    const notes = ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as received"];
-    const title = "Unreadable alert (20 bytes)";
-    const alert = makeAlert({
-      facts: {
-        title,
-        severity: "unknown",
-        status: "unknown",
-        format: "unreadable",
-        text: '{"title": "*TVL* fell"}',
-        notes,
-      },
-    });
-    expect(textOf(alert, {}, "")).toBe(
-      [`🔔 ${title}`, "", '{"title": "*TVL* fell"}', "", `${notes[0]}`, `Alert ${alert.id}`].join("\n"),
-    );
-  });
-
   it("shows no piece of raw JSON that is too long for a chat", () => {
     const text = `{"title": "Report", "rows": [${'{"tvl":0.1},'.repeat(400)}`;
     expect(textOf(makeAlert({ facts: { title: "Report", format: "broken-json", text } }))).not.toContain("tvl");
-  });
-
-  it("shows how bad it is by a symbol, and says it no second time", () => {
-    const first = (title: string, severity: "critical" | "warning" | "info" = "critical"): string | undefined =>
-      textOf(makeAlert({ facts: { title, severity } })).split("\n")[0];
-    expect(first("Depeg")).toBe("🚨 Depeg");
-    expect(first("[CRITICAL] Depeg")).toBe("🚨 [CRITICAL] Depeg");
-    expect(first("Criticality rose")).toBe("🚨 Criticality rose");
-    expect(first("Not critical: depeg")).toBe("🚨 Not critical: depeg");
-    expect(first("Depeg", "warning")).toBe("⚠️ Depeg");
-    expect(first("Depeg", "info")).toBe("ℹ️ Depeg");
   });
 
   it("names a metric only where the title does not", () => {
     const title = "USDC on eth: total TVL 3 USD (above 2)";
     expect(textOf(makeAlert({ facts: { title, metric: "total TVL" } }))).not.toContain("Metric");
     expect(textOf(makeAlert({ facts: { title, metric: "eth_tvl" } }))).toContain("Metric: eth_tvl");
-  });
-
-  it("marks a test as one even when the title does", () => {
-    const text = textOf(makeAlert({ origin: "test", facts: { title: "Test alert", severity: "info" } }));
-    expect(text).toMatch(/^🧪 Test alert\n/);
-    expect(text).toContain("Test message. No action needed.");
-  });
-
-  it("says a possible repeat in the first line, and the alert's id", () => {
-    const text = textOf(makeAlert(), { possibleRepeat: true });
-    expect(text.split("\n")[0]).toMatch(/ \(possible repeat\)$/);
-    expect(text).toContain("the first try got no answer. Alert 01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00");
-  });
-
-  it("says how late it is and why before the facts", () => {
-    const text = textOf(makeAlert({ facts: fullFacts }), {
-      late: { byMs: 12 * minuteMs, why: "Telegram asked us\nto wait" },
-    });
-    expect(text.indexOf("⏱ 12 min late: Telegram asked us to wait")).toBeGreaterThan(0);
-    expect(text.indexOf("⏱ 12 min late")).toBeLessThan(text.indexOf("Link:"));
   });
 
   it.each([
@@ -101,22 +52,6 @@ describe("a composed alert", () => {
     });
     if (expected === undefined) expect(text).not.toContain("time since");
     else expect(text).toContain(expected);
-  });
-
-  it("stays the record of what fired when it is over, and says since when, after how long, and both values", () => {
-    const resolvedBy = makeAlert({
-      receivedAt: receivedAt + 18 * minuteMs,
-      facts: { value: "5012000", unit: "USD", status: "resolved", text: "Recovered." },
-    });
-    const text = textOf(makeAlert({ facts: { ...fullFacts, occurredAt: receivedAt } }), {
-      resolvedBy,
-      now: resolvedBy.receivedAt,
-    });
-    expect(text).toMatch(/^🚨 USDC TVL 4.812 M USD/);
-    expect(text).toContain("✅ Over since 03:20 CET, after 18 min\n");
-    expect(text).toContain("Now: 5,012,000 USD");
-    expect(text).toContain("\n4,812,346 USD");
-    expect(text).toContain("> Recovered.");
   });
 
   it("counts the duration from the first time, though the message has come to show the last repeat", () => {
@@ -144,27 +79,6 @@ describe("a composed alert", () => {
       receivedAt: receivedAt + 8 * minuteMs,
       facts: { ...fullFacts, status: "resolved", value: "25320000", previousValue: "4812345", occurredAt: undefined },
     });
-    const history = { count: 2, firstAt: receivedAt, lastAt: resolved.receivedAt };
-
-    it("is one line where it answers the first message", () => {
-      expect(textOf(resolved, { history, isAnswer: true })).toBe(
-        "✅ Over after 8 min: USDC TVL back above 5 M (25.32 M USD, eth)",
-      );
-    });
-
-    it("says what else is to be known of it below that line", () => {
-      const late = { byMs: 125 * minuteMs, why: "quiet hours" };
-      const text = textOf(resolved, { history, isAnswer: true, late, possibleRepeat: true });
-      expect(text).toMatch(/^✅ Over after 8 min: .* \(possible repeat\)\n⏱ 2 h 5 min late: quiet hours\n/);
-    });
-
-    it("stands for itself in a few lines where there is nothing to answer", () => {
-      const text = textOf(resolved, { history });
-      expect(text).toMatch(/^✅ Over after 8 min: USDC TVL back above 5 M/);
-      expect(text).toContain("\n25,320,000 USD");
-      expect(text).toContain(`Open in Tocsin: ${publicUrl}/alerts/`);
-      expect(text).not.toContain("sub_8841");
-    });
 
     it("claims no duration where nothing was sent before, and does not say the state twice", () => {
       const facts = { title: "[RESOLVED] Health factor of the vault", status: "resolved" as const };
@@ -180,16 +94,6 @@ describe("a composed alert", () => {
       const facts = { status: "resolved", format: "broken-json", text: '{"state": "ok"' } as const;
       expect(textOf(makeAlert({ facts }))).toMatch(/^✅ Resolved: /);
     });
-  });
-
-  it("names the destination whose fallback it is, and a resend", () => {
-    const fallback = { purpose: "fallback", insteadOf: "ops-chat" } as const;
-    expect(textOf(makeAlert(), fallback)).toContain("Sent here instead of ops-chat");
-    const insteadBecause = "ops-chat did not get it: Telegram did not answer";
-    expect(textOf(makeAlert(), { ...fallback, insteadBecause })).toContain(
-      "Sent here because ops-chat did not get it: Telegram did not answer",
-    );
-    expect(textOf(makeAlert(), { purpose: "resend" })).toContain("\nResent\n");
   });
 
   it("gives the sender's time only where it is another than ours, and says by how much", () => {

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { notificationShapes } from "../../workshop/service/options.ts";
 import type { ServiceSandboxOptions } from "../../workshop/service/service.ts";
 import { type Receiver, type SandboxFixture, startReceiver, startSandbox } from "./service-fixture.ts";
 
@@ -34,7 +33,6 @@ async function startSending(
   await fixture.setOutputs({ webhookUrl: receiver.url });
   return { ...fixture, receiver, sent: () => receiver.received.map(({ body }) => JSON.parse(body)) };
 }
-const nobody = { webhookUrl: "http://127.0.0.1:9/" };
 
 describe("alerts of the market", () => {
   test("fires when a condition begins to hold and resolves when it ends", async () => {
@@ -65,24 +63,6 @@ describe("alerts of the market", () => {
     expect(sent[0].value).toBeGreaterThan(sent[0].previousValue * 1.4);
     expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(2);
   });
-
-  test("turns some of its own conditions within an hour, both ways", async () => {
-    const fixture = await startSending();
-    for (let second = 0; second < 3600; second += 10) fixture.advance(10_000);
-    await fixture.pass();
-    expect(new Set(fixture.sent().map(({ status }) => status))).toEqual(new Set(["firing", "resolved"]));
-  });
-
-  test("speed makes conditions turn more often in the same time", async () => {
-    const count = async (speed: number) => {
-      const fixture = await start({ speed });
-      await fixture.setOutputs(nobody);
-      for (let turn = 0; turn < 1200; turn += 1) fixture.advance(250);
-      await fixture.sandbox.settled();
-      return fixture.sandbox.listNotifications({ limit: 1000 }).length;
-    };
-    expect(await count(20)).toBeGreaterThan(3 * (await count(1)));
-  });
 });
 
 describe("notifications", () => {
@@ -108,34 +88,6 @@ describe("notifications", () => {
       expect([holds(value), holds(previousValue)]).toEqual([status === "firing", status === "resolved"]);
     }
     expect(new Set(firing.map(({ condition }) => condition))).toEqual(new Set(["above", "below"]));
-  });
-
-  test("repeats and resolves a manual alert under the condition that it fired with", async () => {
-    const { sandbox } = await start();
-    const first = sandbox.fire({});
-    const { metricKey, condition, threshold } = first;
-    const again = sandbox.fire({ metricKey });
-    const over = sandbox.fire({ metricKey, status: "resolved" });
-    expect([again, over]).toMatchObject([
-      { condition, threshold, status: "firing" },
-      { condition, threshold, status: "resolved" },
-    ]);
-    const isAbove = condition === "above";
-    expect([first, again, over].map(({ value }) => value > threshold)).toEqual([isAbove, isAbove, !isAbove]);
-    // A value that contradicts the condition is what was asked for, and begins another.
-    const other = sandbox.fire({ metricKey, value: isAbove ? threshold / 2 : threshold * 2 });
-    expect(other.threshold).not.toBe(threshold);
-  });
-
-  test.each(notificationShapes)("has a body with the value in the shape %s", async (shape) => {
-    const { sandbox, pass, receiver } = await startSending({ shape });
-    sandbox.fire({ value: 123.25 });
-    await pass();
-    expect(receiver.received).toHaveLength(1);
-    expect(receiver.received[0]?.body).toContain("123.25");
-    expect(receiver.received[0]?.contentType).toMatch(
-      shape === "text" ? /^text\/plain/ : shape === "form" ? /form-urlencoded/ : /^application\/json/,
-    );
   });
 
   test("repeats with growing pauses until the receiver takes it, and logs each attempt", async () => {
@@ -171,14 +123,6 @@ describe("notifications", () => {
     expect(repeats()).toBe(2);
   });
 
-  test("gives up after the configured attempts and says so", async () => {
-    const { sandbox, pass, setOutputs } = await start({ deliveryAttempts: 1 });
-    await setOutputs(nobody);
-    sandbox.fire();
-    await pass();
-    expect(sandbox.listNotifications()).toMatchObject([{ state: "failed", attempts: [{ outcome: "unanswered" }] }]);
-  });
-
   test("a receiver that hangs does not stop the market or other accounts", async () => {
     const fixture = await start({ deliveryConcurrency: 2 });
     const { sandbox } = fixture;
@@ -193,45 +137,6 @@ describe("notifications", () => {
     fixture.advance(1000);
     await expect.poll(() => healthy.received).toHaveLength(1);
     expect(healthy.received[0]?.body).toContain(event.id);
-  });
-
-  test("closing ends what is under way without counting it as an attempt", async () => {
-    const hanging = await startReceiver(() => undefined);
-    const fixture = await startSandbox();
-    await fixture.setOutputs({ webhookUrl: hanging.url });
-    fixture.sandbox.fire();
-    await expect.poll(() => hanging.received).toHaveLength(1);
-    await fixture.sandbox.close();
-    expect(fixture.sandbox.listNotifications()).toMatchObject([{ state: "pending", attempts: [] }]);
-  });
-
-  test("a storm of a thousand is accounted for one by one", async () => {
-    const { sandbox, pass, sent } = await startSending();
-    const events = sandbox.storm(1000);
-    await pass();
-    expect(new Set(sent().map(({ eventId }) => eventId))).toEqual(new Set(events.map(({ id }) => id)));
-    expect(sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
-  });
-
-  test("an alert's link shows what was sent of it, also after many newer ones", async () => {
-    const { sandbox, pass, call } = await startSending({ shape: "text" });
-    const { link } = sandbox.fire({ value: 4321.5, severity: "critical" });
-    sandbox.storm(60);
-    await pass();
-    const page = async (url: string) => (await call(url)).body as string;
-    expect(await page(sandbox.url)).not.toContain("4321.5");
-    expect(await page(link)).toMatch(/<pre>CRITICAL [^<]* 4321\.5 /);
-    expect(await page(`${sandbox.url}/?event=<i>`)).toContain("Nothing is kept of it");
-  });
-
-  test("cancels what waits for an output that is disabled", async () => {
-    const { sandbox, pass, setOutputs } = await start();
-    await setOutputs(nobody);
-    sandbox.fire();
-    await pass();
-    await setOutputs({ webhookUrl: null });
-    await pass(2000);
-    expect(sandbox.listNotifications({ state: "cancelled" })).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { sandbox } from "../../src/cli/workshop.ts";
-import { notificationShapes } from "../../workshop/service/options.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startReceiver } from "./service-fixture.ts";
@@ -65,21 +64,5 @@ describe("tocsin sandbox", () => {
       });
       await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(25);
     });
-  });
-
-  test.each([
-    ["--port", "x"],
-    ["--speed", "0"],
-    ["--storm", "-1"],
-    ["--shape", "round"],
-  ])("refuses %s %s as wrong usage", async (...words) => {
-    await expect(run(words, async () => undefined)).rejects.toThrow();
-  });
-
-  test("offers every shape there is", () => {
-    const program = new Command();
-    sandbox(program, createTestContext().context);
-    const shape = program.commands[0]?.options.find(({ long }) => long === "--shape");
-    expect(shape?.argChoices).toEqual([...notificationShapes]);
   });
 });

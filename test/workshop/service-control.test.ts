@@ -44,16 +44,6 @@ describe("the control interface", () => {
     expect(await status(`localhost:${port}`)).toBe(200);
   });
 
-  test("says what is wrong with a request", async () => {
-    const answer = await ask("/faults", { kind: "statuss" });
-    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining("kind") } });
-    expect(await ask("/fire", { metricKey: "eth_nothing" })).toMatchObject({
-      status: 404,
-      body: { message: expect.stringContaining("eth_nothing") },
-    });
-    expect(await ask("/accounts", { key: fixture.sandbox.apiKey })).toMatchObject({ status: 409 });
-  });
-
   test("needs the key beyond this machine, and the page shows neither key nor notifications", async () => {
     const wide = await startSandbox({ host: "0.0.0.0" });
     const url = wide.sandbox.url.replace("0.0.0.0", "127.0.0.1");
@@ -75,15 +65,3 @@ describe("the control interface", () => {
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   });
 });
-
-test.each([{}, { mars: `0x${"ab".repeat(20)}` }])(
-  "an asset on no supported chain is refused: %j",
-  async (tokenMapping) => {
-    const answer = await fixture.call(`${fixture.sandbox.pricingUrl}/v1/assets`, {
-      method: "POST",
-      headers: { "x-api-key": fixture.sandbox.apiKey, "content-type": "application/json" },
-      body: JSON.stringify({ asset: { symbol: "HAND", tokenMapping } }),
-    });
-    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining("use one of eth") } });
-  },
-);

@@ -1,7 +1,6 @@
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createStateFile, type SandboxState, type StateFile } from "../../workshop/service/state.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startAt, startReceiver, startSandbox } from "./service-fixture.ts";
 
@@ -81,70 +80,4 @@ test("an asset under registration is on disk before its answer, and queryable af
   const ticker = await second.call(`${second.sandbox.pricingUrl}/v1/assets/ticker?symbol=KEPTCOIN/USD`);
   await second.sandbox.close();
   expect(ticker.status).toBe(200);
-});
-
-describe("the state file", () => {
-  test("is readable by its owner only, and nothing lies beside it", async () => {
-    const { sandbox } = await startSandbox({ dataDir: join(folder, "new") });
-    await sandbox.close();
-    expect((await stat(join(folder, "new", "sandbox.json"))).mode & 0o777).toBe(0o600);
-    expect((await stat(join(folder, "new"))).mode & 0o777).toBe(0o700);
-    expect(await readdir(join(folder, "new"))).toEqual(["sandbox.json"]);
-  });
-
-  test.each([
-    ["not JSON", "{"],
-    ["of another version", '{"version":2}'],
-    ["of another shape", '{"version":1,"seed":"x"}'],
-  ])("that is %s is refused with its path and a way out, and is left alone", async (_what, text) => {
-    await writeFile(statePath(), text);
-    await expect(startSandbox({ dataDir: folder })).rejects.toMatchObject({
-      code: "failed",
-      message: expect.stringContaining(statePath()),
-      hint: expect.stringContaining("--data"),
-    });
-    await expect(startSandbox({ dataDir: folder })).rejects.toThrow(/^[^\n]{1,250}$/);
-    expect(await readFile(statePath(), "utf8")).toBe(text);
-  });
-
-  test("a save that fails rejects, and the next one works", async () => {
-    const blocked = join(folder, "blocked");
-    await writeFile(blocked, "a file where a folder should be");
-    const file: StateFile = createStateFile(blocked);
-    const state = { version: 1 } as unknown as SandboxState;
-    await expect(file.save(state)).rejects.toMatchObject({ code: "store_unavailable" });
-    await rm(blocked);
-    await file.save(state);
-    expect(JSON.parse(await readFile(join(blocked, "sandbox.json"), "utf8"))).toEqual({ version: 1 });
-  });
-
-  test("saves that wait share one write and hold the newest state", async () => {
-    const file = createStateFile(folder);
-    const state = { seed: 0 } as unknown as SandboxState;
-    const saves: Promise<void>[] = [];
-    for (let seed = 1; seed <= 50; seed += 1) {
-      state.seed = seed;
-      saves.push(file.save(state));
-    }
-    expect(new Set(saves).size).toBe(1);
-    await Promise.all(saves);
-    expect(JSON.parse(await readFile(statePath(), "utf8")).seed).toBe(50);
-  });
-});
-
-test("a taken port is refused with a way out, and the state is not left locked", async () => {
-  const { sandbox } = await startSandbox();
-  const port = Number(new URL(sandbox.url).port);
-  await expect(startSandbox({ port })).rejects.toMatchObject({
-    code: "usage",
-    hint: expect.stringContaining("--port"),
-  });
-  await sandbox.close();
-});
-
-test.each([
-  ["speed", { speed: 0 }],
-  ["metrics", { metricCount: 3 }],
-])("refuses a %s that makes no sense", async (name, options) => {
-  await expect(startSandbox(options)).rejects.toMatchObject({ code: "usage", message: expect.stringContaining(name) });
 });
