@@ -4,6 +4,7 @@
 
 const sqlite = ["test/conformance/stores.test.ts"];
 const postgres = ["test/conformance/postgres-store.test.ts"];
+const goldens = ["test/goldens/goldens.test.ts"];
 const crash = ["test/journey/crash.test.ts"];
 const power = ["test/power/power.test.ts"];
 const transactions = "src/store/transactions";
@@ -783,6 +784,48 @@ const ofTheRooms = [
     from: "    detail: destination.detail,\n    extras,\n  };",
     to: "    detail: destination.detail,\n  };",
     tests: ["test/delivery/engine.test.ts"],
+  },
+  {
+    name: "ends well for a configuration with mistakes",
+    file: "src/cli/check.ts",
+    from: "context.setExitStatus(2);",
+    to: "",
+    tests: goldens,
+  },
+  {
+    name: "says not what helps",
+    file: "src/panels/alert.ts",
+    from: "configured && say`What helps",
+    to: "false && say`What helps",
+    tests: goldens,
+  },
+  {
+    name: "shows what failed behind what was sent",
+    file: "src/panels/alert.ts",
+    from: "newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)))",
+    to: "newestFirst",
+    tests: goldens,
+  },
+  {
+    name: "says not after how long it was over",
+    file: "src/web/pages/alert-history.tsx",
+    from: "lasted !== undefined &&",
+    to: "false &&",
+    tests: goldens,
+  },
+  {
+    name: "gives no reason of what was refused",
+    file: "src/panels/refused.ts",
+    from: '["reason", { code: reason }],',
+    to: "",
+    tests: goldens,
+  },
+  {
+    name: "resends all for a filter with a slip",
+    file: "src/contract/api.ts",
+    from: "const failedQuery = z.strictObject({",
+    to: "const failedQuery = z.object({",
+    tests: goldens,
   },
   {
     name: "leaves out the last alert of a page",

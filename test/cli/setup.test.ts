@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -66,14 +66,6 @@ describe("tocsin setup", () => {
     expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: "-100555" });
   });
 
-  it("shows before and after, and never the secret", async () => {
-    const { setup } = await startWorld();
-    const run = await setup();
-    expect(run.stdout).toContain("none");
-    expect(run.stdout).toContain(`${publicUrl}/hooks/***`);
-    expect(run.stdout + run.stderr).not.toContain(secret);
-  });
-
   it.each([
     ["y", 0, `${publicUrl}/hooks/${secret}`],
     ["n", 1, null],
@@ -135,18 +127,6 @@ describe("tocsin setup", () => {
     expect((await setup(["--json"], own)).json().data).toMatchObject({ result: "unchanged" });
     stored = `${url.replace("127.0.0.1", "localhost")}/hooks/another-secret-Vb72kdPwq0XnRt64`;
     expect((await setup(["--json"], own)).json().error).toMatchObject({ code: "conflict" });
-  });
-
-  it("changes nothing with --dry-run", async () => {
-    const { setup, outputs, dataDir } = await startWorld();
-    const run = await setup(["--dry-run", "--channel", "-100777", "--json"]);
-    expect(run.json().data).toMatchObject({
-      result: "dry-run",
-      changed: false,
-      after: { messengerChannelId: "-100777" },
-    });
-    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
-    expect(existsSync(join(dataDir, "outputs-before-setup.json"))).toBe(false);
   });
 
   it("turns the webhook off, reads back, and is turned on again by the next setup", async () => {
@@ -255,15 +235,6 @@ describe("tocsin setup", () => {
     });
   });
 
-  it.each([
-    ["--webhook-off", "--restore"],
-    ["--webhook-off", "--rotate-secret"],
-  ])("refuses %s with %s", async (...argv) => {
-    const { setup, outputs } = await startWorld();
-    expect((await setup(argv)).status).toBe(2);
-    expect((await outputs()).webhookUrl).toBeNull();
-  });
-
   it("sets and clears the messenger channel when asked", async () => {
     const { setup, outputs } = await startWorld();
     await setup(["--channel", "-100777"]);
@@ -287,12 +258,6 @@ describe("tocsin setup", () => {
     expect(run.status).toBe(2);
     expect(run.stderr).toContain("-100777");
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
-  });
-
-  it("says that nothing has to change the second time", async () => {
-    const { setup } = await startWorld();
-    await setup();
-    expect((await setup(["--json"])).json().data).toMatchObject({ result: "unchanged", changed: false });
   });
 
   it("refuses to replace somebody else's address unless asked to, and puts it back with --restore", async () => {
@@ -524,13 +489,6 @@ describe("when the service or the configuration is not right", () => {
     expect(run.stdout).toMatch(words);
     expect(run.status).toBe(0);
     expect(seen.map(({ method }) => method)).toEqual(["GET"]);
-  });
-
-  it("says that the address is wrong where there is no account", async () => {
-    const { setup, sandbox } = await startWorld();
-    const run = await setup([], { ALERTING_URL: sandbox.alertingUrl.replace(/\/alerting$/, "") });
-    expect(run.status).toBe(1);
-    expect(run.stderr).toContain("check ALERTING_URL");
   });
 
   it("fails when the service answers the change with an error", async () => {
