@@ -158,7 +158,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     ...parts,
     canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
     health: async () => lastHealth() ?? health(),
-    readerProblem: reader.problem,
+    readerProblem: () => reader.problem(),
     unheld: deps.unheld,
     mutes: mutes.active,
     spool: deps.spool,
