@@ -338,6 +338,41 @@ const ofTheStore = [
 /** What a user would notice of the other rooms. */
 const ofTheRooms = [
   {
+    name: "tells the end of a mute twice",
+    file: "src/watch/mute-receipts.ts",
+    from: "{ name: stateName, state: next }, destination)",
+    to: "{ name: stateName, state }, destination)",
+    tests: ["test/watch/mute-receipts.test.ts"],
+  },
+  {
+    name: "tells the end of a mute while another relay still mutes by it",
+    file: "src/watch/mute-receipts.ts",
+    from: "const settleMs = 5_000;",
+    to: "const settleMs = 0;",
+    tests: ["test/watch/mute-receipts.test.ts"],
+  },
+  {
+    name: "wakes people with the receipt of a mute in their night",
+    file: "src/delivery/duties/notices.ts",
+    from: "const hold = to === undefined ?",
+    to: "const hold = to !== undefined ?",
+    tests: ["test/watch/mute-receipts.test.ts"],
+  },
+  {
+    name: "mixes what two mutes of the configuration held back",
+    file: "src/core/rules.ts",
+    from: "if (isMadeAtRuntime({ createdBy })) return id;",
+    to: "if (isMadeAtRuntime({ createdBy }) || id !== undefined) return id;",
+    tests: ["test/watch/mute-receipts.test.ts"],
+  },
+  {
+    name: "releases again what a mute held back and a person has resent",
+    file: "src/store/transactions/resending.ts",
+    from: "state IN ('failed', 'expired', 'held', 'muted') AND due_at IS NULL",
+    to: "state IN ('failed', 'expired', 'held') AND due_at IS NULL",
+    tests: ["test/conformance/stores.test.ts"],
+  },
+  {
     name: "hands a mail over behind its lease",
     file: "src/vendors/email/session.ts",
     from: "if (mayCall?.() === false) {",
