@@ -73,6 +73,7 @@ const unplanned = [
 type Planned = Exclude<keyof Row<"deliveries">, (typeof unplanned)[number]>;
 const planned = columnNames("deliveries").filter((name): name is Planned => !unplanned.some((one) => one === name));
 const ofAlert = ["alert_id", "origin", "received_at", "alert_key", "severity"] as const;
+const ofDelivery = [...planned, ...ofAlert];
 
 /** What planning needs of a row of `deliveries` and of its alert. */
 export interface DeliveryRow extends Pick<Row<"deliveries">, Planned>, Pick<Row<"alerts">, "origin" | "received_at"> {
@@ -100,7 +101,7 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
 function toDelivery(row: Omit<DeliveryRow, "status">): Omit<DueDelivery, "status"> {
   const { progress, damped, extras } = row;
   return {
-    ...{ dueAt: 0, ...fromRow(row, [...planned, ...ofAlert]) },
+    ...{ dueAt: 0, ...fromRow(row, ofDelivery) },
     ...{ progress: JSON.parse(progress), damped: readJson<Damped>(damped), extras: readJson<MessageExtras>(extras) },
   };
 }
