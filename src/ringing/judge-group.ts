@@ -74,8 +74,8 @@ export function noteCause(
 }
 
 /**
- * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself, an end whose
- * beginning it did not hold back, and what is told together with it.
+ * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself,
+ * an end whose beginning it did not hold back, and what is told together with it.
  */
 export function holdBehind(
   known: GroupMemory | undefined,

@@ -29,18 +29,7 @@ const overBefore = "it began and was over while its cause fired";
 const told = "counted: a later change of the same message tells it";
 export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
 
-/**
- * Lets alerts of one group out together, and those behind a cause when that is over. What is known of a group, or of a cause, is one row
- * for each destination, which is read and advanced where the alert is routed, behind the rows of what rings.
- *
- *     of a group ──▶ held until the group is told; with its name, by which the lane sends all that are due as one message
- *     critical ──▶ at once, and what waits in its group with it
- *     behind a cause ──▶ held until that is over, or for as long as it may hold back; the message of the cause counts it in place
- *     the end of the last cause ──▶ what it held back is due, but for what began and was over meanwhile
- */
-export function createGrouping(sql: Dialect, newId: NewId) {
-  const lock = createNameLock(sql, "group");
-  const make = createMaking(sql);
+function statementsOf(sql: Dialect) {
   const find = sql.statement(
     "find_groups",
     { destination: "text", name: "text" },
@@ -79,7 +68,8 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     "find_cause",
     { id: "text", destination: "text" },
     `SELECT d.alert_seq, d.channel, d.recipient, d.route, d.extras FROM alerts a JOIN deliveries d ON d.alert_seq = a.seq
-     WHERE a.id = :id AND d.destination = :destination AND d.purpose = 'alert' AND d.state <> 'muted' AND d.updates NOT IN ('count', 'summary')`,
+     WHERE a.id = :id AND d.destination = :destination AND d.purpose = 'alert' AND d.state <> 'muted'
+       AND d.updates NOT IN ('count', 'summary')`,
     (row: CauseRow) => row,
   );
   const endCounts = sql.statement(
@@ -93,6 +83,22 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     { before: "int8" },
     "DELETE FROM group_memories WHERE updated_at < :before",
   );
+  return { find, write, listWaiting, endOver, hasten, findCause, endCounts, removeOld };
+}
+
+/**
+ * Lets alerts of one group out together, and those behind a cause when that is over. What is known of a group, or of a cause, is one row
+ * for each destination, which is read and advanced where the alert is routed, behind the rows of what rings.
+ *
+ *     of a group ──▶ held until the group is told; with its name, by which the lane sends all that are due as one message
+ *     critical ──▶ at once, and what waits in its group with it
+ *     behind a cause ──▶ held until that is over, or for as long as it may hold back; the message of the cause counts it in place
+ *     the end of the last cause ──▶ what it held back is due, but for what began and was over meanwhile
+ */
+export function createGrouping(sql: Dialect, newId: NewId) {
+  const lock = createNameLock(sql, "group");
+  const make = createMaking(sql);
+  const { find, write, listWaiting, endOver, hasten, findCause, endCounts, removeOld } = statementsOf(sql);
 
   /** The message of a cause says in place what it holds back. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
