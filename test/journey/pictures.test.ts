@@ -6,7 +6,7 @@ const yaml = (chart: boolean) => `
 destinations:
   desk: { type: telegram, chatId: ${deskChat}, chart: ${chart}, pace: { perSecond: 20, perMinute: 600 } }
 routes:
-  - { name: all, to: desk, updates: new }
+  - { name: all, to: desk, updates: new, flapping: off }
 `;
 const alertOf = (value: number) => ({
   metric: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
