@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createHeaderKeeper } from "../../src/intake/door/request-parts.ts";
+import { keepHeaders } from "../../src/intake/door/request-parts.ts";
 
-const kept = (...pairs: [string, string][]) => JSON.parse(createHeaderKeeper()(pairs.flat())) as [string, string][];
+const kept = (...pairs: [string, string][]) => JSON.parse(keepHeaders(pairs.flat())) as [string, string][];
 
 it("keeps headers in their order and as often as they came", () => {
   const pairs: [string, string][] = [

@@ -23,7 +23,7 @@ import { codingsOf, Decoder, type decodeBody, isDecoded, maxDecodedBytes } from 
 import { HookSecrets } from "./hook-secrets.ts";
 import { type DoorSource, type HookCounters, NamedHook } from "./named-hook.ts";
 import { type DoorCounters, mostFields, Refusals } from "./refusals.ts";
-import { createHeaderKeeper, hashRequestBody, readKeptHeaders, readRequestBody } from "./request-parts.ts";
+import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "./request-parts.ts";
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
@@ -89,7 +89,6 @@ export class Door {
   readonly #room: BodyRoom;
   readonly #decoder: Decoder;
   readonly #refusals: Refusals;
-  readonly #keepHeaders = createHeaderKeeper();
   readonly #networkOf: (request: IncomingMessage) => string;
   #waiting = 0;
   #storing = 0;
@@ -106,7 +105,7 @@ export class Door {
     this.#networkOf = ofRequest(createRequestNetwork(proxies));
     this.counters = this.#counters;
     this.#refusals = new Refusals(this.#counters, deps);
-    const hookDeps = { ...deps, addressOf: ofRequest(createClientAddress(proxies)), keepHeaders: this.#keepHeaders };
+    const hookDeps = { ...deps, addressOf: ofRequest(createClientAddress(proxies)) };
     this.#hooks = sources.map((source) => new NamedHook(source, hookDeps));
     this.sources = new Map(this.#hooks.map(({ name, counters }) => [name, counters]));
     if (options.secret !== undefined) this.#secrets.add(options.secret);
@@ -288,7 +287,7 @@ export class Door {
     return {
       receivedAt: now(),
       contentType,
-      headers: this.#keepHeaders(request.rawHeaders),
+      headers: keepHeaders(request.rawHeaders),
       body,
       ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",

@@ -7,6 +7,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { RefusedReason, Source } from "../../core/source.ts";
 import type { KeyedSource } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
+import { keepHeaders } from "./request-parts.ts";
 import { type CheckResult, createSenderCheck, wants200 } from "./sender-check.ts";
 
 /** A named hook as it is configured. */
@@ -30,7 +31,6 @@ export interface NamedHookDeps {
   refused: Pick<RefusedLog, "recordRefused">;
   /** Of the client, see `ClientAddressOf`. */
   addressOf(request: IncomingMessage): string;
-  keepHeaders(rawHeaders: string[]): string;
   now: Now;
   newId: NewId;
   log: Log;
@@ -108,7 +108,7 @@ export class NamedHook implements KeyedSource {
    * does: then nobody would know of it.
    */
   async keepRefused(request: IncomingMessage, body: Buffer, { reason, detail }: Failure): Promise<void> {
-    const { refused, addressOf, keepHeaders, now, newId, log } = this.#deps;
+    const { refused, addressOf, now, newId, log } = this.#deps;
     const at = now();
     const address = addressOf(request);
     this.counters.refused[reason] = (this.counters.refused[reason] ?? 0) + 1;

@@ -110,37 +110,25 @@ const credentials = [
 /** The hook's address as a proxy repeats it (`X-Original-URI`, `X-Forwarded-Uri`) or a browser does (`Referer`). */
 const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
 
-const mostJudged = 1_000;
 const masked = "***";
 
 /**
- * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked. `rawHeaders` is Node's
- * flat list of names and values. Senders use the same few names over and over, so the verdict on a name is remembered.
+ * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked.
+ *
+ * @param rawHeaders Node's flat list of names and values
  */
-export function createHeaderKeeper(): (rawHeaders: string[]) => string {
-  const judged = new Map<string, boolean>();
-
-  function isCredential(name: string): boolean {
-    const known = judged.get(name);
-    if (known !== undefined) return known;
-    const verdict = credentials.some((pattern) => pattern.test(name));
-    if (judged.size < mostJudged) judged.set(name, verdict);
-    return verdict;
+export function keepHeaders(rawHeaders: string[]): string {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    pairs.push([name, keepValue(name, rawHeaders[index + 1] as string)]);
   }
+  return JSON.stringify(pairs);
+}
 
-  function keepValue(name: string, value: string): string {
-    if (isCredential(name)) return masked;
-    return value.includes("hooks") ? value.replace(hookAddress, "$1***") : value;
-  }
-
-  return (rawHeaders) => {
-    const pairs: [string, string][] = [];
-    for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-      const name = rawHeaders[index] as string;
-      pairs.push([name, keepValue(name, rawHeaders[index + 1] as string)]);
-    }
-    return JSON.stringify(pairs);
-  };
+function keepValue(name: string, value: string): string {
+  if (credentials.some((pattern) => pattern.test(name))) return masked;
+  return value.includes("hooks") ? value.replace(hookAddress, "$1***") : value;
 }
 
 /** What was kept, as Node gave it: names in lower case, values of one name joined. Masked ones are left out. */

@@ -147,27 +147,16 @@ export function addMeasurement(facts: Measured, measured: Measurement | undefine
   const differs = (one: string | undefined, other: string | undefined) =>
     one !== undefined && other !== undefined && compareAmounts(one, other) !== 0;
   if (differs(facts.value, value) || differs(facts.threshold, threshold)) return facts;
-  const metric = facts.metric ?? measure;
-  if (facts.value !== undefined && value === undefined) {
-    // A threshold of 2 % next to a value of 0.0241: which unit the value has is not said.
-    const isPlain = unit === undefined || unit === facts.unit;
-    return {
-      metric,
-      token: facts.token ?? token,
-      chain: facts.chain ?? chain,
-      value: facts.value,
-      previousValue: facts.previousValue,
-      threshold: facts.threshold ?? (isPlain ? threshold : undefined),
-      unit: facts.unit,
-    };
-  }
+  const isOfOther = facts.value !== undefined && value === undefined;
+  // A threshold of 2 % next to a value of 0.0241: which unit the value has is not said.
+  const isPlain = !isOfOther || unit === undefined || unit === facts.unit;
   return {
-    metric,
+    metric: facts.metric ?? measure,
     token: facts.token ?? token,
     chain: facts.chain ?? chain,
     value: facts.value ?? value,
-    previousValue: facts.previousValue ?? previousValue,
-    threshold: facts.threshold ?? threshold,
-    unit: facts.unit ?? unit,
+    previousValue: facts.previousValue ?? (isOfOther ? undefined : previousValue),
+    threshold: facts.threshold ?? (isPlain ? threshold : undefined),
+    unit: facts.unit ?? (isOfOther ? undefined : unit),
   };
 }

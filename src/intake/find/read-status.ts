@@ -70,16 +70,6 @@ const maxTags = 8;
  * it for ever.
  */
 function readTag(title: string): Tag | undefined {
-  if (title.length > maxRemembered) return findTag(title);
-  if (last?.title !== title) last = { title, tag: findTag(title) };
-  return last.tag;
-}
-
-/** A title is asked for its tag several times on end. */
-let last: { title: string; tag: Tag | undefined } | undefined;
-const maxRemembered = 300;
-
-function findTag(title: string): Tag | undefined {
   const head = title.slice(0, maxTagEnd);
   const start = /^[a-z]/i.test(head) ? 0 : (/^[^\p{L}\p{N}[(]{0,8}/u.exec(head)?.[0].length ?? 0);
   const rest = head.slice(start);

@@ -40,20 +40,14 @@ export function createShapeReader(hook?: string): ShapeReader {
   const seed = hook === undefined ? 0 : crc32(hook);
   // With the id as text, since writing a number of 16 digits for each body costs more than finding it.
   const described = new Map<number, string>();
-  /** The last body of a shape that is known: most bodies are made as the one before, which is seen at half the cost. */
-  let last: { id: string; leaves: readonly Leaf[]; reads: readonly FactRead[] } | undefined;
   let credit = mostCredit;
   return {
     shapeOf({ leaves, more }, reads, keyLeaves) {
       credit = Math.min(mostCredit, credit + creditOfBody);
       if (more > 0 || leaves.length > maxLeaves || leaves.length === 0) return undefined;
-      if (last !== undefined && isAlike(last, leaves, reads)) return { id: last.id };
       const hash = hashOf(leaves, reads, seed);
       const known = described.get(hash);
-      if (known !== undefined) {
-        last = { id: known, leaves, reads };
-        return { id: known };
-      }
+      if (known !== undefined) return { id: known };
       const id = hash.toString(32);
       const cost = 1 + leaves.length / 50;
       if (credit < cost) return { id };
@@ -63,7 +57,6 @@ export function createShapeReader(hook?: string): ShapeReader {
       return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
     },
     forget(ids) {
-      last = undefined;
       for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
   };
@@ -77,26 +70,6 @@ function readAsKey(leaf: Leaf): FactRead {
 const codes = Object.fromEntries(
   mappableFacts.map((fact, index) => [fact, Math.imul(index + 5, 0x9e3779b1)]),
 ) as Readonly<Record<MappableFact, number>>;
-
-/** Whether they stand in the same places with the same types, in the same order, and the same was read from them. */
-function isAlike(
-  known: { leaves: readonly Leaf[]; reads: readonly FactRead[] },
-  leaves: readonly Leaf[],
-  reads: readonly FactRead[],
-): boolean {
-  if (known.leaves.length !== leaves.length || known.reads.length !== reads.length) return false;
-  for (let at = 0; at < leaves.length; at += 1) {
-    const one = known.leaves[at] as Leaf;
-    const other = leaves[at] as Leaf;
-    if (one.place !== other.place || one.kind !== other.kind || one.isList !== other.isList) return false;
-  }
-  for (let at = 0; at < reads.length; at += 1) {
-    const one = known.reads[at] as FactRead;
-    const other = reads[at] as FactRead;
-    if (one.fact !== other.fact || one.leaf.place !== other.leaf.place) return false;
-  }
-  return true;
-}
 
 function hashOf(leaves: Leaf[], reads: readonly FactRead[], seed: number): number {
   let a = seed | 0;
