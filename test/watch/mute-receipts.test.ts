@@ -96,7 +96,7 @@ it("tells each destination once, also where a relay is killed behind each of the
   const world = await openWorld();
   const mute = await world.mute();
   await world.silence(mute, "a", ["desk", "ops"]);
-  await world.run(61 * minute - 1);
+  await world.run(60 * minute);
   for (let kill = 0; kill < 3; kill += 1) {
     world.untilKill = 1;
     await world.run(10_000);
