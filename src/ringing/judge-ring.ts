@@ -173,9 +173,16 @@ function remember(known: RingMemory | undefined, event: RingEvent, at: number): 
 
 function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
   const backTo = memory.hasEnded ? memory.cameBackTo : undefined;
-  const rings = [...ringsWithin(memory, at), { ...ring, ...(backTo !== undefined && { backTo }) }].slice(
-    -mostKeptRings,
-  );
+  const rings = [...ringsWithin(memory, at), { ...ring, ...(backTo !== undefined && { backTo }) }];
+  // The floor counts all others, so news gives way, and the last of it is the furthest.
+  if (rings.length > mostKeptRings)
+    rings.splice(
+      Math.max(
+        0,
+        rings.findIndex(({ isNews }) => isNews),
+      ),
+      1,
+    );
   const { hasEnded: _, cameBackTo: __, isUnheard: ___, ...others } = memory;
   return { ...told(others, "firing"), rings };
 }

@@ -335,3 +335,10 @@ test("begins anew after a clock that was set back by hours", () => {
   const { memory } = judgeLast([fires(0, 99)]);
   expect(judgeRing(memory, eventOf(fires(-24 * 60, 99)), { cooldownMs: hour, flapping: true }).rings).toBe(true);
 });
+
+test("news without end pushes no ring out that the floor counts", () => {
+  const news = Array.from({ length: 40 }, (_, index) => fires(81 + index, 93 * 0.94 ** index));
+  const held = judgeLast([...each(20, 4), ...news, fires(150, 93 * 0.94 ** 39)]);
+  expect(held).toMatchObject({ rings: false, damped: { by: "floor" } });
+  expect(held.memory.rings).toHaveLength(32);
+});
