@@ -51,7 +51,7 @@ describe("alerts list", () => {
     const [id = ""] = await world.post({ title: "Kept", severity: "critical" });
     await world.ended(id);
     const before = (await world.run(["alerts", "list", "--json"])).json();
-    /** But for the pictures, of which only the relay that sends them knows. */
+    /** Without the pictures: only the relay that sends them knows of them. */
     const show = async () => {
       const { data } = (await world.run(["alerts", "show", id, "--json"])).json();
       return { ...data, deliveries: data.deliveries.map((delivery: object) => ({ ...delivery, picture: undefined })) };

@@ -23,7 +23,7 @@ const packed: string[] = JSON.parse(
   execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root, encoding: "utf8" }),
 )[0].files.map(({ path }: { path: string }) => path);
 
-/** With compiled parts or fonts, so installed beside the bundle. */
+/** With compiled parts or fonts, so installed next to the bundle. */
 const outside = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 
 /** These packages and what they need, as `npm ci --omit=dev` installs them. */

@@ -246,7 +246,7 @@ describe("tocsin chats", () => {
     const running = start(["--for", "1h"]);
     await running.shows(/Listening for/);
     await expect.poll(() => chat.calls().filter(({ method }) => method === "getUpdates").length).toBeGreaterThan(0);
-    // The stand-in ends whoever waits when another comes, which may be a moment before it waits.
+    // The stand-in ends the call that waits when another comes, which may be a moment before it waits.
     let other = 0;
     const ended = running.ended();
     let isOver = false;

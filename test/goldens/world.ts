@@ -219,7 +219,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
   });
 
-  // People are told of the account once its second look, six seconds behind the first, finds the same.
+  // People hear of the account once its second look, six seconds behind the first, finds the same.
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     while (!(await isSo())) await clock.settle();
   };

@@ -39,7 +39,7 @@ interface Sent {
 /**
  * The sandbox's time begins 20 hours ago and is moved on from there, so that its past lies in the past of the relay,
  * whose clock nobody moves. It looks at its market right behind its records: else it would miss now and then, as the hour
- * of the day has it, a crossing that they show. It never repeats. Beside its own subscriptions, near to where the market
+ * of the day has it, a crossing that they show. It never repeats. Besides its own subscriptions, near to where the market
  * stands, there are four far from it: their metrics are pushed over the threshold and come back after a while.
  */
 async function startWorld() {

@@ -56,7 +56,7 @@ it.each(ways)(
     const seen = await senders.stop();
     const stored = (await readTitles(relay.current())).sort();
     expect(stored).toEqual(seen.sent);
-    // A new connection waits for whoever takes it; a kept one may end just when its next alert leaves.
+    // A new connection waits for the relay that takes it; a kept one may end just when its next alert leaves.
     expect(seen.failedOnNew).toEqual([]);
     if (process.env.TOCSIN_RESTARTS !== undefined) {
       const { sent, failedOnKept, slowest } = seen;

@@ -12,7 +12,7 @@ async function createWorld() {
   return { server, ...(await prepareRelayOnPostgres(databaseUrl, 30)) };
 }
 
-/** Posts alerts until it is told to stop; what was answered. */
+/** Posts alerts until it is stopped. Gives what was answered. */
 function postOn(relay: RelayProcess, name: string) {
   const accepted: string[] = [];
   const refused: number[] = [];

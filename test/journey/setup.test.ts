@@ -27,7 +27,7 @@ interface SetupRun {
   stderr: string;
 }
 
-/** A relay, two chats, a mailbox and the service, each a server of its own; setup as a process beside them, or in this one. */
+/** A relay, two chats, a mailbox and the service, each a server of its own; setup as another process, or in this one. */
 async function createSetupWorld(): Promise<{
   world: JourneyWorld;
   relay: RelayProcess;

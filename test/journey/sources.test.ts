@@ -121,7 +121,7 @@ it("relays each alert of three sources once, and none that their senders did not
   await Promise.all(Object.keys(senders).map(runSender));
   await killed;
 
-  // GitHub's kind signs no id: whoever has seen a request can send it under another one.
+  // GitHub's kind signs no id: a stranger who has seen a request can send it under another one.
   const event = JSON.stringify({ title: "replayed", timestamp: Math.floor(Date.now() / 1000) });
   for (const delivery of ["delivery-1", "delivery-2"]) {
     const signed = senders.forge?.sign(event, delivery, 0, secrets.FORGE) as Sent;

@@ -93,7 +93,7 @@ destinations:
   await first.stop();
 
   const relay = await world.start(noOthers);
-  // The start asks whether the address takes connections. It does, as whoever refuses messages does, and the alert is the try.
+  // The start asks whether the address takes connections. It does, as a server that refuses messages does, and the alert is the try.
   await waitUntil(
     () => receiver.requests.length,
     (count) => count > 1,

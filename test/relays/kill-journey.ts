@@ -55,7 +55,7 @@ const faults = {
     await pause(random.next() * 4_000);
     await fleet.start(member);
   },
-  /** The same, of whoever talks to the chats, and not before another has taken over. */
+  /** The same, of the relay that talks to the chats, and not before another has taken over. */
   async killOwner({ fleet, say }: Scene) {
     const member = await ownerOf(fleet, chatLane);
     say(`${member.name}, which has the chats, is killed`);
@@ -81,7 +81,7 @@ const faults = {
     member.proxy.goOn();
   },
   /**
-   * SIGSTOP for longer than a lease lasts, of whoever calls the chats, while one of them waits for its turn: what it would be
+   * SIGSTOP for longer than a lease lasts, of the relay that calls the chats, while one of them waits for its turn: what it would be
    * sent is claimed, and its call is the first thing that the relay is about to do when it goes on.
    */
   async freeze(scene: Scene) {
@@ -90,7 +90,7 @@ const faults = {
     await pause(4_000);
     await freeze(scene, await ownerOf(scene.fleet, chatLane), chatLane);
   },
-  /** The same of whoever calls the webhook, with deliveries claimed ahead of their calls. */
+  /** The same of the relay that calls the webhook, with deliveries claimed ahead of their calls. */
   async freezeAhead(scene: Scene) {
     const { fleet, receivers, sender, random } = scene;
     await freezeHolding(scene, hookLane, random.next() * 8_000 + 18_000, async (owner) => {

@@ -13,7 +13,7 @@ export const chats = { desk: "-1001700000001", ops: "-1001700000002" };
 
 /** One alert as a destination has got it. */
 export interface Arrival {
-  /** Epoch milliseconds by the clock of whoever runs the journey. */
+  /** Epoch milliseconds by the clock of the process that runs the journey. */
   at: number;
   destination: string;
   /** Of the alert: what stands in its title. */

@@ -22,7 +22,7 @@ interface Planned extends Sent {
 
 export interface Sender {
   sent: Sent[];
-  /** Sends so many at once beside; with this text, if any. */
+  /** Sends this many more at once; with this text, if any. */
   burst(count: number, target: Target, text?: string): Sent[];
   /** Sends nothing new, and waits for what is under way. */
   end(): Promise<void>;

@@ -7,7 +7,7 @@ import { startSender } from "./sender.ts";
 export interface TakeoverOptions {
   /** Of each kind. */
   times: number;
-  /** Beside each other, each with its part of them: a turn mostly waits for a lease to end. Default 1. */
+  /** How many run at the same time, each with its part of them: a turn mostly waits for a lease to end. Default 1. */
   fleets?: number;
   perSecond: number;
   say?(line: string): void;

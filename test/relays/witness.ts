@@ -1,6 +1,6 @@
 import type { Fleet } from "./fleet.ts";
 
-/** A call that was made, or a write, without the lane being held by whoever did it. */
+/** A call that was made, or a write, by a relay that did not hold the lane. */
 export interface Trespass {
   what: string;
 }
@@ -67,7 +67,7 @@ export async function findTrespasses({ ask, members }: Pick<Fleet, "ask" | "memb
   const terms = `term AS (
     SELECT lane_group, fence, min(relay) AS relay, min(granted_at) AS granted_at, max(lease_until) AS lease_until, min(destinations) AS destinations
     FROM witness.terms WHERE relay IS NOT NULL GROUP BY lane_group, fence)`;
-  // Whoever is started in the place of another has what that one had at once.
+  // A relay that is started in the place of another has at once what that one had.
   const overlaps = await ask<{ lane_group: string; first: string; second: string; ms: number }>(
     `WITH ${terms}, freed AS (SELECT lane_group, at FROM witness.terms WHERE relay IS NULL)
      SELECT a.lane_group, a.relay AS first, b.relay AS second, extract(epoch FROM a.lease_until - b.granted_at)::float8 * 1000 AS ms

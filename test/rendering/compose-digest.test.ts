@@ -122,6 +122,25 @@ describe("a digest", () => {
     expect(linesOf(textOf(alerts))).toEqual(["• Alert 240 ×5 · over after 2 min · 02:06 UTC"]);
   });
 
+  it("says since when, why, and how late", () => {
+    const alerts = [makeOne(0, {}), makeOne(600, {})];
+    expect(
+      textOf(alerts, { reason: "outage", late: { byMs: 11 * minuteMs, why: "Telegram did not answer" } }),
+    ).toContain(
+      "Sent as one message: they could not be delivered when they arrived. Received 02:02 UTC to 02:12 UTC. Up to 11 min late: Telegram did not answer",
+    );
+    // What is not late has what it is about in the first lines of a locked phone.
+    expect(textOf(alerts, { reason: "burst" })).toMatch(
+      /^2 critical in 10 min\n\n• .*\n• .*\nSent as one message\. Received 02:02 UTC to 02:12 UTC/,
+    );
+    const old = textOf(alerts, { reason: "burst", late: { byMs: 11 * minuteMs, why: "queue" } });
+    expect(old).toMatch(/^2 critical in 10 min\n+Sent as one message\. .* late: queue\n/);
+    const late = { byMs: 11 * minuteMs, why: "quiet hours" };
+    expect(textOf(alerts, { reason: "quiet_hours", late })).not.toContain("late");
+    expect(textOf(alerts, { reason: "quiet_hours", late: { ...late, why: "queue" } })).toContain("late: queue");
+    expect(textOf(alerts, { reason: "stale" })).toContain("too old by now");
+  });
+
   it("says of what and where they are, and puts the largest of the worst first", () => {
     const one = (seq: number, token: string, measure: string, chain: string, value: string) =>
       makeOne(seq, {

@@ -59,7 +59,7 @@ function tell(facts: Partial<AlertFacts>, context: Parameters<typeof makeContext
   return rendering.composeAlert(makeAlert({ ...alert, facts }), makeContext(context));
 }
 
-/** What goes to a vendor that is given facts beside the text. */
+/** What goes to a vendor that is given facts with the text. */
 function showEvent(alert: Alert): string {
   const { id, receivedAt, facts } = alert;
   const { title, severity, status } = facts;

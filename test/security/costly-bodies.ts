@@ -23,7 +23,7 @@ const members = (count: number, name: (index: number) => string, value: unknown 
 const items = (count: number, value: unknown = { a: 1 }) => Array.from({ length: count }, () => value);
 const words = "word ".repeat(180_000);
 
-/** Each of them has cost seconds, or hundreds of megabytes, or was found by the fuzzer beside this file. */
+/** Each of them has cost seconds, or hundreds of megabytes, or was found by the fuzzer of this folder. */
 export const costlyBodies: CostlyBody[] = [
   json("a title of a bracket and 8,000 spaces", { title: `[${" ".repeat(8_000)}x` }),
   json("a title of a bracket and a million spaces", { title: `[${" ".repeat(1_000_000)}x` }),

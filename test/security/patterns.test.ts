@@ -8,7 +8,7 @@ import { findPatterns } from "../support/patterns/find-patterns.ts";
 /** Rooms that see what senders, vendors or the service have written. */
 const rooms =
   "core delivery ground intake matching operations rendering routing store upstream vendors watch web".split(" ");
-/** They read matchers alone, which whoever owns the relay writes, and which have a longest length. */
+/** They read matchers alone, which the relay's owner writes, and which have a longest length. */
 const ofMatchers = ["match-text", "read-match", "read-condition", "guess-meaning"];
 const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
   (name) =>

@@ -14,7 +14,7 @@ const guesses = [
   `x/../${webhookSecret}`,
   "%zz",
   "a".repeat(10_000),
-  // What the question for a proof looks like to whoever does not know the secret.
+  // What the question for a proof looks like to a stranger, who does not know the secret.
   `proof.${"a".repeat(43)}.${"b".repeat(43)}`,
   "proof.",
 ];

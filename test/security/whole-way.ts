@@ -65,7 +65,7 @@ const fields = [
   "payload[*]",
   "payload.alerts[*].labels.a",
 ];
-/** Each kind of matcher on each kind of field, none of which ends the search. */
+/** Each kind of matcher on each kind of field, and none ends the search. */
 const router = createRouter(
   rules({
     destinations: [chat("desk")],

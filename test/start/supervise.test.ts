@@ -8,7 +8,7 @@ import { supervise } from "../../src/start/supervise.ts";
 import { createTestContext } from "../support/cli.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-/** A child that does what the test says, and notes what it is told. */
+/** A child that does what the test says, and notes what it hears. */
 class FakeChild extends EventEmitter {
   readonly signals: string[] = [];
   readonly stdout = new PassThrough();

@@ -2,7 +2,7 @@ import { parseJson } from "../../src/intake/read/parse-json.ts";
 
 /**
  * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a
- * yardstick that is measured beside it. A busy machine makes a try wait, which costs no CPU, or share a core's caches,
+ * yardstick that is measured with it. A busy machine makes a try wait, which costs no CPU, or share a core's caches,
  * which the least of several leaves out; a machine twice as fast is so for the yardstick too.
  */
 export interface CostMeter {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 
 const killAt = Number(process.env.KILL_AT);
 const leftBehind = process.env.LEFT_BEHIND;
-/** Rows are written by the hundred: each so many of them is a step. */
+/** Rows are written by the hundred: that many of them are a step. */
 const rowsPerStep = 300;
 let steps = 0;
 

@@ -1,5 +1,5 @@
 // One PostgreSQL of the tests' own, in a folder of its own on the port that it is given. It prints a line of JSON when
-// it is ready, takes commands as lines of its input, and ends with whoever holds the other end of that input, however
+// it is ready, takes commands as lines of its input, and ends when the process that holds the other end of that input ends, however
 // that ends: nothing stays behind a run that was killed.
 import { execFileSync, spawn } from "node:child_process";
 import {

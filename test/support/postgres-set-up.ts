@@ -8,7 +8,7 @@ import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Whoever connects is told the address of the run's PostgreSQL, which is started for the first of them. */
+    /** A connection gets the address of the run's PostgreSQL, which is started for the first connection. */
     postgresDesk: number;
     /** How the names of the run's databases begin. */
     postgresNames: string;

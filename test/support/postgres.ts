@@ -82,7 +82,7 @@ async function dropDatabase(url: string): Promise<void> {
   await runSql(await serverUrl(), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 }
 
-/** A connection beside the store's, for a test. */
+/** A connection of a test's own, next to the store's. */
 export async function openClient(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   // Its database may go first.

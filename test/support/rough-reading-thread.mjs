@@ -23,7 +23,7 @@ function translate({ body, contentType }) {
   return translateRequest(text === "which thread" ? Buffer.from(`thread ${threadId}`) : body, contentType);
 }
 
-/** The whole process is stopped, and goes on with this body when somebody continues it. Once: a webhook reads it again. */
+/** The whole process is stopped, and reads this body further when somebody continues it. Once: a webhook reads it again. */
 function standStill() {
   if (hasStood) return;
   hasStood = true;

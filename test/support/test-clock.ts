@@ -4,9 +4,9 @@ import type { Clock } from "../../src/core/clock.ts";
 export interface TestClock extends Clock {
   /** Moves on by `ms`, waking everybody on the way and letting each act before time goes on. */
   advance(ms: number): Promise<void>;
-  /** Sleeps over a long time: whoever waited in it wakes at its end. */
+  /** Sleeps over a long time: a sleeper in it wakes at its end. */
   jump(ms: number): Promise<void>;
-  /** The clock is set forward or back by `ms`, and whoever waits waits on for as long as before. */
+  /** The clock is set forward or back by `ms`, and a sleeper sleeps for as long as before. */
   set(ms: number): Promise<void>;
   /** Lets everything that can happen now happen. */
   settle(): Promise<void>;

@@ -14,7 +14,7 @@ interface ServerEvent {
   comment?: string;
 }
 
-/** Reads a stream event by event; `next` waits for one that tells of something, `nextAny` for any. */
+/** Reads a stream event by event; `next` waits for one that says something, `nextAny` for any. */
 function readEvents(body: ReadableStream<Uint8Array> | null) {
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();

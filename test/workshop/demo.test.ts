@@ -57,7 +57,7 @@ it("shows alerts that stay open in each kind of chat, a token for a second brows
     const answer = await fetch(`${page}/api/alerts`, { headers });
     return ((await answer.json()) as { data: { severity: string; status: string }[] }).data;
   };
-  // The market moves as it likes beside them.
+  // The market moves as it likes meanwhile.
   expect(await list()).toContainEqual(expect.objectContaining({ severity: "critical", status: "firing" }));
 
   const html = await (await fetch(service)).text();

@@ -8,7 +8,7 @@ const targets = ["one", "two", "three"];
 
 /**
  * Prometheus scrapes the relay and three targets that end and come back; Alertmanager sends what it finds here, again and again as
- * its groups notify. Each outage is told once when it begins and once when it ends.
+ * its groups notify. People hear of each outage once when it begins and once when it ends.
  */
 export async function tryAlertmanager(world: World): Promise<Result[]> {
   const { scope, folder, write } = world;

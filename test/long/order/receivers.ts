@@ -62,7 +62,7 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
       response
         .writeHead(429, { "retry-after": "1", "content-type": "application/json" })
         .end(JSON.stringify({ ok: false, error_code: 429, description: "slow", parameters: { retry_after: 1 } }));
-    // Whoever calls gives up.
+    // The caller gives up.
     else return fault === "hung";
     return true;
   }

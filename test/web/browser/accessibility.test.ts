@@ -24,7 +24,7 @@ const openAll = `for (const summary of document.querySelectorAll("details:not([o
 const rulesOfColours = ["color-contrast", "link-in-text-block"];
 
 /**
- * Rules of WCAG 2.2 A and AA, and good practice. Run beside the page's own policy, which lets no script in.
+ * Rules of WCAG 2.2 A and AA, and good practice. Run in spite of the page's own policy, which lets no script in.
  *
  * @param runOnly default: all of them
  */
