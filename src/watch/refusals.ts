@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { countRefused, type SourceView, type WatchView } from "../contract/operations.ts";
 import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
@@ -63,10 +64,14 @@ const formerSchema = z
     };
   });
 
-/** Since when nothing but refusals comes to a source, and how many had come by then. */
+/** One stranger, or one repeat that comes too late, locks nobody out. */
+const leastRefused = 3;
+
+/** Since when nothing but refusals comes to a source, and what had been refused by then. */
 interface LockOut {
   since: number;
-  before: number;
+  lastAcceptedAt?: number;
+  before: HookSight["refused"];
 }
 
 /**
@@ -84,6 +89,8 @@ class RefusalRules implements WatchRules<Told> {
   readonly everyMs = 15_000;
   readonly #deps: RefusalWatchDeps;
   readonly #lockedOut = new Map<string, LockOut>();
+  /** What had been refused at the last look. */
+  readonly #refused = new Map<string, HookSight["refused"]>();
   /** A stranger can make it come and go, so there is one notice a day, and one more of what lasts for ten minutes. */
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
@@ -115,6 +122,8 @@ class RefusalRules implements WatchRules<Told> {
 
   #judge(source: string, sight: HookSight, now: number): Finding {
     const { lastRefusedAt, lastAcceptedAt } = sight;
+    const before = this.#refused.get(source) ?? {};
+    this.#refused.set(source, { ...sight.refused });
     if (lastRefusedAt === undefined || lastRefusedAt <= (lastAcceptedAt ?? 0)) {
       this.#lockedOut.delete(source);
       const verdict = lastAcceptedAt === undefined ? "unknown" : "well";
@@ -122,12 +131,14 @@ class RefusalRules implements WatchRules<Told> {
       const text = "What was refused meanwhile is kept: press Relay at Refused on the page for what should go out.";
       return { matter: source, verdict, mark: "", title, text, severity: "info" };
     }
-    const lockOut = this.#lockedOut.get(source) ?? { since: lastRefusedAt, before: countRefused(sight) - 1 };
+    const known = this.#lockedOut.get(source);
+    const isSame = known !== undefined && known.lastAcceptedAt === lastAcceptedAt;
+    const lockOut = isSame ? known : { since: lastRefusedAt, lastAcceptedAt, before };
     this.#lockedOut.set(source, lockOut);
     const { since } = lockOut;
     return {
       matter: source,
-      verdict: now - since < tellAfterMs ? "unknown" : "bad",
+      verdict: now - since < tellAfterMs || countSince(sight, lockOut) < leastRefused ? "unknown" : "bad",
       mark: "refused",
       title: titleOf(source),
       text: `${describe(source, sight, lockOut)} What was refused is kept: look at Refused on the page, and press Relay there for what should go out.`,
@@ -137,18 +148,24 @@ class RefusalRules implements WatchRules<Told> {
   }
 
   view(): WatchView {
-    const troubles = [...this.#deps.hooks()].flatMap(([source, sight]) => {
+    const refusing = [...this.#deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
-      return found === undefined ? [] : [`${titleOf(source)}. ${describe(source, sight, found)}`];
+      return found === undefined ? [] : [{ source, sight, found, count: countSince(sight, found) }];
     });
+    const lockedOut = refusing.filter(({ count }) => count >= leastRefused);
+    const troubles = lockedOut.map(
+      ({ source, sight, found }) => `${titleOf(source)}. ${describe(source, sight, found)}`,
+    );
     const seen = { name: "sources", troubles, lookedAt: this.#lookedAt };
-    const [first, ...more] = this.#lockedOut.keys();
-    if (first === undefined) return { ...seen, verdict: "well", summary: "no source locks its sender out" };
-    return {
-      ...seen,
-      verdict: "trouble",
-      summary: `${titleOf(first)}${more.length === 0 ? "" : `, and ${more.length} more`}`,
-    };
+    const [first, ...more] = lockedOut;
+    if (first === undefined) {
+      const some = refusing.map(
+        ({ source, count }) => `; ${source} has refused ${countOf(count, "request")}, and none has passed since`,
+      );
+      return { ...seen, verdict: "well", summary: `no source locks its sender out${some.join("")}` };
+    }
+    const others = more.length === 0 ? "" : `, and ${more.length} more`;
+    return { ...seen, verdict: "trouble", summary: `${titleOf(first.source)}${others}` };
   }
 }
 
@@ -156,8 +173,18 @@ function titleOf(source: string): string {
   return `Requests to the source ${source} are refused`;
 }
 
-function describe(source: string, sight: HookSight, { since, before }: LockOut): string {
-  const count = countRefused(sight) - before;
-  const reasons = Object.keys(sight.refused).join(", ");
+function refusedSince({ refused }: HookSight, { before }: LockOut): HookSight["refused"] {
+  const all = Object.entries(refused) as [keyof typeof before, number][];
+  const since = all.map(([reason, count]) => [reason, count - (before[reason] ?? 0)] as const);
+  return Object.fromEntries(since.filter(([, count]) => count > 0));
+}
+
+const countSince = (sight: HookSight, lockOut: LockOut) => countRefused({ refused: refusedSince(sight, lockOut) });
+
+function describe(source: string, sight: HookSight, lockOut: LockOut): string {
+  const { since } = lockOut;
+  const refused = refusedSince(sight, lockOut);
+  const count = countRefused({ refused });
+  const reasons = Object.keys(refused).join(", ");
   return `Since ${full(since)} ${count === 1 ? "one request" : `${count} requests`} did not pass its check (${reasons}), and none has passed. When its secret was changed at one end, list both below sources.${source}.check until the other end has it, and restart Tocsin. When a stranger has the address, change its secret.`;
 }

@@ -295,7 +295,7 @@ it("tells once that a source lets nobody in, whichever relay refuses it", async 
   const trouble = () => third.operations.watches()[0]?.troubles[0];
   for (const relay of [one, other, third])
     await until(() => relay.operations.sources()[0]?.refused.no_signature === 8, "the count of all relays");
-  await until(() => / 5 requests did not pass its check/.test(String(trouble())), "the sum of all");
+  await until(() => / 8 requests did not pass its check/.test(String(trouble())), "the sum of all");
   await told(1);
   await pass(40 * second);
   expect(await notices()).toEqual(["Requests to the source forge are refused"]);

@@ -27,10 +27,10 @@ async function start() {
     fill: (full: boolean) => {
       isFull = full;
     },
-    refuse() {
+    refuse(count = 3) {
       hook = {
         ...hook,
-        refused: { wrong_signature: (hook.refused.wrong_signature ?? 0) + 1 },
+        refused: { wrong_signature: (hook.refused.wrong_signature ?? 0) + count },
         lastRefusedAt: clock.now(),
       };
     },
@@ -88,7 +88,7 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
     alertKey: "tocsin:source:forge",
     link: "https://alerts.example.com/refused?source=forge",
     text: expect.stringMatching(
-      /2 requests did not pass its check \(wrong_signature\).*list both below sources\.forge\.check/,
+      /6 requests did not pass its check \(wrong_signature\).*list both below sources\.forge\.check/,
     ),
   });
   expect(world.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("forge are refused")] });
@@ -101,6 +101,22 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
   await world.clock.advance(minute);
   expect(world.told()).toEqual([locked, well]);
   expect(world.view()).toMatchObject({ verdict: "well" });
+});
+
+it("takes one or two requests for no lock-out, and counts and names what was refused since one passed", async () => {
+  const world = await start();
+  world.refuse(40);
+  world.accept();
+  await world.clock.advance(minute);
+  world.refuse(2);
+  await world.clock.advance(10 * minute);
+  expect(world.told()).toEqual([]);
+  const summary = "no source locks its sender out; forge has refused 2 requests, and none has passed since";
+  expect(world.view()).toMatchObject({ verdict: "well", troubles: [], summary });
+  world.refuse(1);
+  await world.clock.advance(minute);
+  expect(world.told()).toEqual([locked]);
+  expect(world.notices[0]?.text).toContain(" 3 requests did not pass its check (wrong_signature)");
 });
 
 it("says nothing of a stranger while the sender is let in", async () => {
