@@ -11,4 +11,3 @@ CREATE TABLE group_memories (
 
 -- Deliveries of one name go out as one message.
 ALTER TABLE deliveries ADD COLUMN group_name text COLLATE "C";
-CREATE INDEX deliveries_by_group ON deliveries (destination, group_name) WHERE group_name IS NOT NULL AND due_at IS NOT NULL;
