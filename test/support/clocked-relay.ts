@@ -26,7 +26,7 @@ export interface ClockedRelay extends RelayProcess {
   advance(ms: number): Promise<void>;
   /** Moves its clock on although its store does not answer. */
   pass(ms: number): Promise<void>;
-  /** The clock is set forward or back, and who waits waits on. */
+  /** The clock is set forward or back by `ms`, and who waits waits on for as long as before. */
   set(ms: number): Promise<void>;
   /**
    * Moves its clock on by little until the answer is as wished, so that what waits for a poll gets its turn. What is minutes
