@@ -92,27 +92,11 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     const hold = to === undefined ? undefined : deps.findHold?.(to, facts, clock.now());
     const reason = hold === undefined ? why : `${why}; ${hold.words}`;
     if (targets.length === 0) log.error("notice.nowhere", { title: facts.title });
-    const nowhere = isKept ? "no other destination works that could take it" : "no destination takes notices";
-    const decisions: Decision[] = [
-      ...(targets.length === 0 ? [{ route, result: "skipped" as const, reason: nowhere }] : []),
-      ...targets.map(({ name }) => ({
-        route,
-        destination: name,
-        result: hold ? ("held" as const) : ("deliver" as const),
-        reason,
-      })),
-      ...concerned.map(({ name }) => ({
-        route,
-        destination: name,
-        result: "skipped" as const,
-        reason: "the notice is about it",
-      })),
-    ];
     return store.recordNotice({
       id: newId(),
       at: clock.now(),
       facts,
-      decisions,
+      decisions: decide(targets, concerned, { result: hold ? "held" : "deliver", reason, isKept }),
       deliveries: own === undefined ? plan(targets, why) : planOwn(own, reason, hold?.until),
       watch,
       about,
@@ -172,6 +156,25 @@ export function createNotifier(deps: NotifierDeps): Notifier {
       if (failed?.status === "rejected") throw failed.reason;
     },
   };
+}
+
+/** What the log says of a notice: where it goes, and why not elsewhere. */
+function decide(
+  targets: readonly Destination[],
+  concerned: readonly Destination[],
+  { result, reason, isKept }: { result: "held" | "deliver"; reason: string; isKept: boolean },
+): Decision[] {
+  const nowhere = isKept ? "no other destination works that could take it" : "no destination takes notices";
+  return [
+    ...(targets.length === 0 ? [{ route, result: "skipped" as const, reason: nowhere }] : []),
+    ...targets.map(({ name }) => ({ route, destination: name, result, reason })),
+    ...concerned.map(({ name }) => ({
+      route,
+      destination: name,
+      result: "skipped" as const,
+      reason: "the notice is about it",
+    })),
+  ];
 }
 
 /** The notices about the destinations of one lane group. Each rejects as the store does. */
