@@ -42,11 +42,11 @@ export interface FiringCause {
   id: string;
   title: string;
   severity: Severity;
-  /** When people are told of it. Epoch milliseconds. */
+  /** When people hear of it. Epoch milliseconds. */
   toldAt: number;
   /** Until when it holds back at most. */
   until: number;
-  /** The group in which it is told. */
+  /** The group whose message says it. */
   group?: string;
 }
 

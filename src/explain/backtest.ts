@@ -128,7 +128,7 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
       title: facts.title,
       facts,
       mapped,
-      // Why each of hundreds of routes did not take it is told of examples alone.
+      // Why each of hundreds of routes did not take it is said for examples alone.
       ...router.route(input, mutes, at, "others"),
       explain: () => router.route(input, mutes, at).decisions,
     };

@@ -10,7 +10,7 @@ import { type AskedRoute, createTellAll, mostWithOwnLine, type TellAll } from ".
 
 /*
  * Of hundreds of routes most do not take an alert, and a line of each would be most of what is stored of it. So the routes of
- * each configuration are kept once, and an alert has one line for all that did not take it. Who looks at the alert is told the
+ * each configuration are kept once, and an alert has one line for all that did not take it. The reader of an alert gets the
  * reason of each: the routes of then are asked again about its facts, as they are stored, and its body, which is read again.
  */
 

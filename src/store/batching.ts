@@ -59,7 +59,7 @@ export const within =
 
 /**
  * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a
- * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not stand still
+ * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not wait
  * until this one has time for it (docs/adr/0001-database-thread.md).
  */
 export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {

@@ -10,7 +10,7 @@ const followEveryMs = 2_000;
 
 const secrets = /^(?:webhook-secret|admin-token|source-.+)(?:\.previous)?$/;
 const others = /^(?:registration|outputs-before-setup|setup-run)(?:-.+)?\.json$/;
-/** One at a time writes them, so that a crash leaves one file beside at most. */
+/** One at a time writes them, so that a crash leaves one other file at most. */
 const ofOneRun = /^(?:outputs-before-setup|setup-run)\b/;
 
 /** It is there as soon as a relay has been. */
@@ -29,7 +29,7 @@ export function keptFiles(dataDir: string): KeptRecords {
     const path = pathOf(name);
     if (text === undefined) return rm(path, { force: true });
     makePrivateFolder(dirname(path));
-    // Two that write at once each write beside under a name of their own.
+    // Two that write at once each write a draft under a name of their own.
     await replaceFile(path, text, ofOneRun.test(name) ? `${path}.new` : `${path}.${randomUUID()}.new`);
   }
 

@@ -62,7 +62,7 @@ export const hasProblem = (
 export const hasDelivery = (sql: Dialect, conditions: readonly string[]) =>
   `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${conditions.join(" AND ")} ${sql.asItStands})`;
 
-/** All of the same delivery. Without those of `own`, of which an index has no other. */
+/** All of the same delivery. Without those of `own`, as an index has no other. */
 export function deliveryConditions({ state, destination, route }: AlertQuery, add: Add, own: object = {}): string[] {
   const conditions: string[] = [];
   if (destination !== undefined && !("destination" in own)) conditions.push(`d.destination = ${add(destination)}`);
@@ -109,7 +109,7 @@ export function bodyConditions(sql: Dialect, { raw = [] }: Pick<AlertQuery, "raw
   return [`EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests} ${sql.asItStands})`];
 }
 
-/** What is shown of each alert of a page, beside its columns how often its key came and the body around what it was to have. */
+/** What is shown of each alert of a page, besides its columns how often its key came and the body around what it was to have. */
 export function shownColumns(sql: Dialect, { newestOfKey, raw: [wanted] = [] }: AlertQuery, add: Add): string {
   const run = inOrder(
     sql,

@@ -75,7 +75,7 @@ function toRun(rows: RunRow[]): AlertRun {
   return { isOver, count: run.length, isMore, sinceAt: (run.at(-1) ?? newest)?.at ?? 0 };
 }
 
-/** What was asked for beside: the last alerts of its key as JSON, and a part of the body. */
+/** What else was asked for: the last alerts of its key as JSON, and a part of the body. */
 export type ShownRow = ListedRow & { run?: string; around?: Uint8Array | null };
 
 export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => AlertSummary {

@@ -50,7 +50,7 @@ export interface MoveProgress {
 export interface Moved {
   /** Of each table, how many rows, and a digest that is the same on both sides. */
   tables: { name: string; rows: number; digest: string }[];
-  /** Deliveries and alerts that the next relay goes on with. */
+  /** Deliveries and alerts that the next relay continues. */
   waiting: number;
   /** An interrupted run went on. */
   isResumed: boolean;
@@ -346,7 +346,7 @@ async function copyAll(
   }
 }
 
-/** Tells how far it is, where it may also end for whoever waits no longer. */
+/** Says how far it is; there it may also end when nobody waits any longer. */
 async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
   signal.throwIfAborted();
   await onProgress(progress);

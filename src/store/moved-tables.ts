@@ -142,7 +142,7 @@ export interface MoveSide {
   lastChange: string;
 }
 
-/** A page holds so many rows at most, or so many bytes and one more row. */
+/** A page holds this many rows at most, or this many bytes and one more row. */
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
 
 export const keyOf = ({ key, columns }: MovedTable, row: MovedRow): MovedKey =>

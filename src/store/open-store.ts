@@ -31,7 +31,7 @@ export type OpenStoreOptions = StorePlace & {
   onHearing?(hearing: Hearing): void;
 };
 
-/** Every port, and what is kept for all processes beside it. */
+/** Every port, and what is kept for all processes next to it. */
 export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 
 /**

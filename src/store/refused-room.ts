@@ -11,7 +11,7 @@ const mostKeptBytes = 4 * 1024 * 1024;
 
 /**
  * Which of a source's refused requests have to go, see `RefusedLog`: the newest always stays; then the oldest goes of
- * whoever has filled the most.
+ * the source that has filled the most.
  * @param rows newest first
  */
 export function listOverflow([newest, ...others]: readonly RefusedSize[]): number[] {

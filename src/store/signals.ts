@@ -34,7 +34,7 @@ export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: un
     emit(topic, payload) {
       const known = listeners.get(topic) as Set<SignalListener<typeof topic>> | undefined;
       if (!known?.size) return;
-      // Behind whoever waits for the commit: an alert is answered first.
+      // After the caller that waits for the commit: an alert is answered first.
       queueMicrotask(() => {
         for (const listener of known) {
           try {

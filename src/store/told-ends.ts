@@ -18,7 +18,7 @@ export const untoldStates = "('failed', 'expired', 'muted')";
 
 /**
  * What of an alert that is over has still to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour, and
- * Alertmanager with each notification of the group. Whoever has been told that this occurrence is over is not told again; a
+ * Alertmanager with each notification of the group. A destination that has heard that this occurrence is over does not hear it again; a
  * later end changes the message where the channel can do so.
  *
  * @param earlier newest first

@@ -118,7 +118,7 @@ export type StepRow = Pick<Row<"deliveries">, "alert_seq">;
 export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
   given: G;
   set: string;
-  /** Which deliveries are changed, beside that their lane is held. It is looked at again once their rows are locked. */
+  /** Which deliveries are changed, besides that their lane is held. It is looked at again once their rows are locked. */
   where: string;
   /** For each delivery that is there, whether it is changed or not. Default: nothing. */
   log?: RowOfStep;

@@ -20,7 +20,7 @@ const filterOf = (only: string | undefined): string => (only === undefined ? "" 
 
 type Say = <T>(sqlite: T, postgres: T) => T;
 
-/** What the two databases say otherwise, beside each other: SQLite first. */
+/** What the two databases say differently, next to each other: SQLite first. */
 export function wordsOf(driver: DriverName) {
   const say: Say = (sqlite, postgres) => (driver === "sqlite" ? sqlite : postgres);
   return {
@@ -43,7 +43,7 @@ export function wordsOf(driver: DriverName) {
     now: say("now_ms()", "clock_timestamp()"),
     /** The same in epoch milliseconds. */
     nowMs: say("now_ms()", "extract(epoch FROM clock_timestamp()) * 1000"),
-    /** So many milliseconds from then on. */
+    /** This many milliseconds from then on. */
     inMs: (ms: string) => say(`now_ms() + ${ms}`, `clock_timestamp() + ${ms} * interval '1 millisecond'`),
     /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */
     indexedBy: (index: string) => say(`INDEXED BY ${index}`, ""),
@@ -79,7 +79,7 @@ export function wordsOf(driver: DriverName) {
       // It reads the byte 0 as a space.
       (body, wanted, add) => `find_in_body(${body}, ${add(wanted.replaceAll("\0", " "))})`,
     ),
-    /** So many letters that a text ends with. */
+    /** This many letters that a text ends with. */
     endOf: (text: string, length: string) => say(`substr(${text}, -${length})`, `right(${text}, ${length}::integer)`),
     /** Of the bytes of a column, as text: the same for the same bytes alone. */
     digestOf: (column: string) => say(`digest(${column})`, `encode(sha256(${column}), 'hex')`),

@@ -233,7 +233,7 @@ const left = " left";
 
 /**
  * Whether the mark of a bad finding is news after the one that was told. Of a key's end only the next of its steps is:
- * a clock that is set back must not tell of an earlier one again, nor an end that the service words with other digits.
+ * a clock that is set back must not report an earlier one again, nor an end that the service words with other digits.
  *
  * People who heard that an output is put back have to hear that it is left. The other way round it is no news.
  */

@@ -44,7 +44,7 @@ export interface LostPlace {
   type: PlaceType;
   /** What was read from it. */
   facts: MappableFact[];
-  /** The same path with another type, or a list or object of which this is the first place. */
+  /** The same path with another type, or a list or object whose first place this is. */
   retyped?: { as: PlaceType | "object"; path: string };
   /** A place that came when this one went, and may be its new name. */
   renamed?: string;
@@ -71,7 +71,7 @@ const leastSeen = 4;
  * Counts what a body of a known shape is without.
  *
  *     there ──▶ missing again and again, and in no body between ──▶ gone, told once ──▶ there again: as if it were new,
- *       ▲          └─▶ there again: it is optional, the more the oftener                 but longer before it is told again
+ *       ▲          └─▶ there again: it is optional, the more the oftener                 but longer before it is reported again
  *       └──────────────┘
  *
  * @param counted what this request has counted already: it counts once, however many alike alerts it brings
@@ -116,7 +116,7 @@ function comeBack(kind: Followed, place: PlaceRecord): void {
 
 function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
   const run = Math.max(...due.map((place) => place.run));
-  // What went with it is told with it.
+  // What went with it is reported with it.
   const together = kind.read.filter((place) => place.run === run && !place.isGone && isMissed(kind, place));
   const lost = [...new Set([...due, ...together])];
   for (const place of lost) place.isGone = true;

@@ -33,7 +33,7 @@ type State = z.infer<typeof stateSchema>;
 
 /**
  * Tells at the end of a mute, however it has ended, each destination what was held back from it. The state says who was told, and is saved
- * with each notice: so each is told once, also where a relay is killed between two of them.
+ * with each notice: so each goes out once, also where a relay is killed between two of them.
  */
 export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Poll, "run">> {
   const { store, configured, clock, log } = deps;

@@ -18,7 +18,7 @@ interface ShapeRecord extends FollowedShape {
   names: ReadonlySet<string>;
 }
 
-/** Bodies that are made alike: a sender's alerts of one sort. */
+/** Bodies of one shape: a sender's alerts of one sort. */
 export interface Kind extends Followed {
   /** Counted from 1, and never given again. */
   number: number;
@@ -50,7 +50,7 @@ export interface Drift extends Loss {
 /** A kind of body whose severity was read has a word for it that is not known. */
 export interface NewWord extends SeverityWord {
   kind: TellableKind;
-  /** No further word of this kind is told. */
+  /** No further word of this kind is reported. */
   isLast: boolean;
 }
 
@@ -110,7 +110,7 @@ export class ShapeCatalogue {
 
   /**
    * @param hook the source by whose hook they came: shapes of two hooks are two, however alike. Absent: the account's
-   * @returns what is told now; a request counts once, however many alike alerts it holds
+   * @returns what is reported now; a request counts once, however many alike alerts it holds
    */
   note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
     const news: (Drift | NewWord)[] = [];
@@ -285,7 +285,7 @@ export class ShapeCatalogue {
 
 function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
   if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
-  // Of another type it is another place, whose change is told as that.
+  // Of another type it is another place, whose change is reported as that.
   if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
   kind.newWords.push(found.word);
   return { ...found, isLast: kind.newWords.length === maxNewWords };

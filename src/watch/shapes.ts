@@ -13,7 +13,7 @@ import { type Duty, Watch, type WatchDeps, type WatchRules, writeNotice } from "
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to say what it is made of. */
   askForShape(id: string): void;
-  /** What they read is told when it is gone. */
+  /** What they read is reported when it is gone. */
   routes: Route[];
   /** Says where facts are looked for; what was read from each place counts no longer when it has changed. */
   readBy: string;

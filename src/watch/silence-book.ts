@@ -38,7 +38,7 @@ export interface LastArrival {
   id: string;
 }
 
-/** Something to tell, and what to remember once it is told. */
+/** Something to tell, and what to remember once it is reported. */
 export interface SilenceNews {
   says: "silent" | "again";
   state: SilenceState;

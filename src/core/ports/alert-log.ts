@@ -148,7 +148,7 @@ export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "stat
   states: readonly FailedState[];
   /** What this mute (`keptNameOf`) has held back, in place of what failed; `states` decide nothing then. */
   mute?: string;
-  /** Of a mute: also alerts of which an end of their key was accepted with them or after them. Default false. */
+  /** Of a mute: also alerts whose key had an end that was accepted with them or after them. Default false. */
   over?: boolean;
   /** Failed at or before: what fails later is not what a person was asked about. */
   failedUntil: number;

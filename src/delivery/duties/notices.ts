@@ -120,7 +120,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     );
   }
 
-  /** For its own readers alone, so nobody stands in for it. */
+  /** For its own readers alone, so no other destination takes it over. */
   function planOwn(targets: Destination[], reason: string, heldUntil: number | undefined): PlannedDelivery[] {
     const state = heldUntil === undefined ? "queued" : "held";
     const how = { route, state, reason, dueAt: heldUntil ?? clock.now(), updates: "new" } as const;

@@ -9,7 +9,7 @@ const longestQuote = 120;
 
 /**
  * A reason in plain words, one clause: "Telegram did not answer". For messages; the page keeps the detail, which is for
- * whoever looks into the cause.
+ * somebody who looks into the cause.
  */
 export function explainReason(reason: ReasonCode, channel: ChannelType): string {
   const { otherSide, reasons } = vendorOf(channel).words;

@@ -117,9 +117,9 @@ function judgeRejection(
 
 /**
  * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered
- * message; a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a
+ * message; a mere connection is not, since the other side may refuse again. One that is down is probed only when a
  * person asks. After a yes that proves nothing more the next message is tried at once; until it gets through, what was
- * refused counts as refused, since each restart has such a yes of whoever answers at the address.
+ * refused counts as refused, since each restart has such a yes of anything that answers at the address.
  */
 export function judgeProbe(
   status: DestinationStatus,
@@ -138,7 +138,7 @@ export function judgeProbe(
   return proves ? recovered(status, now) : { ...status, probeAt: undefined, openUntil: now };
 }
 
-/** So many unasked probes in a row have to come to nothing until that counts: one in twenty may, for months. */
+/** This many unasked probes in a row have to come to nothing until that counts: one in twenty may, for months. */
 const failedProbesThatCount = 5;
 /** Nobody answers at the address. Where a probe is no more than a connection, nothing else says something of messages. */
 const unreachable: readonly ReasonCode[] = [
@@ -154,7 +154,7 @@ const unreachable: readonly ReasonCode[] = [
  * What an unasked probe says about a destination that seems well, or that such probes alone have found down. Pure.
  *
  *     ok, degraded ──refused for good──▶ dead or paused, as if a delivery had found it
- *     ok, degraded ──no answer, five times in a row──▶ down, and its next message is tried at once all the same
+ *     ok, degraded ──no answer, five times in a row──▶ down, and its next message is still tried at once
  *     down, found so ──a yes──▶ ok
  *
  * A refusal counts only where the probe asks what a delivery would: a server may well have no page for its health.

@@ -16,7 +16,7 @@ export interface ClaimLimits {
   /** Messages since the last one that was resent together with others. */
   sinceResent: number;
   /**
-   * What is unsent of the keys of which an end, or what was stored late, is due, in the order of the log; for vendors that join by
+   * What is unsent of the keys whose end, or late alert, is due, in the order of the log; for vendors that join by
    * key, of the keys that are due longest.
    */
   ofKeys?: DueDelivery[];
@@ -89,7 +89,7 @@ const orderedForMs = 10 * 60_000;
 /** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
 const storedLateMs = 1_000;
 /**
- * An alert this old is told together with its end. A claim that would wait this long, for its commit or for a bot that was asked to wait,
+ * An alert this old goes out together with its end. A claim that would wait this long, for its commit or for a bot that was asked to wait,
  * goes back to the queue. So nothing rings for what is over.
  */
 export const withEndAfterMs = 1_000;
@@ -130,7 +130,7 @@ function inPlaceOf(
 }
 
 /**
- * What is late takes its end along, also one that waits for a retry, but none that quiet hours hold: nobody is told that before they end.
+ * What is late takes its end along, also one that waits for a retry, but none that quiet hours hold: nobody hears that before they end.
  * An end takes along what is unsent before it.
  */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
@@ -177,7 +177,7 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
 }
 
 /**
- * What `planClaim` would choose one after another, at most so many, as long as each is an alert that nothing was tried
+ * What `planClaim` would choose one after another, at most this many, as long as each is an alert that nothing was tried
  * of: what comes of one says nothing about the next. Pure.
  */
 export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
@@ -362,7 +362,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   const oldest = waiting[0];
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
-  // What tells of the ring before it does not go first: the ring would be too late to be said.
+  // What reports the ring before it does not go first: the ring would be too late to be said.
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const first = late ? (newestFirst(rings)[0] ?? oldest) : oldest;
   if (!limits.can.edits || first.updates === "new" || isDamped(first)) return { kind: "single", deliveries: [first] };

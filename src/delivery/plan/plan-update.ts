@@ -11,7 +11,7 @@ export type UpdateStep =
   | {
       action: "send";
       /**
-       * `continues`: it goes on with what was sent before, and says how often and since when. `apart`: it is older than
+       * `continues`: it continues what was sent before, and says how often and since when. `apart`: it is older than
        * what was sent since. Default: something new begins with it.
        */
       place?: "continues" | "apart";
@@ -125,7 +125,7 @@ function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
   return now - thread.lastAt > inSightMs;
 }
 
-/** Where nothing can be answered, what goes on with it stands for itself. */
+/** Where nothing can be answered, what continues it stands for itself. */
 export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateStep {
   return rootRef === undefined || !can.answers
     ? { action: "send", place: "continues" }

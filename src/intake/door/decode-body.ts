@@ -23,7 +23,7 @@ export function isDecoded(contentEncoding: string | undefined): boolean {
   return another === undefined && decoded.includes(coding);
 }
 
-/** What a body is compressed with, by its own codings and by those of the transfer, of which Node undoes `chunked` alone. */
+/** What a body is compressed with, by its own codings and by those of the transfer; Node undoes `chunked` alone. */
 export function codingsOf({ headers }: IncomingMessage): readonly string[] {
   if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return none;
   const ofTransfer = codingsIn(headers["transfer-encoding"]).filter((name) => name !== "chunked");

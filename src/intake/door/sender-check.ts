@@ -21,7 +21,7 @@ export interface CheckedRequest {
 }
 
 export type CheckResult =
-  /** `key`: what the signature itself says of which message this is, so that a repeated request is known as one. */
+  /** `key`: which message the signature itself says that this is, so that a repeated request is known as one. */
   | { ok: true; key?: string }
   /** `detail` is for people and holds nothing that was sent or is expected. */
   | { ok: false; reason: RefusedReason; detail: string };
@@ -250,7 +250,7 @@ function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
   return isFound;
 }
 
-/** Their hashes have one length, so that not even that is told. */
+/** Their hashes have one length, so that not even the length shows. */
 function isOneOf(given: string, expected: readonly string[]): boolean {
   const digest = (text: string) => hash("sha256", text, "buffer");
   return isAnyOf(digest(given), expected.map(digest));

@@ -42,8 +42,8 @@ export interface Rows {
 }
 
 /**
- * `listed`: one row for each alert `a`; `counted`: one row for each alert, of which no column is read; `narrowed`: all rows of the index,
- * to count how many they are.
+ * `listed`: one row for each alert `a`; `counted`: one row for each alert, no column is read; `narrowed`: all rows of the
+ * index, to count how many they are.
  */
 export type RowsFor = "listed" | "counted" | "narrowed";
 

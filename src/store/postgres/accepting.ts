@@ -28,7 +28,7 @@ export interface AcceptingOptions {
   acceptRequests: AcceptRequests;
   /** They are for the other relays to route. Default: never. */
   isLeft?(): boolean;
-  /** Something was stored, and whoever waits for it is answered. */
+  /** Something was stored, and the caller that waits for it is answered. */
   onAccepted?(): void;
 }
 
@@ -92,7 +92,7 @@ function isToBeRouted(acceptance: Acceptance): boolean {
   return acceptance.kind === "accepted" && acceptance.recorded === undefined;
 }
 
-/** As what comes out of a spool: whoever looks for a time finds it by this. */
+/** As what comes out of a spool: a search for a time finds it by this. */
 async function noteLate(tx: Transaction, asked: readonly Asked[], now: number): Promise<void> {
   const oldest = asked.reduce((least, { request }) => Math.min(least, request.receivedAt), now);
   if (oldest >= now - lateMs) return;

@@ -17,7 +17,7 @@ export interface AdministeringDeps {
   removeExpiredKeys: SharedTransactions["removeExpiredKeys"];
 }
 
-/** Whether the database takes changes, and its housekeeping beside what it does by itself. */
+/** Whether the database takes changes, and its housekeeping besides what it does by itself. */
 export function createAdministering(
   database: Database,
   { relayName, isFull, forgetOld, removeExpiredKeys }: AdministeringDeps,
@@ -63,7 +63,7 @@ export function createAdministering(
            SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`,
       );
       const [{ names, standbys, hidden } = { names: "", standbys: 0, hidden: 0 }] = rows;
-      // With `synchronous_commit = local` beside it the server is refused.
+      // With `synchronous_commit = local` as well the server is refused.
       if (names !== "") return "synchronous";
       if (standbys > 0) return "asynchronous";
       // Who may not read all statistics sees that something is connected, and nothing of what it is.
@@ -102,7 +102,7 @@ export function createAdministering(
 }
 
 /**
- * Replaces rows that were added by their sum. Whoever reads sees all of them or the sum, since it is one statement; what
+ * Replaces rows that were added by their sum. A reader sees all of them or the sum, since it is one statement; what
  * another relay is adding up just then is left to it.
  *
  * @param sums of the other columns, as SQL

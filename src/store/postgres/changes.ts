@@ -17,7 +17,7 @@ interface Place {
   /** Of the last change in their order. */
   transaction: bigint;
   seq: number;
-  /** Transactions before it of which changes may be missing, ascending, and from which alert on. */
+  /** Transactions before it whose changes may be missing, ascending, and from which alert on. */
   passed: { transaction: bigint; seq: number }[];
 }
 
@@ -70,13 +70,13 @@ interface SnapshotRow<Row> {
   running: string[];
   /** Those of them that belong to other databases of the server, or clean up. */
   foreign: string[];
-  /** Those of which is known whose they are. */
+  /** Those whose owner is known. */
   known: string[];
   /** What is added to each for the number of its changes. */
   base: string;
 }
 
-/** What runs beside a read. Of other roles' connections one may not see what they do: their transactions count as our own. */
+/** What runs during a read. Of other roles' connections one may not see what they do: their transactions count as our own. */
 const snapshot = `SELECT
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x) AS running, change_base()::text AS base,
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)
@@ -86,7 +86,7 @@ const snapshot = `SELECT
 const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname, backend_type FROM pg_stat_activity
   WHERE backend_xid IS NOT NULL)`;
 
-/** A read, with what ran beside it. */
+/** A read, with what ran during it. */
 const withSnapshot = (sql: string) =>
   `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
 

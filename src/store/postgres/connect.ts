@@ -30,7 +30,7 @@ export interface ConnectOptions {
 
 export interface Connections extends Database {
   /**
-   * A connection of its own beside the others, opened. It is the caller's to end.
+   * A connection of its own besides the others, opened. It is the caller's to end.
    * @param isPatient a statement may take however long it takes. Default false.
    */
   open(isPatient?: boolean): Promise<pg.Client>;
@@ -106,7 +106,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
-  // It reads the files that the address names; a pool would do so for whoever asks first.
+  // It reads the files that the address names; a pool would do so for the first caller.
   makeClient(settings, place);
   let isClosed = false;
   let fullAt = Number.NEGATIVE_INFINITY;
@@ -118,7 +118,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   const prepareReader = async (client: pg.Client | pg.PoolClient) => {
     await prepare(client);
     // Statements of pages say themselves along which index they go: planned for each reader anew, half of a page's time would go into
-    // plans. Through a pooler it would be said to whoever comes next.
+    // plans. Through a pooler it would be said to the next client.
     if (!isPooled()) await client.query("SET plan_cache_mode = force_generic_plan");
   };
   const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);

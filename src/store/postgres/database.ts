@@ -28,7 +28,7 @@ export interface Database {
   single: Sql;
   /**
    * One transaction on a connection that may write. It is done again from its beginning when the database has ended it
-   * for a conflict with another (deadlock, serialization), so it has no effects beside the database's. A commit whose
+   * for a conflict with another (deadlock, serialization), so it has no effects besides the database's. A commit whose
    * answer is lost rejects with `store_unavailable`: nobody knows whether it has happened.
    * `isCheck`: it writes too little to say that the disk has room again. Default: false.
    */

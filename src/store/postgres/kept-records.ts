@@ -5,7 +5,7 @@ import type { Database, Transaction } from "./database.ts";
 const followEveryMs = 2_000;
 
 /**
- * A row each. Whoever starts with an empty database makes what is missing, and of several that do so at once all read what
+ * A row each. A process that starts with an empty database makes what is missing, and of several that do so at once all read what
  * the first has made.
  *
  * @param place of the database, for people
@@ -79,7 +79,7 @@ export function createKeptRecords(database: Database & Pick<Signals, "subscribe"
   };
 }
 
-/** Ends a transaction of which a part cannot be made any more. */
+/** Ends a transaction that cannot be made in part any more. */
 class Changed extends Error {}
 
 async function changeOne(tx: Transaction, { name, from, to }: RecordChange): Promise<boolean> {

@@ -8,7 +8,7 @@ import { isConflict, isLocked } from "./store-error.ts";
 
 /**
  * Relays of two versions run on one database while they are upgraded one after the other. So a migration only adds, and says by a
- * line `-- Runs with code of N and newer.` of which version the oldest code is that can still work, and be started, on what it leaves
+ * line `-- Runs with code of N and newer.` which version the oldest code has that can still work, and be started, on what it leaves
  * (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that changes
  * several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it begins.
  */
@@ -37,7 +37,7 @@ const shortestTryMs = 300;
 const longestTryMs = 2_000;
 
 export interface MigrateOptions {
-  /** Default: the files beside this one. */
+  /** Default: the files next to this one. */
   migrations?: Migration[];
   /** Who is moving a log in or out: everybody else is refused until that is done. Default false. */
   isMoving?: boolean;
@@ -61,7 +61,7 @@ export async function migrate(client: pg.Client, options: MigrateOptions = {}): 
 }
 
 /**
- * For whoever only looks: nothing is changed.
+ * For a process that only looks: nothing is changed.
  * @throws AppError `store_too_new`, or `failed` for a database that is still to be brought up to date.
  */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
@@ -140,7 +140,7 @@ async function run(
 }
 
 /**
- * As the relay's own transactions mostly take them: whoever comes then waits at the first of them, and holds none of those
+ * As the relay's own transactions mostly take them: a later one waits at the first of them, and holds none of those
  * behind. Some take them the other way round, and end the try, or are ended by the server and done again.
  */
 const lockOrder = (
@@ -192,7 +192,7 @@ async function requireKnown(client: pg.Client, newest: number): Promise<number> 
   );
 }
 
-/** A log of which a part is here, or that goes on elsewhere: what waits in it would be lost, or sent twice. */
+/** A log that is here in part, or that continues elsewhere: what waits in it would be lost, or sent twice. */
 async function refuseMoving(client: pg.Client): Promise<void> {
   const mark = await readMark(client);
   if (mark === undefined) return;
@@ -207,7 +207,7 @@ async function refuseMoving(client: pg.Client): Promise<void> {
   });
 }
 
-/** Who holds, or waits for, a table's lock for the longest time, in words; undefined: nobody that one may see. */
+/** Who holds, or waits for, a table's lock for the longest time, in words; undefined: this role may see nobody. */
 async function findHolder(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ pid: number; name: string; seconds: number }>(
     `SELECT a.pid, coalesce(nullif(a.application_name, ''), a.backend_type) AS name,

@@ -150,7 +150,7 @@ export class MovedDatabase implements MoveSide {
     return found.filter(([, count]) => count > 0);
   }
 
-  /** What the next relay goes on with: deliveries that wait or were under way, and alerts that are to be routed. */
+  /** What the next relay continues: deliveries that wait or were under way, and alerts that are to be routed. */
   async countWaiting(): Promise<number> {
     const waiting = await this.#one<number>(
       `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL)

@@ -26,7 +26,7 @@ const tellEveryMs = 20;
 const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes. */
 const mostBytes = 7_500;
-/** What could not be told is told again after this. */
+/** What could not be said is said again after this. */
 const tellAgainMs = 1_000;
 /** So long a connection that says nothing counts as well, and so long it is then waited for. */
 const lookEveryMs = 3_000;
@@ -45,7 +45,7 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 }
 
 /**
- * Carries what a commit has to say to the other relays. It is told outside the transaction: transactions with a NOTIFY commit one after
+ * Carries what a commit has to say to the other relays. It is said outside the transaction: transactions with a NOTIFY commit one after
  * another. What a listener misses while it is away is found by looking; after an interruption it looks at everything.
  */
 export class Notices {
@@ -147,7 +147,7 @@ export class Notices {
     else if (message !== undefined) this.#emit({ ...message, due: new Set(message.due) });
   }
 
-  /** What is told is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
+  /** What is said is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
   async #hearEcho(): Promise<void> {
     const { send, self } = this.#deps;
     const echo = new Promise<true>((resolve) => {

@@ -10,7 +10,7 @@ type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
 /**
  * Which relays run on this database: a row each, which the database's clock ends.
  *
- * @param relayName of whoever opened it: a former process of that name is gone
+ * @param relayName of its opener: a former process of that name is gone
  */
 export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {
   /** What decides who routes and delivers, as others were told it last. */

@@ -3,10 +3,10 @@ import type { RemoveOld } from "../transactions/index.ts";
 import type { Database, Transaction } from "./database.ts";
 import { toTx } from "./tx.ts";
 
-/** Of the advisory lock of whoever removes: alerts of one request must not go in two transactions at once. */
+/** Of the advisory lock of the remover: alerts of one request must not go in two transactions at once. */
 const lock = 8_072_401_174;
 
-/** What an alert, a delivery and an attempt take beside the body of the request, with their indexes. Bytes, measured. */
+/** What an alert, a delivery and an attempt take next to the body of the request, with their indexes. Bytes, measured. */
 const alertBytes = 2_600;
 const deliveryBytes = 1_400;
 

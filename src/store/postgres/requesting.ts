@@ -14,7 +14,7 @@ interface StateRow {
   is_held: boolean;
 }
 
-/** Requests between relays: rows that whoever holds their lane group takes. */
+/** Requests between relays: rows that the holder of their lane group takes. */
 export function createRequesting(database: Database): RelayRequests {
   return {
     putRequest: ({ id, group, kind, args }, takeWithinMs) =>

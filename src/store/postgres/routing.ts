@@ -46,7 +46,7 @@ const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
 /** What a relay takes over at once of others that have died or cannot keep up. */
 const mostTakenOver = 1_000;
-/** Of giving up, each of which leaves as many. */
+/** Of giving up; each leaves as many. */
 const mostTurns = 20;
 
 /**
@@ -62,7 +62,7 @@ export function createRouting(
    * positions: what stands before `after` and was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
-  /** Not of a command beside the relay, which has its name. */
+  /** Not of a command next to the relay, which has its name. */
   let isRouting = false;
   let isLeft = false;
   /** At the start too. */
@@ -177,7 +177,7 @@ export function createRouting(
    * Notes who reads them, before anybody does. What this process has accepted is not noted: so the usual way of an alert costs
    * nothing, and one that nobody survives reading ends one process more.
    * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
-   * Of several relays that list an alert one is told: counted by two, one end would be two.
+   * Of several relays that list an alert one gets it: counted by two, one end would be two.
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();

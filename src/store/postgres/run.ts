@@ -7,7 +7,7 @@ import type { Way } from "./server.ts";
 import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, lostCommit } from "./store-error.ts";
 
 /**
- * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, and its caller is told where nobody knows
+ * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, and its caller hears where nobody knows
  * whether it has happened; `transaction`: several. Through a pooler each is a transaction.
  */
 export type How = "read" | "single" | "statement" | "transaction";

@@ -7,7 +7,7 @@ import { toOpenError } from "./store-error.ts";
 
 export interface ScratchDatabase {
   url: string;
-  /** Removes it when nobody is connected to it any more, or else after so long; whoever then is loses the connection. */
+  /** Removes it when nobody is connected to it any more, or else after this long; a client that still is loses its connection. */
   drop(clientsHaveMs: number): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
 import { toText } from "./texts.ts";
 
-/** So many positions have their words under one number in the index; `search_terms` of the schema says the same. */
+/** This many positions have their words under one number in the index; `search_terms` of the schema says the same. */
 export const alertsPerTerm = 4_096;
 
 /** Words that stand one behind the other. */

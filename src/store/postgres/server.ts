@@ -47,16 +47,16 @@ export interface Way {
 }
 
 /**
- * A pooler is known by the number of the process that its connection is told, which is not the server's. (One that is asked
+ * A pooler is known by the number of the process that its connection names, which is not the server's. (One that is asked
  * for transactions and one for sessions look alike, and are used alike.) What a session would keep goes with each transaction then, and so
  * does the look at the server: the pooler may have gone on to another, and what somebody else has set for a session is still set
- * for whoever gets it next.
+ * for the next one that gets it.
  */
 export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Way {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
-    // Shorter: what waits for a relay that stands still, as a repeat of its key does, is done and not refused.
+    // Shorter: what waits for a relay that is frozen, as a repeat of its key does, is done and not refused.
     idle_in_transaction_session_timeout: Math.round(answerWithinMs * 0.75),
     jit: "off",
     max_parallel_workers_per_gather: 0,

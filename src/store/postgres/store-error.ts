@@ -4,7 +4,7 @@ import { nameNetworkCode } from "../../ground/net/network-code.ts";
 /** SQLSTATEs of a transaction that the server ended for another's sake: done again, it may well succeed. */
 const codesOfConflict = new Set(["40001", "40P01"]);
 
-/** Of a server that goes down, comes up, is a standby by now, or takes nobody more. */
+/** Of a server that goes down, comes up, has become a standby, or takes nobody more. */
 const codesOfAway = /^(08|57P|53300|25006|25P0[34])/;
 
 /** Of what another server, another role or more room would do: no mistake of a statement. */
@@ -131,7 +131,7 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * A failure to open, in words for whoever started Tocsin. It has a `retryAfterMs` where it may pass by itself.
+ * A failure to open, in words for the person who started Tocsin. It has a `retryAfterMs` where it may pass by itself.
  */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
@@ -188,7 +188,7 @@ function hintOf(error: unknown, code: string | undefined): string {
 /** `ECONNREFUSED`, `57P03: the database system is starting up`. */
 function describe(error: unknown): string {
   const { code, message, errors } = (error ?? {}) as { code?: string; message?: string; errors?: unknown[] };
-  // Of a name with several addresses, each of which was tried.
+  // Of a name with several addresses: each was tried.
   if (!message && errors?.length) return describe(errors[0]);
   const text = (message || code || "no reason given").replace(/\.$/, "");
   if (code === undefined) return text;

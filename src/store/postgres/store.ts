@@ -116,7 +116,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
   };
 }
 
-/** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files beside SQLite. */
+/** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files next to SQLite's. */
 export type PostgresStore = Store &
   RelayRequests &
   SharedAllowances &

@@ -225,7 +225,7 @@ export class SpoolDatabase {
     return this.#thread;
   }
 
-  /** Waits for what is being written; whatever comes later is refused. What was not handed over is found by the next process. */
+  /** Waits for what is being written; later requests are refused. What was not handed over is found by the next process. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#thread?.catch(() => undefined))?.close();

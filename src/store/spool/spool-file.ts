@@ -45,7 +45,7 @@ export interface LeftBehind {
   bytes: number;
   /** Files of a former version that were not whole. */
   torn: TornFile[];
-  /** The database of which not all can be read, where it lies. */
+  /** The database that can be read in part, where it lies. */
   damaged?: string;
 }
 
@@ -72,9 +72,9 @@ export function sizeOf({
 }
 
 const mostBytesPerTake = 4 * 1024 * 1024;
-/** Of a disk that cannot give its bytes, so many times one behind the other; some seconds, as `take` is asked again. */
+/** Of a disk that cannot give its bytes, this many times one behind the other; some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
-/** Where the last page is damaged nobody knows where the rows end: so many behind the last that could be read, far more than a page has. */
+/** Where the last page is damaged nobody knows where the rows end: this many behind the last readable one, far more than a page has. */
 const mostAskedInVain = 10_000;
 
 /**
@@ -197,7 +197,7 @@ export class SpoolFile implements Serving {
 
   #open(): OpenedRows {
     const opened = openRows(this.#path);
-    // A damaged database has to be read all the same: then what was refused may be handed over.
+    // A damaged database still has to be read: then what was refused may be handed over.
     ignoreErrors(() => opened.prepare("DELETE FROM spooled WHERE seq > ?").run(this.#writtenTo));
     return opened;
   }
@@ -312,7 +312,7 @@ function takeInFiles(dir: string, opened: OpenedRows): TornFile[] {
 }
 
 /**
- * What lies in the folder of a spool, whoever has it: requests that were handed over are counted until they are removed, some
+ * What lies in the folder of a spool, of any relay: requests that were handed over are counted until they are removed, some
  * megabytes later. Nothing where it cannot be read.
  */
 export function countSpooled(dir: string): { requests: number; bytes: number } {

@@ -40,7 +40,7 @@ const mostPerChunk = 256;
  * is asked of the store again.
  *
  * Nothing is stored twice: each request has the ids of its alerts since before the first try, and one whose ids are in the log
- * counts as handed over. A try that is under way somewhere in the database all the same meets the ids of the next one there,
+ * counts as handed over. A try that is still under way somewhere in the database meets the ids of the next one there,
  * which are unique. What idempotency keys decide, the store decides at the handover, by when each request came.
  */
 export class Spool implements Inbox {
@@ -171,7 +171,7 @@ export class Spool implements Inbox {
     this.#oldestAt ??= receivedAt;
   }
 
-  /** So many alerts wait no more. */
+  /** This many alerts wait no more. */
   #settle(count: number): void {
     const { clock, log } = this.#options;
     this.#alerts -= count;

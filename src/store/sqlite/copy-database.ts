@@ -63,7 +63,7 @@ function checkCopy(path: string): void {
       throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`, {
         hint: "The database is damaged, or the disk that the copy lies on: docs/backup.md says what to do.",
       });
-    // One file is easier to keep than one with a log beside it.
+    // One file is easier to keep than a file with a log.
     copy.pragma("journal_mode = DELETE");
   } finally {
     copy.close();

@@ -18,7 +18,7 @@ import { createWriteAheadLog, type WriteAheadLog } from "./write-ahead-log.ts";
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
 const pagesPerTurn = 2048;
 
-/** For whoever reads just then: while it waits nothing else is committed. */
+/** For a reader at that moment: while it waits nothing else is committed. */
 const longestCheckpointWaitMs = 200;
 
 export interface SessionOptions {

@@ -94,7 +94,7 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   };
 }
 
-/** What is to be accepted from there on, up to another call: together it costs less beside its statements. */
+/** What is to be accepted from there on, up to another call: together it costs less than its statements. */
 function askedFrom(calls: readonly Call[], at: number): Asked[] {
   const asked: Asked[] = [];
   for (let call = calls[at]; call?.name === "acceptRequest"; call = calls[at + asked.length]) {
@@ -109,7 +109,7 @@ function run(transactions: Transactions, call: Call): unknown {
   return transaction(...call.arguments);
 }
 
-/** What could not be routed is stored all the same, and waits for routing. */
+/** What could not be routed is still stored, and waits for routing. */
 function withoutDrafts({ name, arguments: [request, drafts] }: Call): Call | undefined {
   const isDrafted = name === "acceptRequest" && (drafts as readonly RoutingDraft[] | undefined) !== undefined;
   return isDrafted ? { name, arguments: [request] } : undefined;

@@ -15,7 +15,7 @@ export interface GuardedCommitDeps {
 /**
  * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is
  * made again in the room that this gives, without its new alerts. From then on, until there is room to lay the
- * ballast by again, new alerts are refused at once and the search index stands still and nothing is
+ * ballast by again, new alerts are refused at once and the search index stops and nothing is
  * removed, so that what room there is belongs to the deliveries.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
@@ -53,7 +53,7 @@ export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitD
   };
 }
 
-/** What a call is answered with, unrun, while there is no room; `undefined`: it is urgent and is run all the same. */
+/** What a call is answered with, unrun, while there is no room; `undefined`: it is urgent and runs anyway. */
 function answerWithoutRoom(call: Call): CallResult | undefined {
   if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
   if (call.name === "indexAlerts") return { ok: true, value: 0 };

@@ -22,7 +22,7 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
     });
     const [result] = commit.results;
     if (!result?.ok) throw result?.error;
-    // Last: whoever waits for the commit goes on before those who hear of it.
+    // Last: the caller that waits for the commit continues before those who hear of it.
     announce(calls, commit);
     return result.value;
   }

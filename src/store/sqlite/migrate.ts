@@ -12,7 +12,7 @@ export interface Migration {
 }
 
 /**
- * The numbered SQL files beside this one, in their order; the first makes all that was made before it. A missing number is a broken
+ * The numbered SQL files next to this one, in their order; the first makes all that was made before it. A missing number is a broken
  * installation.
  */
 export function readMigrations(from: URL = folder): Migration[] {
@@ -32,7 +32,7 @@ export function readMigrations(from: URL = folder): Migration[] {
  * Compares before anything is written.
  *
  * @throws AppError `store_too_new` for a database that a newer Tocsin has written; `failed` for one from before the first migration, and
- * with `exactly` for one that still has to be migrated, since whoever only reads cannot do it.
+ * with `exactly` for one that still has to be migrated, since a reader cannot do it.
  */
 export function requireVersion(
   db: Database,

@@ -6,7 +6,7 @@ import { mendTexts } from "./mend-texts.ts";
 import { openDatabase } from "./open-database.ts";
 import { prepareRescue, type Rescue, type Row, type UnreadPositions } from "./rescue-rows.ts";
 import {
-  besideFor,
+  draftFor,
   isWithoutRoom,
   keptName,
   noRoomError,
@@ -62,8 +62,8 @@ const madeAnew =
   /^(alerts_search.*|search_parts|search_cursor|delivery_counts|duplicate_count|removed_alerts|sqlite_.*)$/;
 
 /**
- * Looks at the database at `path`; a damaged one is written anew, row by row, beside it. Indexes, counts and the search are
- * made from the rows. Only a new one that passes the same check takes the place of the damaged one, which is kept beside
+ * Looks at the database at `path`; a damaged one is written anew, row by row, next to it. Indexes, counts and the search are
+ * made from the rows. Only a new one that passes the same check takes the place of the damaged one, which is kept next to
  * it. Nobody else may have it open.
  *
  * @throws AppError `not_found` when there is none; `failed` when its list of tables or all of its alerts cannot be read, or
@@ -74,16 +74,16 @@ export async function repairDatabase(path: string, now: number): Promise<Repair>
     throw new AppError("not_found", `there is no database ${path}`, { hint: "it is made when the relay starts" });
   if (statSync(path).size === 0) throw new AppError("failed", `${path} is empty: there is nothing to repair`, { hint });
   const found = check(path);
-  const beside = besideFor(path, "repairing");
+  const draft = draftFor(path, "repairing");
   if (found.length === 0) return { found, tables: [], leftOut: nothingLeftOut };
   requireRoom(path, statSync(path).size);
   try {
-    const written = writeAnew(path, beside);
-    const left = check(beside);
+    const written = writeAnew(path, draft);
+    const left = check(draft);
     if (left.length > 0)
       throw new AppError("failed", `what could be saved of ${path} is not right either: ${left[0]}`, { hint });
-    await syncFile(beside);
-    return { found, ...written, kept: await replaceDatabase(beside, path, keptName(path, "repair", now)) };
+    await syncFile(draft);
+    return { found, ...written, kept: await replaceDatabase(draft, path, keptName(path, "repair", now)) };
   } catch (error) {
     removeUnfinished(path);
     throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
@@ -113,8 +113,8 @@ function check(path: string): string[] {
   }
 }
 
-function writeAnew(path: string, beside: string): Pick<Repair, "tables" | "leftOut"> {
-  const db = openDatabase({ path: beside });
+function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOut"> {
+  const db = openDatabase({ path: draft });
   try {
     // Rows may be without those they refer to.
     db.pragma("foreign_keys = OFF");

@@ -76,11 +76,11 @@ function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boole
   }
 }
 
-/** So many positions are asked for one by one where a range cannot be read: some seconds. */
+/** This many positions are asked for one by one where a range cannot be read: some seconds. */
 const mostAskedAlone = 200_000;
-/** Where nothing behind can be read, so many behind the last one that could: more than one page that lists pages leads to. */
+/** Where nothing behind can be read, this many behind the last one that could: more than one page that lists pages leads to. */
 const mostAskedInVain = 20_000;
-/** No log has so many rows: a position above it was damaged. */
+/** No log has this many rows: a position above it was damaged. */
 const mostPositions = 2 ** 40;
 
 /**

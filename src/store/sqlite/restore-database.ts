@@ -21,7 +21,7 @@ export interface Restored {
 }
 
 /**
- * Puts a checked copy of the database `from` in the place of the one at `path`, which is kept beside it. Until the last
+ * Puts a checked copy of the database `from` in the place of the one at `path`, which is kept next to it. Until the last
  * step, the renaming of a file, the former database stands under its name. Nobody else may have it open.
  *
  * @throws AppError `not_found`, `store_too_new`, or what is wrong with the file; nothing has changed then.
@@ -33,13 +33,13 @@ export async function restoreDatabase(from: string, path: string, now: number): 
     throw new AppError("invalid_request", `${from} is the database itself, or a second name of it`, {
       hint: "name a file that `tocsin backup` made",
     });
-  const beside = besideFor(path, "restoring");
+  const draft = draftFor(path, "restoring");
   requireRoom(path, statSync(from).size);
   try {
-    await copyDatabase(from, beside);
-    const found = look(beside, from);
-    noteRestore(beside, { fromAt: found.lastReceivedAt ?? 0, toAt: now });
-    return { ...found, kept: await replaceDatabase(beside, path, keptName(path, "restore", now)) };
+    await copyDatabase(from, draft);
+    const found = look(draft, from);
+    noteRestore(draft, { fromAt: found.lastReceivedAt ?? 0, toAt: now });
+    return { ...found, kept: await replaceDatabase(draft, path, keptName(path, "restore", now)) };
   } catch (error) {
     removeUnfinished(path);
     throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, from);
@@ -47,7 +47,7 @@ export async function restoreDatabase(from: string, path: string, now: number): 
 }
 
 /** Where the new database is made. What a run that was killed has left there is removed. */
-export function besideFor(path: string, doing: "restoring" | "repairing"): string {
+export function draftFor(path: string, doing: "restoring" | "repairing"): string {
   removeUnfinished(path);
   if (existsSync(path)) removeSecondNames(path);
   return `${path}.${doing}`;
@@ -59,7 +59,7 @@ export function removeUnfinished(path: string): void {
       rmSync(`${path}.${doing}${ending}`, { force: true });
 }
 
-/** Before the last step the database has a second name. Whoever was killed there has left one that is no copy of it. */
+/** Before the last step the database has a second name. A process that was killed there has left one that is no copy of it. */
 function removeSecondNames(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     const other = join(dirname(path), name);
@@ -147,33 +147,33 @@ export function removeDatabase(path: string): void {
   for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
 }
 
-/** What a process leaves beside the database that belongs to its state alone. */
+/** What a process leaves next to the database that belongs to its state alone. */
 const companions = ["-wal", "-shm", ".reading", ".claims"];
 
 /**
- * Gives the database `beside` the name `path`, and what stood there the name `kept`. Its log of changes is emptied into
- * it first. A log of one that is too damaged for that is kept beside it, which is the one step behind which a kill leaves
+ * Gives the database `draft` the name `path`, and what stood there the name `kept`. Its log of changes is emptied into
+ * it first. A log of one that is too damaged for that is kept next to it: this is the one step behind which a kill leaves
  * the damaged one without what the log had: both are under the names of what was kept then.
  *
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
-export async function replaceDatabase(beside: string, path: string, kept: string): Promise<string | undefined> {
-  giveToOwner(beside);
+export async function replaceDatabase(draft: string, path: string, kept: string): Promise<string | undefined> {
+  giveToOwner(draft);
   if (!existsSync(path)) {
     for (const ending of companions) rmSync(`${path}${ending}`, { force: true });
-    await renameFile(beside, path);
+    await renameFile(draft, path);
     return undefined;
   }
   emptyLogInto(path);
   linkOrCopy(path, kept);
   for (const ending of companions)
     if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${kept}${ending}`);
-  await renameFile(beside, path);
+  await renameFile(draft, path);
   return kept;
 }
 
 /**
- * Gives the database at `path` the name `kept`, with what lies beside it: there is none then.
+ * Gives the database at `path` the name `kept`, with what lies next to it: there is none then.
  * @throws AppError where it is being read. Nothing has changed then.
  */
 export async function setDatabaseAside(path: string, kept: string): Promise<void> {

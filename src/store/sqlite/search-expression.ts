@@ -4,7 +4,7 @@ const matchesNothing = '"\u{10ffff}"';
 export const searchPhrase = (word: string): string => `"${word}"`;
 
 /**
- * Words as an FTS5 expression: all must occur. One of which it is not known that it occurs as it is may go on: `liquid`
+ * Words as an FTS5 expression: all must occur. A word that may not occur as it is may continue: `liquid`
  * finds `liquidity`. Nothing of FTS5's own syntax gets through.
  */
 export function toSearchExpression(words: string[], occurs: (word: string) => boolean): string {

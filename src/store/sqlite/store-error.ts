@@ -72,7 +72,7 @@ function describeUnusableLibrary(error: unknown): AppError | undefined {
   });
 }
 
-/** A failure to open, in words for whoever started Tocsin. An `AppError` passes as it is, and so does a bug. */
+/** A failure to open, in words for the person who started Tocsin. An `AppError` passes as it is, and so does a bug. */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
   const notUsable = describeUnusableLibrary(error);

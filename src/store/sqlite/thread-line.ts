@@ -13,7 +13,7 @@ export interface Serving {
 type Given<Method> = Method extends (...given: infer G) => unknown ? G : never;
 type Answer<Method> = Method extends (...given: never[]) => infer Result ? Awaited<Result> : never;
 
-/** The way to one thread. When the thread ends, whoever waits is rejected: nobody waits for ever. */
+/** The way to one thread. When the thread ends, all that wait are rejected: nobody waits for ever. */
 export interface Line<Served extends Serving> {
   ask<K extends keyof Served & string>(
     method: K,
@@ -24,11 +24,11 @@ export interface Line<Served extends Serving> {
 }
 
 export interface LineOptions {
-  /** Its compiled file, which calls `serve`. Default: `thread.js` beside this file. */
+  /** Its compiled file, which calls `serve`. Default: `thread.js` next to this file. */
   entry?: URL;
   /** The thread has ended though nobody closed it: every call from now on is refused. */
   onStopped?: (error: Error) => void;
-  /** What such a call is told, and what helps. Default: that of the relay's log, which only a restart brings back. */
+  /** What such a call is answered, and what helps. Default: that of the relay's log, which only a restart brings back. */
   stopped?: { message: string; hint: string };
 }
 

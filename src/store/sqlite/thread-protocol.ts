@@ -23,7 +23,7 @@ interface AsJson {
 
 export type WireResult = PlainlyAccepted | AsJson | { ok: true; value: unknown } | { ok: false; error: WireError };
 
-/** Large answers of which all is JSON: what pages and previews read by the hundred, and what each alert needs. */
+/** Large answers that are all JSON: what pages and previews read by the hundred, and what each alert needs. */
 const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
   "recordRouting",
   "listDue",
@@ -71,7 +71,7 @@ export function bodyLengthOf(call: Call): number {
 }
 
 /**
- * What of a request travels beside its body: in this order and unnamed, since names cost more to clone than what is in
+ * What of a request travels with its body: in this order and unnamed, since names cost more to clone than what is in
  * them.
  */
 const fields = [
@@ -85,7 +85,7 @@ const fields = [
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];
 
-/** Large questions of which all is JSON. */
+/** Large questions that are all JSON. */
 const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempts"]);
 
 /**

@@ -108,7 +108,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
 }
 
 /**
- * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, whoever follows a
+ * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, a process that follows a
  * secret still looks at it.
  */
 function watchSecrets(folder: string, hub: SignalHub): () => void {

@@ -174,7 +174,7 @@ function toTx(
  * Runs one transaction of those that both databases share.
  *
  * @param writing for those that store or route alerts
- * @throws an error where it has waited for anything but `tx`: whatever comes next would stand in the middle of it.
+ * @throws an error where it has waited for anything but `tx`: the next call would stand in the middle of it.
  */
 export async function runShared<T>(
   work: (tx: Tx) => Promise<T>,

@@ -23,7 +23,7 @@ export type ClaimCall = [lane: LaneFence, claims: readonly ClaimInput[]];
 const threadColumns = Object.fromEntries(columnNames("threads").map((name) => [name, `t.${name}`]));
 const sameKey = "t.destination = d.destination AND t.recipient = d.recipient AND t.alert_key = a.alert_key";
 
-/** T3: whoever claims a delivery first has it. `due_at` is set exactly while a delivery may be claimed. */
+/** T3: the first claim of a delivery has it. `due_at` is set exactly while a delivery may be claimed. */
 export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: IsHeld; savePaces: SavePaces }) {
   const take = sql.step("claim_deliveries", {
     given: { token: "text", lease_ms: "int8", digest_id: "text" },

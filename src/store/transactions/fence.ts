@@ -2,8 +2,8 @@ import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
 /**
- * The condition of a statement that writes for a lane. Whoever acquires the group takes its row FOR UPDATE, and so waits until what was
- * written under the old fence is committed; what comes later finds another fence there. To renew a lease disturbs neither.
+ * The condition of a statement that writes for a lane. A relay that acquires the group takes its row FOR UPDATE, and so waits until
+ * what was written under the old fence is committed; what comes later finds another fence there. To renew a lease disturbs neither.
  */
 export const underFence = ({ forKeyShare }: Dialect) => ({
   given: { group: "text", fence: "int8" } as const,

@@ -90,7 +90,7 @@ function statementsOf(sql: Dialect) {
  * Lets alerts of one group out together, and those behind a cause when that is over. What is known of a group, or of a cause, is one row
  * for each destination, which is read and advanced where the alert is routed, behind the rows of what rings.
  *
- *     of a group ──▶ held until the group is told; with its name, by which the lane sends all that are due as one message
+ *     of a group ──▶ held until the group goes out; with its name, by which the lane sends all that are due as one message
  *     critical ──▶ at once, and what waits in its group with it
  *     behind a cause ──▶ held until that is over, or for as long as it may hold back; the message of the cause counts it in place
  *     the end of the last cause ──▶ what it held back is due, but for what began and was over meanwhile

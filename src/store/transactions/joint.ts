@@ -4,7 +4,7 @@ import type { Tx, WhichLanes } from "../tx.ts";
 export interface Joint<Call extends unknown[], Answer> {
   /** How much of a transaction a call takes. */
   sizeOf(call: Call): number;
-  /** It asks nothing beside its first statement. */
+  /** It asks nothing besides its first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
   /** Of each call; undefined where nothing was written for its lane, `free`: nothing at all. */
   run(tx: Tx, calls: readonly Call[], which: WhichLanes): Promise<(Answer | undefined)[]>;

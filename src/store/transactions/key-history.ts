@@ -24,7 +24,7 @@ interface SomeEvents {
   isCut: boolean;
 }
 
-/** Facts with long texts take long to look into: a millisecond or two for so many bytes. */
+/** Facts with long texts take long to look into: a millisecond or two for this many bytes. */
 const mostBytes = 192 * 1024;
 /** The same of a page of keys. */
 const mostBytesOfPage = 2 * 1024 * 1024;

@@ -67,7 +67,7 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
 
-  /** Of each record of each call; undefined for one of which nothing was written. */
+  /** Of each record of each call; undefined for one that wrote nothing. */
   async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
     const kept = calls.map(([, records]) => records.map((): Kept | undefined => undefined));
     for (const wave of toWaves(calls)) {

@@ -39,7 +39,7 @@ export interface OldRemoved extends Pick<Removal, "removed" | "next"> {
 
 /**
  * Removes what is old, oldest first, a small step at a time. Alerts that hold the last number of something stay until there are
- * later ones: whoever follows the log goes on behind them, and what names a removed row never names one that came later.
+ * later ones: a reader that follows the log continues behind them, and what names a removed row never names one that came later.
  */
 export function createRemoving(sql: Dialect) {
   const removeFinished = createFinishedRemoving(sql);
@@ -160,7 +160,7 @@ function createFinishedRemoving(sql: Dialect) {
   const countRemoved = counting("removed", "removed_alerts");
   const countDuplicates = counting("duplicate", "duplicate_count");
 
-  /** Of these requests, of which an alert was removed, those that have none any more. Gives their duplicates. */
+  /** Of these requests that had an alert removed, those that have none any more. Gives their duplicates. */
   async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {
     const others = await tx.look(findOthers, touched);
     const seqs = touched.flatMap(({ request }, index) => (others[index]?.length === 0 ? [request] : []));

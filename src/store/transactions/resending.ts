@@ -18,7 +18,7 @@ const resendable: readonly DeliveryState[] = ["failed", "expired", "muted"];
 const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
 
 /**
- * A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice: whoever resends
+ * A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice: a relay that resends
  * holds the alert's row meanwhile.
  */
 export function createResending(sql: Dialect, newId: NewId) {

@@ -26,7 +26,7 @@ interface Pair {
   key: string;
 }
 
-/** A key of which no alert has come for so long is forgotten. The rule itself looks back over hours. */
+/** A key without an alert for this long is forgotten. The rule itself looks back over hours. */
 const keptMs = 7 * 24 * 3_600_000;
 const countedElsewhere = "counted: the next message about its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };

@@ -195,7 +195,7 @@ export function createRouting(
       const alertSeq = written.get(routed.alert.id);
       if (alertSeq === undefined) return [];
       for (const { planned, claim } of routed.deliveries) {
-        // What was claimed with it is due no more; whoever asked for the claim looks whether it was made.
+        // What was claimed with it is due no more; the relay that asked for the claim looks whether it was made.
         if (claim === undefined) tx.notes.due.add(planned.destination);
       }
       const deliveries = places.slice(0, routed.record.deliveries.length).map((delivery): MadeDelivery | null => {
@@ -247,7 +247,7 @@ export function createRouting(
         lookUpGroups(tx, records.flatMap(withIfOver)),
         repeats.findUnrouted(tx, records),
         lookUpEnds(tx, records),
-        // Behind their locks, which whoever makes a mute until it is over takes as well.
+        // Behind their locks, which the maker of a mute until it is over takes as well.
         lookUpMutes(tx, records),
       ]);
       const planned = plan(records, unrouted, ends, rings, groups, held, mutes);

@@ -23,7 +23,7 @@ type AttemptRow = Omit<Row<"attempts">, "seq" | "delivery_seq"> & { delivery: st
 
 const attemptColumns = columnNames("attempts").filter((name) => name !== "seq" && name !== "delivery_seq");
 
-/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
+/** This many ids are compared by their ends: some milliseconds, along the index of ids. */
 const mostEndings = 100_000;
 
 /** What is shown of one alert. What is read together is one statement, so that it is of one moment. */

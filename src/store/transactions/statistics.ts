@@ -17,7 +17,7 @@ const weekHours = 7 * dayHours;
 const keptHours = 8 * dayHours;
 const mostLast = 50;
 const longestTitle = 120;
-/** How waits are counted: so many steps to each doubling of the milliseconds. */
+/** How waits are counted: this many steps to each doubling of the milliseconds. */
 const stepsToDouble = 8;
 
 const hourOf = (at: number) => Math.floor(at / hourMs);

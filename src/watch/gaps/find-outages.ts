@@ -69,7 +69,7 @@ const rounds = 4;
  * where there was a first. Pure.
  *
  * @param dues in the order of time
- * @param ends an outage begins behind such a one or ends before it: of what is over for people they are told anew
+ * @param ends an outage begins behind such a one or ends before it: of what is over for people they are reported anew
  */
 export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []): Judged {
   const sorted = ends.toSorted((a, b) => a.at - b.at);
@@ -114,7 +114,7 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
 }
 
 interface Model {
-  /** See `Judged`. `own` and `other`: so many unanswered ones of the two turns of its past are not to count. */
+  /** See `Judged`. `own` and `other`: this many unanswered ones of the two turns of its past are not to count. */
   habit(due: Due, own: number, other: number): number;
   silence(due: Due, own: number, other: number): number;
   /** 1: it is itself counted in its past. */

@@ -42,11 +42,11 @@ export interface GapNews {
   /** How many were told or counted before. Those neither `missing` nor `arrived` cannot be told of. */
   toldBefore: number;
   arrived: number;
-  /** What to remember once it is told. */
+  /** What to remember once it is reported. */
   memory: GapMemory;
 }
 
-/** The end is told when so long after it nothing more was found lost: the records of its last minutes come late. */
+/** The end is reported when so long after it nothing more was found lost: the records of its last minutes come late. */
 const endAfterMs = 20 * 60_000;
 /** What is lost so soon behind an outage belongs to it. So does a rule that falls silent soon after another did. */
 const togetherMs = { all: 3_600_000, rules: 6 * 3_600_000 };
@@ -63,7 +63,7 @@ export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
 }
 
 /**
- * Compares the outages of a look with what people know. An outage is told once when it is found, and once when it is over.
+ * Compares the outages of a look with what people know. An outage is reported once when it is found, and once when it is over.
  * What it loses meanwhile, or a little later, is counted and makes no notice. Pure.
  *
  *     found, alerts still missing ──▶ "lost" ──alerts come again, nothing new lost for a while──▶ "over"
@@ -71,7 +71,7 @@ export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
  *     found when it was over ──▶ "lost", which says both
  *
  * Who an outage belongs to, see `ownerOf`: one of the account to one of the account alone, and one that lasts to none whose
- * end was told. What belongs to none is told, with all that is lost in it.
+ * end was told. What belongs to none is reported, with all that is lost in it.
  */
 export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNews[]; memory: GapMemory } {
   const { checkedAt } = report;

@@ -1,6 +1,6 @@
 import { keepWish, wish } from "./wishes.ts";
 
-/** Alerts that the reader was told of: each is told once. */
+/** Alerts that the reader has heard of: each sounds once. */
 const told = new Set<string>();
 
 /** By sound and notification, as the reader wished: of the first alert in each row of the log. */

@@ -53,7 +53,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 
   async function tryBody({ body, source }: Typed): Promise<Panel> {
-    // As the hook would read it without a content type: JSON, a form or text is told by the body itself.
+    // As the hook would read it without a content type: the body itself shows whether it is JSON, a form or text.
     const bytes = Buffer.from(body.replaceAll("\r\n", "\n"));
     const tried = await operations.tryBody(bytes, undefined, source || undefined);
     return triedPanel(tried, await operations.destinations());
