@@ -45,7 +45,7 @@ describe("move", () => {
       const run = await runTocsin(["move", "--to", ...value], { env, cwd: dataDir, stdin: inputOf(`${url}\n`) });
       expect(run.status).toBe(0);
       expect(run.stdout).toMatch(/in it +20 alerts in \d+ requests, \d+ deliveries with \d+ attempts\n/);
-      expect(run.stdout).toMatch(/compared +18 tables, each row on both sides: the same/);
+      expect(run.stdout).toMatch(/compared +19 tables, each row on both sides: the same/);
       expect(run.stdout).toMatch(/next +set DATABASE_URL/);
       expect(run.stdout + run.stderr).not.toContain(password);
       expect(await runSql(url, "SELECT count(*)::integer AS alerts FROM alerts")).toEqual([{ alerts: 20 }]);
