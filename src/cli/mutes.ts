@@ -69,7 +69,7 @@ export const mutes = group({
     }),
     command({
       name: "release",
-      says: "send what a mute that has ended held back and still fires, once each, marked as late; asks first",
+      says: "send what a mute that has ended held back and still fires, the latest of each key once, marked as late; asks first",
       args: { id: text("id of the mute") },
       options: {
         destination: text("only to this destination", { of: "name" }),

@@ -5,14 +5,23 @@ import type {
   ResendResult,
   TryResult,
 } from "../contract/operations.ts";
+import type { Alert } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type FailedState, failedStates } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import { findAlert } from "../core/find-alert.ts";
 import type { Log } from "../core/log.ts";
-import type { AlertLog, DeliverySummary, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
-import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
+import type {
+  AlertLog,
+  DeliverySummary,
+  FailedCount,
+  FailedDelivery,
+  FailedQuery,
+  Position,
+} from "../core/ports/alert-log.ts";
+import type { Dispatch, ResendCall, ResentCount } from "../core/ports/dispatch.ts";
+import type { Damped } from "../core/ring.ts";
 import {
   type Destination,
   keptNameOf,
@@ -22,6 +31,9 @@ import {
   planDeliveries,
 } from "../core/rules.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
+import { directionOf } from "../ringing/distance.ts";
+import { addUp, heldBackOf } from "../ringing/judge-ring.ts";
+import { ringEventOf } from "../ringing/ring-event.ts";
 import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
 import { findNamed, listNames } from "./targets.ts";
 
@@ -156,12 +168,12 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
 }
 
 /**
- * In batches, the newest alerts first, each batch in a transaction of its own.
+ * In batches, each in a transaction of its own: the newest alerts first, but of a mute as `releases` says.
  * @param at all of them are made then, whichever their batch: they are counted together
  * @param mute they are those that it has held back
  */
 async function resendTo(
-  { store, clock }: ResendDeps,
+  deps: ResendDeps,
   destination: Destination,
   filter: FailedFilter & { failedUntil: number },
   at: number,
@@ -172,25 +184,65 @@ async function resendTo(
   const extras: MessageExtras | undefined = late === undefined ? undefined : { late };
   const total = { made: 0, resent: 0, noRecipient: 0 };
   for (const state of statesOf(filter)) {
-    const query: FailedQuery = { ...filter, states: [state], destination: destination.name };
-    let after: Position | undefined;
-    do {
-      const failed = await store.listFailed(query, { limit: batchSize, after });
-      if (failed.length === 0) break;
-      const dueAt = clock.now() + gatherMs;
-      const calls = failed.map(({ deliverySeq, recipient }) => ({
+    const found = failedPages(deps, { ...filter, states: [state], destination: destination.name });
+    const batches: AsyncGenerator<Resent[]> = mute === undefined ? found : releases(found);
+    for await (const batch of batches) {
+      const dueAt = deps.clock.now() + gatherMs;
+      const calls = batch.map(({ deliverySeq, recipient, toldBy, damped }) => ({
         deliverySeq,
-        planned: planResend(destination, recipientsNow(destination, recipient), { reason, dueAt, extras }),
+        planned: planResend(destination, recipientsNow(destination, recipient), { reason, dueAt, extras, damped }),
         onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
+        toldBy,
       }));
-      const count = await store.resendFailed(calls, at);
+      const count = await deps.store.resendFailed(calls, at);
       total.made += count.made;
       total.resent += count.resent;
       total.noRecipient += count.noRecipient;
-      after = failed.length < batchSize ? undefined : failed.at(-1)?.position;
-    } while (after !== undefined);
+    }
   }
   return total;
+}
+
+/** The newest first. */
+async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGenerator<FailedDelivery[]> {
+  let after: Position | undefined;
+  do {
+    const failed = await store.listFailed(query, { limit: batchSize, after });
+    if (failed.length > 0) yield failed;
+    after = failed.length < batchSize ? undefined : failed.at(-1)?.position;
+  } while (after !== undefined);
+}
+
+/** One that is sent again, or that is told by the resend of another. */
+type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCall, "toldBy"> & { damped?: Damped };
+
+/**
+ * Of each alert key the latest, which tells the others. The key whose latest is the oldest comes first, so that the last word is the newest.
+ * All are read before the first is sent.
+ */
+async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerator<Resent[]> {
+  const ofKeys = new Map<string, [Resent, ...Resent[]]>();
+  for await (const page of pages) {
+    for (const { deliverySeq, recipient, alert } of page) {
+      const key = JSON.stringify([alert?.facts.alertKey, recipient]);
+      const ofKey = ofKeys.get(key);
+      if (ofKey === undefined) {
+        ofKeys.set(key, [{ deliverySeq, recipient }]);
+        continue;
+      }
+      const [latest] = ofKey;
+      ofKey.push({ deliverySeq, recipient, toldBy: latest.deliverySeq });
+      if (alert !== undefined && alert.facts.status !== "resolved") latest.damped = withEarlier(latest.damped, alert);
+    }
+  }
+  const all = [...ofKeys.values()].reverse().flat();
+  for (let from = 0; from < all.length; from += batchSize) yield all.slice(from, from + batchSize);
+}
+
+function withEarlier(known: Damped | undefined, alert: Pick<Alert, "id" | "receivedAt" | "facts">): Damped {
+  const event = ringEventOf(alert);
+  const its = heldBackOf(event, alert.receivedAt);
+  return { ...(known === undefined ? its : addUp(its, known, directionOf(event))), why: "released" };
 }
 
 /** To the same recipient; when the destination has another address now, to that. */
@@ -202,7 +254,7 @@ function recipientsNow(destination: Destination, recipient: string): string[] {
 function planResend(
   destination: Destination,
   recipients: string[],
-  how: Pick<PlannedDelivery, "reason" | "dueAt" | "extras">,
+  how: Pick<PlannedDelivery, "reason" | "dueAt" | "extras" | "damped">,
 ): PlannedDelivery[] {
   return planDeliveries(destination, recipients, { route: "resend", state: "queued", updates: "new", ...how });
 }

@@ -176,6 +176,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
     const how = { link: `#delivery-${resend.id}`, text: say`${{ words: wordOf(resend.state) }}` };
     return say`resent ${{ age: resend.createdAt }}: ${how}`;
   }
+  if (resentBy !== undefined) return say`told by the release of a later alert of its key`;
   if (finishedAt !== undefined && state !== "muted") {
     const isResend = purpose === "resend" || purpose === "bulk_resend";
     const tookMs = Math.max(0, finishedAt - (isResend ? createdAt : receivedAt));

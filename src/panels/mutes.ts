@@ -107,7 +107,7 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
     current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
     holding.length > 0 && {
       kind: "group",
-      title: "Ended, and not released",
+      title: "Ended, and not all of it released",
       id: "held-back-title",
       panel: [
         mutesTable(holding),

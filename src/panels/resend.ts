@@ -22,7 +22,7 @@ export function failedPanel(
       text:
         over === undefined
           ? say`They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not included.`
-          : say`Each is sent once, with how late it is: one message in four while new alerts come.`,
+          : say`The latest of each alert key is sent once, with how late it is: one message in four while new alerts come.`,
     },
     over !== undefined && over > 0 && leftOutAsOver(over),
     ready.length > 0 && { kind: "acts", acts },
@@ -36,15 +36,16 @@ const nothingWords = (isMute: boolean) =>
     : "Nothing failed that was not resent";
 
 const leftOutAsOver = (over: number) =>
-  paragraph`${countOf(over, "delivery")} of alerts that are over already ${{ words: over === 1 ? "is" : "are" }} left out; ${{ code: "--all" }}, or on the page “Also what is over”, sends them too.`;
+  paragraph`${countOf(over, "message")} of alerts that are over already ${{ words: over === 1 ? "is" : "are" }} left out; ${{ code: "--all" }}, or on the page “Also what is over”, sends them too.`;
 
 function describeFailed(failed: FailedAtDestination, now: number): Cell {
-  const { destination, deliveries, alerts, oldestAt, newestAt, health, paused, asDigests } = failed;
+  const { destination, deliveries, alerts, heldBack = alerts, oldestAt, newestAt, health, paused, asDigests } = failed;
+  const all = heldBack !== alerts && say` (of ${heldBack})`;
   const several = deliveries !== alerts && say` (${deliveries} deliveries)`;
   const from = relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && say`${{ age: oldestAt }} to `;
   const how = asDigests ? ", as digests." : alerts > 1 ? ", one message each." : ".";
   return [
-    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
+    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${all}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
     health === undefined &&
       say` It is no longer configured. Under a new name: open an alert, and resend it to the new destination.`,
     paused && say` Somebody has paused it: they wait until it is resumed.`,

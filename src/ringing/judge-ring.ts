@@ -118,7 +118,8 @@ export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
   };
 }
 
-function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direction"]): HeldBack {
+/** Both together; the worst is the furthest in this direction. */
+export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direction"]): HeldBack {
   const both = (of: (...values: number[]) => number, ...values: (number | undefined)[]) => {
     const known = values.filter((value) => value !== undefined);
     return known.length === 0 ? undefined : of(...known);
@@ -221,7 +222,7 @@ function hold(
 function holdBack({ memory: { held }, event, at, direction: own, last }: Firing): HeldBack {
   const { value } = event;
   const place = placeOf(event, at);
-  if (held === undefined) return { count: 1, sinceAt: at, worst: place, lowest: value, highest: value };
+  if (held === undefined) return heldBackOf(event, at);
   const direction = own ?? last.direction;
   const { worst, lowest = value, highest = value } = held;
   // Both sides of a threshold are compared by it.
@@ -238,6 +239,12 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
       highest: Math.max(value, highest ?? value),
     }),
   };
+}
+
+/** One alert that fires. */
+export function heldBackOf(event: RingEvent, at: number): HeldBack {
+  const { value } = event;
+  return { count: 1, sinceAt: at, worst: placeOf(event, at), lowest: value, highest: value };
 }
 
 function placeOf({ id, severity, value }: RingEvent, at: number): HeldBack["worst"] {

@@ -100,13 +100,17 @@ export interface FailedRow {
   alertSeq: number;
   destination: string;
   recipient: string;
+  /** These three only of a mute. */
+  id?: string;
+  receivedAt?: number;
+  facts?: string;
 }
 
-export const toFailedDelivery = ({ seq, alertSeq, ...row }: FailedRow): FailedDelivery => ({
-  position: toPosition(alertSeq, seq),
-  deliverySeq: seq,
-  ...row,
-});
+export function toFailedDelivery({ seq, alertSeq, id, receivedAt, facts, ...row }: FailedRow): FailedDelivery {
+  const failed = { position: toPosition(alertSeq, seq), deliverySeq: seq, ...row };
+  if (id === undefined || receivedAt === undefined || facts === undefined) return failed;
+  return { ...failed, alert: { id, receivedAt, facts: JSON.parse(facts) as AlertFacts } };
+}
 
 export type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
 

@@ -67,9 +67,11 @@ it("tells each destination once at the end of a mute what was held back, and rel
   const relay = await startClockedRelay(world.world, world.env, noon);
   const id = await muteFor(relay, "1h");
   await fire(relay, "ONYX");
+  await fire(relay, "ONYX", "warning", { value: 22 });
   await fire(relay, "USDC");
   await fire(relay, "USDC", "info", { status: "resolved", value: 26 });
   await fire(relay, "BASE", "info", { chain: "base" });
+  await fire(relay, "ONYX", "warning", { value: 23 });
   await relay.advance(minute);
   expect(world.inChat()).toEqual([]);
   await relay.set(60 * minute);
@@ -77,20 +79,26 @@ it("tells each destination once at the end of a mute what was held back, and rel
   const told = receipts(world);
   expect([told.chat.length, told.mails.length, told.slack.length]).toEqual([1, 1, 1]);
   expect(told.chat[0]).toMatchObject({ silent: true });
-  expect(told.chat[0]?.text).toMatch(/While muted: 3 alerts, 1 still firing \(1 warning\)/);
+  expect(told.chat[0]?.text).toMatch(/While muted: 5 alerts, 1 still firing \(1 warning\)/);
   expect(told.chat[0]?.text).toContain("pool migration");
   expect(told.chat[0]?.text).toContain(`tocsin mutes release ${id}`);
   expect(told.chat[0]?.text.indexOf("ONYX")).toBeLessThan(told.chat[0]?.text.indexOf("USDC") ?? 0);
-  expect(told.slack[0]).toContain("4 alerts, 2 still firing (1 warning, 1 info)");
+  expect(told.slack[0]).toContain("6 alerts, 2 still firing (1 warning, 1 info)");
 
   const ask = { mute: id };
   const preview = await relay.getJson<{ data: { deliveries: number; over: number } }>(`/api/resend?mute=${id}`);
-  expect(preview.data).toMatchObject({ deliveries: 4, over: 6 });
+  expect(preview.data).toMatchObject({ deliveries: 4, over: 3 });
   expect(await send(relay, "/api/resend", ask)).toMatchObject({ resent: 4, left: [] });
   expect(await send(relay, "/api/resend", ask)).toMatchObject({ resent: 0, left: [] });
   await relay.advance(minute);
   const released = world.inChat().filter(({ text }) => text.includes("Released"));
   expect(released).toHaveLength(1);
-  expect(released[0]?.text).toMatch(/ONYX.*1 h 2 min late: muted until 13:00 UTC/s);
+  expect(released[0]?.text).toMatch(/ONYX.*23.*1 h 2 min late: muted until 13:00 UTC/s);
+  expect(released[0]?.text).toMatch(/Before it, 2 since .*, from 22 to 24, did not ring/);
+  // What is over was not asked for.
+  type Listed = { data: { silenced?: number }[] };
+  expect((await relay.getJson<Listed>("/api/mutes?ended=true")).data).toMatchObject([{ silenced: 2 }]);
+  await send(relay, "/api/resend", { mute: id, over: "true" });
+  expect((await relay.getJson<Listed>("/api/mutes?ended=true")).data[0]?.silenced).toBeUndefined();
   await relay.stop();
 });

@@ -71,6 +71,9 @@ export const resendPreviewView = view("ResendPreview", {
       destination: text,
       deliveries: count,
       alerts: count,
+      heldBack: count
+        .optional()
+        .describe("Of a mute: the alerts that these stand for. Of each key the latest is sent."),
       health: health.optional().describe("Absent: it is no longer configured, and nothing is resent to it."),
       paused: flag.optional().describe("A person has paused it: what is resent waits until it is resumed."),
       asDigests: flag.describe("They are too many to go out one by one."),

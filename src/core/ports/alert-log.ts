@@ -1,4 +1,4 @@
-import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
+import type { Alert, AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
 import type { Damped } from "../ring.ts";
 import type { Decision, MessageExtras } from "../rules.ts";
@@ -148,7 +148,7 @@ export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "stat
   states: readonly FailedState[];
   /** What this mute (`keptNameOf`) has held back, in place of what failed; `states` decide nothing then. */
   mute?: string;
-  /** Of a mute: also alerts whose key had an end that was accepted with them or after them. Default false. */
+  /** Of a mute: also alert keys that had an end, accepted with their latest alert or after it. Default false. */
   over?: boolean;
   /** Failed at or before: what fails later is not what a person was asked about. */
   failedUntil: number;
@@ -159,12 +159,17 @@ export interface FailedDelivery {
   deliverySeq: number;
   destination: string;
   recipient: string;
+  /** Only of a mute. */
+  alert?: Pick<Alert, "id" | "receivedAt" | "facts">;
 }
 
 export interface FailedCount {
   destination: string;
+  /** Of a mute, these two: of each alert key the latest. */
   deliveries: number;
   alerts: number;
+  /** Of a mute: all the alerts that those stand for. */
+  heldBack?: number;
   /** When the oldest and the newest of the alerts came. */
   oldestAt: number;
   newestAt: number;

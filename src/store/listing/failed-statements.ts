@@ -27,14 +27,18 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
     ];
   }
 
-  /** Of what a mute has held back, the deliveries of alerts that are over. Asked once, whatever the number of rows. */
+  /** Of what a mute has held back, the deliveries of alert keys that are over. Asked once, whatever the number of rows. */
   function overOf(mute: string, add: Add): string {
-    const muted = `deliveries m ${sql.indexedBy("deliveries_muted")}`;
+    const muted = `deliveries m ${sql.indexedBy("deliveries_muted")} JOIN alerts x ON x.seq = m.alert_seq`;
     const isHeld = () => `m.mute_id = ${add(mute)} AND m.resent_by IS NULL`;
-    return `SELECT m.seq FROM ${muted} JOIN alerts x ON x.seq = m.alert_seq JOIN (
+    return `SELECT m.seq FROM ${muted} JOIN (
+        SELECT m.destination, x.alert_key, max(x.seq) AS seq FROM ${muted} WHERE ${isHeld()}
+        GROUP BY m.destination, x.alert_key
+      ) AS last ON last.alert_key = x.alert_key AND last.destination = m.destination JOIN (
         SELECT e.alert_key, max(e.seq) AS seq FROM alerts e WHERE ${isResolved} AND e.alert_key IN (
-          SELECT k.alert_key FROM ${muted} JOIN alerts k ON k.seq = m.alert_seq WHERE ${isHeld()})
-        GROUP BY e.alert_key) AS ends ON ends.alert_key = x.alert_key AND ends.seq >= m.alert_seq
+          SELECT x.alert_key FROM ${muted} WHERE ${isHeld()})
+        GROUP BY e.alert_key
+      ) AS ends ON ends.alert_key = x.alert_key AND ends.seq >= last.seq
       WHERE ${isHeld()}`;
   }
 
@@ -61,7 +65,8 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
           const columns = mute === undefined ? failed : { mute_id: mute };
           const { where, order } = words.rangeOf("d", columns, ["alert_seq", "seq"], ends, add);
           const all = [where, ...isAt, ...failedConditions(query, search, add)];
-          const listed = `d.seq, d.alert_seq AS "alertSeq", d.destination, d.recipient`;
+          const ofMute = mute === undefined ? "" : `, a.id, a.received_at AS "receivedAt", a.facts`;
+          const listed = `d.seq, d.alert_seq AS "alertSeq", d.destination, d.recipient${ofMute}`;
           return words.limited(select(listed, { from: failedAlong(query), where: all, order }), limit, add);
         });
         if (lists.length === 1) return lists[0] as string;
@@ -81,7 +86,12 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
           ...(destination === undefined ? [] : [`d.destination = ${add(destination)}`]),
           ...failedConditions(query, search, add),
         ];
-        const counted = `d.destination, count(*) AS deliveries, count(DISTINCT d.alert_seq) AS alerts,
+        const sent =
+          mute === undefined
+            ? `count(*) AS deliveries, count(DISTINCT d.alert_seq) AS alerts`
+            : `count(DISTINCT a.alert_key || ' ' || d.recipient) AS deliveries, count(DISTINCT a.alert_key) AS alerts,
+          count(DISTINCT d.alert_seq) AS "heldBack"`;
+        const counted = `d.destination, ${sent},
           min(a.received_at) AS "oldestAt", max(a.received_at) AS "newestAt"`;
         return select(counted, { from: failedAlong(query), where, group: "GROUP BY d.destination" });
       }),

@@ -78,6 +78,7 @@ function sumOf(one: FailedCount, other: FailedCount): FailedCount {
     destination: one.destination,
     deliveries: one.deliveries + other.deliveries,
     alerts: one.alerts + other.alerts,
+    ...(one.heldBack !== undefined && { heldBack: one.heldBack + (other.heldBack ?? 0) }),
     oldestAt: Math.min(one.oldestAt, other.oldestAt),
     newestAt: Math.max(one.newestAt, other.newestAt),
   };

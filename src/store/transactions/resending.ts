@@ -81,7 +81,7 @@ export function createResending(sql: Dialect, newId: NewId) {
     },
 
     async resendFailed(tx: Tx, calls: ResendCall[], at: number): Promise<ResentCount> {
-      const seqs = calls.map(({ deliverySeq }) => deliverySeq);
+      const seqs = calls.flatMap(({ deliverySeq, toldBy = deliverySeq }) => [deliverySeq, toldBy]);
       // A statement of its own first: the other one sees what was committed until the locks were given.
       const [, known] = await Promise.all([tx.run(lockAlerts, { seqs }), tx.run(listKnown, { seqs })]);
       const rows = known.sort((one, other) => one.seq - other.seq);
@@ -118,9 +118,15 @@ function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId)
       .filter(({ state, resent_by }) => resent_by === null && resendable.includes(state))
       .map((row) => [row.seq, row]),
   );
-  for (const { deliverySeq, planned, onlyNew } of calls) {
+  for (const { deliverySeq, planned, onlyNew, toldBy } of calls) {
     const failed = open.get(deliverySeq);
     if (failed === undefined) continue;
+    if (toldBy !== undefined) {
+      const before = rows.find(({ seq }) => seq === toldBy)?.resent_by;
+      const teller = before ?? resent.find((one) => one.failed.seq === toldBy)?.by;
+      if (teller !== undefined) resent.push({ failed, by: teller });
+      continue;
+    }
     const { alert_seq: alertSeq } = failed;
     const stands = planned.flatMap((one): (number | string)[] => {
       const isSame = (row: Pick<KnownRow, "alert_seq" | "destination" | "recipient">) =>

@@ -70,11 +70,13 @@ export function describeSilenced(open: OpenStore): void {
 
     it("is listed newest first, page by page, without what is over unless that is asked for", async () => {
       const scene = await openScene(open);
-      const [, over, second, third] = await silence(scene, [
+      const [, over, second] = await silence(scene, [
         { alertKey: "a" },
         end("a"),
         { alertKey: "a" },
         { alertKey: "b" },
+        end("b"),
+        { alertKey: "c" },
       ]);
       const { store } = scene;
       const ids = async (query: FailedQuery) => {
@@ -88,13 +90,18 @@ export function describeSilenced(open: OpenStore): void {
         }
       };
       // Each by the alert before it.
-      expect(await ids(byMute())).toEqual([second, over]);
-      expect(await ids(byMute({ over: true }))).toHaveLength(4);
+      const [first, ...left] = await ids(byMute());
+      expect(first).not.toBe(second);
+      expect(left).toEqual([over, expect.any(String), "first"]);
+      expect(await ids(byMute({ over: true }))).toHaveLength(6);
       expect(await ids(byMute({ destination: "mail" }))).toEqual([]);
-      expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", alerts: 2, deliveries: 2 }]);
-      expect(await store.countFailed(byMute({ over: true, destination: "chat" }))).toMatchObject([{ alerts: 4 }]);
+      expect(await store.countFailed(byMute())).toMatchObject([
+        { destination: "chat", alerts: 2, heldBack: 4, deliveries: 2 },
+      ]);
+      expect(await store.countFailed(byMute({ over: true, destination: "chat" }))).toMatchObject([
+        { alerts: 3, heldBack: 6 },
+      ]);
       expect(await store.countFailed(byMute({ failedUntil: noon - 1 }))).toEqual([]);
-      expect(third).toBeDefined();
     });
 
     it("is released once, however many ask, and counts as its release does", async () => {
@@ -109,6 +116,28 @@ export function describeSilenced(open: OpenStore): void {
       expect(await scene.store.listSilenced("m1", 3)).toEqual(new Map());
       expect(await scene.store.countSilenced(["m1"])).toEqual([]);
       expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
+    });
+
+    it("is told by the release of another, in the same step or a later one", async () => {
+      const scene = await openScene(open);
+      const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "a" }, { alertKey: "a" }]);
+      const [latest, ...others] = (await scene.store.listFailed(byMute(), { limit: 100 })).map(
+        (one) => one.deliverySeq,
+      );
+      const told = others.map((deliverySeq) => ({ deliverySeq, planned: [], onlyNew: false, toldBy: latest }));
+      const first = { deliverySeq: latest ?? 0, planned: [planned("chat", { updates: "new" })], onlyNew: false };
+      expect(await scene.store.resendFailed(told, noon + 90)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
+      expect(await scene.store.resendFailed([first, ...told.slice(0, 1)], noon + 100)).toMatchObject({
+        made: 1,
+        resent: 1,
+      });
+      expect(await scene.store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
+      await scene.store.resendFailed(told, noon + 110);
+      expect(await scene.store.countSilenced(["m1"])).toEqual([]);
+      expect((await scene.store.getAlert(id))?.deliveries).toMatchObject([
+        { state: "muted", resentBy: expect.any(String) },
+      ]);
+      expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
     });
 
     it("is not released again after a person has resent it by hand", async () => {
