@@ -1,11 +1,12 @@
 import type { Config } from "../config/config.ts";
+import { lineOf } from "../config/shape/problem-list.ts";
 import { AppError } from "../core/errors.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { readVersion } from "../ground/version.ts";
 import { RelayUnreachable } from "../http/call-relay.ts";
 import type { RelayStatus } from "../panels/status.ts";
-import { type RelayRun, readConfig } from "./relay/connect-relay.ts";
+import { type RelayRun, readConfigOrPlace } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
 import type { RelayClient } from "./relay/relay-client.ts";
 
@@ -19,7 +20,7 @@ export const status = question({
   async ask(client, _, run): Promise<RelayStatus> {
     const { context, flags } = run;
     // What this machine has in its DATA_DIR need not be that relay's.
-    const config = flags.url === undefined ? await readConfig(context) : undefined;
+    const { config, mistakes = [] } = flags.url === undefined ? await readConfigOrPlace(context) : {};
     const said = await askRelay(client, run);
     const publicUrl = said === undefined ? config?.server.publicUrl : said.account.publicUrl;
     const ready = said?.relay.ready ?? false;
@@ -28,11 +29,12 @@ export const status = question({
       ...(said ?? (config && (await readLeft(run, config)))),
       ...{ version: readVersion(), hook: `${publicUrl ?? client.url}/hooks/***`, url: client.url, publicUrl },
       ...(config && placeOf(config)),
+      ...(mistakes.length > 0 && { mistakes: mistakes.map(lineOf) }),
       ...{ running: said !== undefined, ready },
     };
   },
   show: async (said) => (await import("../panels/status.ts")).statusPanel(said),
-  json: (answer, { version, hook, url, publicUrl, dataDir, database, running, ready }) => {
+  json: (answer, { version, hook, url, publicUrl, dataDir, database, running, ready, mistakes }) => {
     const { alerts, queue, disk, destinations = [] } = answer;
     // The parts `alerts`, `queue` and `disk` in one, under the names that scripts know.
     const store = {
@@ -46,7 +48,7 @@ export const status = question({
       freeBytes: disk?.freeBytes,
       diskFull: disk?.full,
     };
-    const own = { version, hook, url, publicUrl, dataDir, database, running, ready };
+    const own = { version, hook, url, publicUrl, dataDir, database, running, ready, mistakes };
     return { ...own, ...answer, store, destinations };
   },
 });

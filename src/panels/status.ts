@@ -1,6 +1,6 @@
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
-import { type Cell, type Panel, say } from "./panel.ts";
+import { type Cell, noteFailed, noteWarning, type Panel, say } from "./panel.ts";
 import { silencePanel } from "./silence.ts";
 import { sourcesPanel } from "./sources.ts";
 import { type KnownStatus, systemPanel } from "./system.ts";
@@ -19,13 +19,25 @@ export interface RelayStatus extends KnownStatus {
   dataDir?: string;
   /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
   database?: string;
+  /** Of the configuration file here, each with its line. Absent: it has none, or the relay is elsewhere. */
+  mistakes?: readonly string[];
   /** Of the command that asks. */
   version: string;
 }
 
 /** How all is, in a terminal; what is wrong stands first, the destinations last. */
 export function statusPanel(status: RelayStatus): Panel {
-  const { running, destinations = [], relay, troubles = [], watches = [], silence = [], sources = [], canary } = status;
+  const {
+    running,
+    destinations = [],
+    relay,
+    troubles = [],
+    watches = [],
+    silence = [],
+    sources = [],
+    canary,
+    mistakes = [],
+  } = status;
   const { account = { serviceConfigured: false, canPutBack: false } } = status;
   const health = {
     troubles,
@@ -35,6 +47,11 @@ export function statusPanel(status: RelayStatus): Panel {
   };
   return [
     ...(running ? healthPanel(health) : []),
+    ...mistakes.map((line) => noteFailed`Refused: ${line}`),
+    mistakes.length > 0 &&
+      (running
+        ? noteWarning`The configuration file here has a mistake: the relay runs with what it read before, and the next start fails.`
+        : noteWarning`The configuration file here has a mistake: no relay starts with it.`),
     troubles.length > 1 && {
       kind: "list",
       title: "Also wrong",

@@ -45,6 +45,28 @@ it("asks the relay, and does not look into a database file", async () => {
   }
 });
 
+it("says the mistake of a broken file, and how the relay is that runs with the one before it", async () => {
+  const world = await createRelayWorld();
+  const cwd = makeTempFolder();
+  writeFileSync(join(cwd, "tocsin.yaml"), "routes:\n  - { to: desk, matches: a=b }\n");
+  const run = (argv: string[]) => runTocsin(argv, { env: { ...world.env, TOCSIN_CONFIG: "tocsin.yaml" }, cwd });
+  const status = await run(["status"]);
+  expect(status.status).toBe(0);
+  expect(status.stdout).toMatch(/Refused: tocsin\.yaml:2:\d+: .*did you mean match/);
+  expect(status.stdout).toMatch(/^relay +running at .*, ready$/m);
+  expect((await run(["status", "--json"])).json().data).toMatchObject({
+    running: true,
+    mistakes: expect.arrayContaining([expect.stringContaining("tocsin.yaml:2:")]),
+  });
+  const doctor = await run(["doctor"]);
+  expect(doctor.status).toBe(1);
+  expect(doctor.stdout).toMatch(/✗ configuration: tocsin\.yaml:2:\d+: .*matches/);
+  expect(doctor.stdout).toMatch(/✓ relay: running at .*, ready/);
+  expect((await run(["alerts", "list"])).status).toBe(0);
+  await world.stopRelay();
+  expect((await run(["status"])).stdout).toMatch(/no relay starts with it\.\n(?:.*\n)*relay +not running/m);
+});
+
 it("says why nothing is known where neither a relay answers nor its database can be read", async () => {
   const folder = makeTempFolder();
   writeFileSync(join(folder, "tocsin.db"), "no database");

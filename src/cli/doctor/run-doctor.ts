@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list.ts";
 import { type Finding, ok, problem, toFinding, type Verdict, warning } from "../../core/finding.ts";
 import { countOf } from "../../ground/text/count-of.ts";
-import { type RelayRun, readConfig } from "../relay/connect-relay.ts";
+import { type RelayRun, readConfigOrPlace } from "../relay/connect-relay.ts";
 import type { Output, StyleName } from "../shell/output.ts";
 import { asTyped } from "../shell/own-command.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
@@ -88,15 +88,16 @@ function placeOf({ where, path, message }: ConfigProblem): string {
   return `${where}: ${path === undefined || path === where ? message : `${path}: ${message}`}`;
 }
 
-/** Undefined where it cannot be read; what is wrong with it was printed. */
+/** What is wrong with it is printed. Undefined where not even the place of the relay can be read. */
 async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {
+  const describe = (mistakes: readonly ConfigProblem[]) =>
+    mistakes.map((one) => problem(check, placeOf(one), one.instead));
   try {
-    const config = await readConfig(context);
-    await print(describeConfiguration(config));
+    const { config, mistakes } = await readConfigOrPlace(context);
+    await print(mistakes.length === 0 ? describeConfiguration(config) : describe(mistakes));
     return config;
   } catch (error) {
-    if (!(error instanceof ConfigError)) await print([toFinding(check, error)]);
-    else await print(error.problems.map((one) => problem(check, placeOf(one), one.instead)));
+    await print(error instanceof ConfigError ? describe(error.problems) : [toFinding(check, error)]);
     return undefined;
   }
 }

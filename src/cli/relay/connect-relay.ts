@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { findAccount } from "../../config/find-source.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
+import type { ConfigProblem } from "../../config/shape/problem-list.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
@@ -31,8 +32,8 @@ export interface RelayConnection {
   client: RelayClient;
   /** `--url` was given: what this machine has in its DATA_DIR need not be that relay's. */
   isElsewhere: boolean;
-  /** The configuration found here. Throws `ConfigError`. */
-  loadConfig(): Promise<Config>;
+  /** See `readPlace`. */
+  place(): Promise<Config>;
   /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
   findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
 }
@@ -43,6 +44,29 @@ export async function readConfig({ env, cwd }: Pick<CliContext, "env" | "cwd">):
   return loadConfig({ env, cwd });
 }
 
+/**
+ * What leads to the relay here, its log among it: all of that is in the environment. The file is left out, so that one with a mistake
+ * keeps nobody from asking the relay that runs with the file before it. @throws ConfigError
+ */
+async function readPlace({ env, cwd }: Pick<CliContext, "env" | "cwd">): Promise<Config> {
+  const { loadConfig } = await import("../../config/load-config.ts");
+  return loadConfig({ env, cwd, fileText: "" });
+}
+
+/** The configuration found here; with what is wrong with its file, where that is all, see `readPlace`. @throws ConfigError */
+export async function readConfigOrPlace(
+  context: Pick<CliContext, "env" | "cwd">,
+): Promise<{ config: Config; mistakes: readonly ConfigProblem[] }> {
+  const { ConfigError } = await import("../../config/shape/problem-list.ts");
+  try {
+    return { config: await readConfig(context), mistakes: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = await readPlace(context).catch(() => Promise.reject(error));
+    return { config, mistakes: error.problems };
+  }
+}
+
 /** The whole run as if TOCSIN_CONFIG named this file. */
 export function withConfig<R extends Pick<Run, "context">>(run: R, file: string | undefined): R {
   if (file === undefined) return run;
@@ -51,17 +75,17 @@ export function withConfig<R extends Pick<Run, "context">>(run: R, file: string 
 
 /** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
 export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
-  let loaded: Promise<Config> | undefined;
-  const loadConfig = () => {
-    loaded ??= readConfig(context);
-    return loaded;
+  let read: Promise<Config> | undefined;
+  const place = () => {
+    read ??= readPlace(context);
+    return read;
   };
-  const url = flags.url ?? localUrlOf(await loadConfig());
+  const url = flags.url ?? localUrlOf(await place());
   if (isInTheClear(url)) {
     await output.note(`warning: ${url} is not https, so secrets travel to it in the clear`);
   }
   const findKeptSecret: RelayConnection["findKeptSecret"] = async (name) => {
-    const config = await loadConfig();
+    const config = await place();
     if (!isOwn(url, config)) return undefined;
     return readKeptSecret(config, name).catch(async (error: unknown) => {
       if (!(error instanceof AppError) || config.databaseUrl === undefined) throw error;
@@ -72,7 +96,7 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
   };
   const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
   const client = await createRelayClient({ url, token, signal: context.signal });
-  return { client, isElsewhere: flags.url !== undefined, loadConfig, findKeptSecret };
+  return { client, isElsewhere: flags.url !== undefined, place, findKeptSecret };
 }
 
 /** `http://HOST:PORT` as this machine reaches it. */
@@ -170,7 +194,7 @@ export async function withClient<T>(run: RelayRun, work: (client: RelayClient) =
 
 async function openDatabase(
   { context, output }: RelayRun,
-  { client, loadConfig }: RelayConnection,
+  { client }: RelayConnection,
   failure: RelayUnreachable,
 ): Promise<LeftLog> {
   const [{ openLeft }, { DatabaseMissing }, { requireAlerting }] = await Promise.all([
@@ -178,7 +202,7 @@ async function openDatabase(
     import("../../store/open-read-only.ts"),
     import("../../config/upstream-env.ts"),
   ]);
-  const config = await loadConfig();
+  const config = await readConfig(context);
   const accountOf = (source?: string) =>
     source === undefined ? requireAlerting(context.env) : findAccount(config, source).account;
   const publicUrl = config.server.publicUrl ?? client.url;

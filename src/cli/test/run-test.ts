@@ -148,8 +148,8 @@ export function describeSpoiled(difference: string): string {
   return `The test ${difference}. Something in front of the relay changes what is posted.`;
 }
 
-async function findHookSecret({ loadConfig, findKeptSecret }: RelayConnection): Promise<Secret> {
-  const { webhookSecret } = await loadConfig();
+async function findHookSecret({ place, findKeptSecret }: RelayConnection): Promise<Secret> {
+  const { webhookSecret } = await place();
   const found = webhookSecret ?? (await findKeptSecret("webhook-secret"))?.secret;
   if (found !== undefined) return found;
   throw new AppError("config_invalid", "the hook's secret is not known here", {
