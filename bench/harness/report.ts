@@ -46,7 +46,7 @@ export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): 
 /** A row with more than this is marked: its figures are of a machine that somebody else used. */
 const muchSteal = 0.02;
 
-const columns = ["what", "figure", "Tocsin", "beside it", "ratio", "aim"];
+const columns = ["what", "figure", "Tocsin", "next to it", "ratio", "aim"];
 
 function cellsOf({ title, label, unit, subject, failed, beside, aim, steal }: Row): string[] {
   const stolen = steal > muchSteal ? ` (steal ${(100 * steal).toFixed(0)} %!)` : "";

@@ -22,7 +22,7 @@ export const backup = command({
 export const restore = command({
   name: "restore",
   summary: "put a backup in the place of the database",
-  says: "put a backup in the place of the database, which is kept beside it; refused while a relay runs",
+  says: "put a backup in the place of the database, which is kept next to it; refused while a relay runs",
   args: { file: text("file that `tocsin backup` made; it is checked first, and stays as it is") },
   examples: ["tocsin restore /var/backups/tocsin/2026-11-21.db"],
   run: putBack,
@@ -32,7 +32,7 @@ export const restore = command({
 export const repair = command({
   name: "repair",
   summary: "check the database, and fix a damaged one",
-  says: "check the database; a damaged one is written anew from what can be read, and kept beside it; refused while a relay runs",
+  says: "check the database; a damaged one is written anew from what can be read, and kept next to it; refused while a relay runs",
   examples: ["tocsin repair"],
   run: checkAndRepair,
 });

@@ -30,7 +30,7 @@ export const sourceSchema = z
         otherwise: "made, and kept in `DATA_DIR/secrets/source-NAME`, or in the database of `DATABASE_URL`",
       }),
     check: checksSchema.optional().meta({
-      description: "what its sender has to prove beside, see [below](#check)",
+      description: "what else its sender has to prove, see [below](#check)",
       otherwise: "knowing the address is enough",
     }),
     account: z

@@ -140,7 +140,7 @@ export const api = {
   }),
   routeAgain: route({
     path: "GET /api/alerts/:id/routes",
-    says: "What today's routes and mutes would do with an alert, beside what was decided then",
+    says: "What today's routes and mutes would do with an alert, next to what was decided then",
     more: "By the facts as they were read when it arrived. Stores and sends nothing.",
     answers: "What differs by destination, and each route's answer.",
     data: alerts.routedAgainView,

@@ -31,7 +31,7 @@ type Rule = (firing: Firing) => string | undefined;
 /** Without `again` a new extreme rings when it is so much further. Nobody knows what is much where there is no threshold. */
 const ownBound = { percent: 5 };
 const boundWithoutThreshold = { percent: 2 };
-/** Or so many times as far from the threshold, and that by so much of it. */
+/** Or this many times as far from the threshold, and that by this much of it. */
 const timesAsFar = 2;
 const leastFromThreshold = { percent: 1 };
 
@@ -125,7 +125,7 @@ export const floorRule: { by: Damper; why: Rule } = {
   },
 };
 
-/** Until when so many rings of a severity, or of a worse one, let no other through. Undefined: they do. */
+/** Until when this many rings of a severity, or of a worse one, let no other through. Undefined: they do. */
 export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"], at: number): number | undefined {
   const oldest = countedRings(memory, severity, at).at(-mostRings);
   return oldest && oldest.at + windowMs;

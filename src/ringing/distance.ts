@@ -22,7 +22,7 @@ export function backBy(value: number, { value: from = value, direction }: Ring):
 /** Doubles are off in their last digits: 0.945 is 5 % further than 0.9. */
 const rounding = 1 + 1e-12;
 
-/** Whether a distance is as large as a step, of which a percentage is one of `base`. */
+/** Whether a distance is as large as a step; a percentage is one of `base`. */
 export function reaches(distance: number, step: Step, base: number): boolean {
   const needed = "absolute" in step ? step.absolute : (Math.abs(base) * step.percent) / 100;
   return distance > 0 && distance * rounding >= needed;

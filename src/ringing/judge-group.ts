@@ -2,17 +2,17 @@ import { isWorse } from "../core/alert.ts";
 import { type GroupEvent, type GroupMemory, type GroupRule, type HeldWith, writeGroup } from "../core/group.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/** So many of those that a cause holds back are known by name. Ends of the others are sent without a sound. */
+/** This many of those that a cause holds back are known by name. Ends of the others are sent without a sound. */
 const mostNamed = 500;
 /** A message about a cause names as many of those that it holds back. */
 const mostListed = 50;
 
 export interface Joining {
-  /** When it is told. Epoch milliseconds; now or before: at once. */
+  /** When its message goes out. Epoch milliseconds; now or before: at once. */
   dueAt: number;
-  /** What waits in the group is told with it, earlier than it would be. */
+  /** What waits in the group goes out with it, earlier than it would be. */
   hastens: boolean;
-  /** Others wait, or are told shortly before. */
+  /** Others wait, or went out shortly before. */
   joins: boolean;
   /** For people; empty where the group makes no difference. */
   why: string;
@@ -20,15 +20,15 @@ export interface Joining {
 }
 
 /**
- * When an alert of a group is told. Pure.
+ * When an alert of a group goes out. Pure.
  *
- * | the group | it is told |
+ * | the group | it goes out |
  * |---|---|
  * | waits | with it |
  * | had a message within `again` | when `again` is over since that message, with all that come until then |
  * | had none | after `wait`, with all that come until then |
  *
- * One that is critical and fires is told after `waitCritical` at the latest, and takes along what waits. Its end does not wait where
+ * One that is critical and fires goes out after `waitCritical` at the latest, and takes along what waits. Its end does not wait where
  * that is 0, as people know of it.
  */
 export function joinGroup(
@@ -58,7 +58,7 @@ export function joinGroup(
   }
 }
 
-/** A cause as it fires, or its end. `isOver`: it was the last that fired, so that what it held back is told now. Pure. */
+/** A cause as it fires, or its end. `isOver`: it was the last that fired, so that what it held back goes out now. Pure. */
 export function noteCause(
   known: GroupMemory | undefined,
   { id, at, alertKey, title, severity, status }: GroupEvent,
@@ -75,7 +75,7 @@ export function noteCause(
 
 /**
  * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself,
- * an end whose beginning it did not hold back, and what is told together with it.
+ * an end whose beginning it did not hold back, and what goes out together with it.
  */
 export function holdBehind(
   known: GroupMemory | undefined,

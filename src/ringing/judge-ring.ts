@@ -24,7 +24,7 @@ export interface RingJudgement {
   why: string;
   /** What was held back since the last ring, this alert included; absent when nothing was. */
   damped?: Damped;
-  /** Of an alert that is held back: when people are told of it, unless another of its key comes before. Epoch milliseconds. */
+  /** Of an alert that is held back: when people hear of it, unless another of its key comes before. Epoch milliseconds. */
   summaryDueAt?: number;
   /** After this alert. */
   memory: RingMemory;
@@ -40,7 +40,7 @@ const summaryEveryMs = 60 * 60_000;
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
  * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert says what is so, and
- * ends the wait for a summary: nothing is told in a mute, and behind it the next ring or end says what was held back before.
+ * ends the wait for a summary: nothing is said in a mute, and behind it the next ring or end says what was held back before.
  *
  * @param known undefined for a key without memory: then it rings
  */
@@ -65,7 +65,7 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
   if (event.isMuted)
     return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, summaryDueAt: undefined } };
   if (event.status === "resolved") {
-    // The first end since a ring is told, also behind alerts that were held back.
+    // The first end since a ring goes out, also behind alerts that were held back.
     if (!isAnew && !known.latest.rang && known.hasEnded)
       return hold({ memory, event, at, rule }, "its_end", "the alert that it ends did not ring");
     return release(false, "it ends what rang", isLate(memory, event) ? memory : told(memory, "resolved"));

@@ -8,7 +8,7 @@ import type { GapNews } from "./plan-gap-notices.ts";
 const mostListed = 10;
 
 /**
- * What is news of missing alerts, in one notice. It reports alerts and is not one: it names no severity of theirs, and
+ * What is news of missing alerts, in one notice. It reports alerts and is not one: it names no severity of those alerts, and
  * nothing of it is sent where their routes lead.
  */
 export function writeGapNotice(
