@@ -213,7 +213,7 @@ async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGen
   } while (after !== undefined);
 }
 
-/** One that is sent again, or that is told by the resend of another. */
+/** One that is sent again, or whose alert the resend of another says. */
 type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCall, "toldBy"> & { damped?: Damped };
 
 /**
