@@ -36,7 +36,7 @@ async function runOn(saved: Record<string, unknown>, open: (deps: WatchDeps) => 
 
 it("of version 0.1 say what people know of locked out sources", async () => {
   const at = createTestClock().now();
-  const refused = { wrong_signature: 1 };
+  const refused = { wrong_signature: 3 };
   const hooks = () =>
     new Map([
       ["known", { refused, lastRefusedAt: at }],
