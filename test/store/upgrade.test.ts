@@ -158,7 +158,10 @@ it("takes over a database of the version before: shows all of it, sends what wai
       conflict: rest.conflict,
     });
     expect.soft([alert?.unmatched, alert?.dropped]).toEqual([rest.unmatched === true, rest.dropped === true]);
-    expect.soft(await show(id), String(title)).toEqual(ended === undefined ? deliveries : [ended]);
+    const attempts = alert?.deliveries.flatMap((delivery) => delivery.attempts.map(({ detail }) => detail));
+    expect
+      .soft(await show(id), `${title}: ${attempts?.join("; ")}`)
+      .toEqual(ended === undefined ? deliveries : [ended]);
   }
 
   // The log goes on where it was: its pages, its search, its changes, its keys.

@@ -104,7 +104,8 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
       if (call.status !== 200) changed();
     },
   };
-  const server = createServer((request, response) => {
+  // Longer than a client keeps a connection: on a busy machine the end of an idle one would meet the next message.
+  const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     answerBotRequest(endpoint, request, response).catch(() => request.socket.destroy());
   });
   const { url, port } = await listen(server, options.port);
