@@ -22,7 +22,7 @@ import type { RelayRequests } from "../core/ports/requests.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
-import type { FindHold } from "./duties/follow-quiet-hours.ts";
+import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
 import type { Trial } from "./duties/prober.ts";
@@ -64,6 +64,8 @@ export interface EngineDeps {
   pictureNotes?: Pick<PictureNotes, "note">;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
   findHold?: FindHold;
+  /** Absent: there are no mutes. */
+  findMute?: FindMute;
   settings: DeliverySettings;
   clock: Clock;
   newId: NewId;
@@ -139,6 +141,7 @@ export class Engine implements ClaimingDesk {
       notifier: this.#notifier,
       planFallbacks,
       findHold: deps.findHold ?? (() => undefined),
+      findMute: deps.findMute ?? (async () => undefined),
       pictureDesk: illustrate && createPictureDesk({ illustrate, notes, clock, log }),
       figures: this.figures,
       startedAt: clock.now(),

@@ -12,7 +12,7 @@ import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
-import type { FindHold } from "./duties/follow-quiet-hours.ts";
+import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { Prober, type Trial } from "./duties/prober.ts";
 import { createProving } from "./duties/proving.ts";
@@ -55,6 +55,7 @@ export interface LaneGroupDeps {
   planFallbacks: PlanFallbacks;
   notifier: Notifier;
   findHold: FindHold;
+  findMute: FindMute;
   /** Absent: messages get no pictures. */
   pictureDesk?: PictureDesk;
   publicUrl?: string;

@@ -1,7 +1,11 @@
 import type { Operations, RoutedAgain, RoutingPart } from "../contract/operations.ts";
+import type { AlertFacts } from "../core/alert.ts";
+import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";
-import type { Router, RoutingResult } from "../routing/router.ts";
+import type { FindMute } from "../delivery/duties/follow-quiet-hours.ts";
+import type { MatchInput } from "../matching/judge.ts";
+import { createMuteFinder, type Router, type RoutingResult } from "../routing/router.ts";
 import { readStoredPayload } from "./processing.ts";
 
 export interface RouteAgainDeps {
@@ -12,29 +16,18 @@ export interface RouteAgainDeps {
   now(): number;
 }
 
-/**
- * See `Operations.routeAgain`: the router of the relay itself over the facts as they were read then. The payload is read
- * only when a route or a mute looks into it.
- */
+/** See `Operations.routeAgain`: the router of the relay itself over the facts as they were read then. */
 export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"] {
   const { router, readPayloads, now } = deps;
   const configured = new Set(deps.destinations.map(({ name }) => name));
 
   return (alert) => {
-    const { facts, origin, request, decisions: then } = alert;
+    const { facts, request, decisions: then } = alert;
     // What Tocsin writes itself goes where it is sent, and a repeat or what another message shows asks no route.
     if (facts === undefined || request === undefined || alert.routedAt === undefined || then.length === 0) return;
     if (isShownByOther(then)) return undefined;
     const at = now();
-    let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
-    const input = {
-      facts,
-      origin,
-      get payload() {
-        read ??= { stored: readStoredPayload(readPayloads, alert) };
-        return read.stored === "too large" ? undefined : read.stored?.payload;
-      },
-    };
+    const { input, isTooLarge } = inputOf(readPayloads, { ...alert, facts });
     const routeAt = (instant: number): RoutingResult =>
       facts.format === "unreadable"
         ? router.routeUnjudged("reading", "as it was then", instant)
@@ -46,7 +39,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
       isSame: differences.every(({ onlyByHour }) => onlyByHour),
       decisions,
       differences,
-      isTooLarge: read?.stored === "too large",
+      isTooLarge: isTooLarge(),
     };
   };
 
@@ -76,6 +69,37 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     const asked = now.find(({ route }) => route === before.route);
     return { result: "nothing", reason: asked ? whyNot(asked) : `there is no route ${before.route} any more` };
   }
+}
+
+/** Of a stored alert. Its payload is read only when a route or a mute looks into it. */
+function inputOf(readPayloads: ReadPayloads, alert: AlertDetail & { facts: AlertFacts }) {
+  const { facts, origin } = alert;
+  let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
+  const input: MatchInput = {
+    facts,
+    origin,
+    get payload() {
+      read ??= { stored: readStoredPayload(readPayloads, alert) };
+      return read.stored === "too large" ? undefined : read.stored?.payload;
+    },
+  };
+  return { input, isTooLarge: () => read?.stored === "too large" };
+}
+
+/** See `EngineDeps.findMute`. @param mutes those of the configuration as well */
+export function createFindMute(
+  store: Pick<AlertLog, "getAlert">,
+  readPayloads: ReadPayloads,
+  mutes: () => Mute[],
+): FindMute {
+  const find = createMuteFinder();
+  return async (alertId, now) => {
+    const active = mutes().filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt);
+    if (active.length === 0) return undefined;
+    const alert = await store.getAlert(alertId);
+    if (alert?.facts === undefined || alert.origin === "test") return undefined;
+    return find(inputOf(readPayloads, { ...alert, facts: alert.facts }).input, active, now).mute;
+  };
 }
 
 /** The hours are as they were then, quiet or active; it is another hour of the day. A mute ends by itself, and is said. */

@@ -362,7 +362,7 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
   return owners;
 }
 
-interface MuteVerdict {
+export interface MuteVerdict {
   /** The mute that holds longest of those that match. */
   mute?: { id: string; reason: string; keptName: string };
   /** Mutes that are disabled, or could not be read: a broken mute must not cost an alert. They silence nothing; this says so. */
@@ -372,7 +372,7 @@ interface MuteVerdict {
 const rememberedMutes = 500;
 
 /** Mutes come from the store with every alert; what has been compiled is remembered by its matchers. */
-function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
+export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
   const compiled = new Map<string, Match>();
 
   function compile(matchers: Matcher[]): Match {

@@ -3,6 +3,8 @@ import type { Config } from "../config/config.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import { Engine, type EngineDeps } from "../delivery/engine.ts";
 import { openClaimJournal } from "../delivery/memory/claim-journal.ts";
+import type { Mute } from "../core/rules.ts";
+import { createFindMute } from "../explain/route-again.ts";
 import type { Processing } from "../explain/processing.ts";
 import { createChannel } from "../vendors/index.ts";
 import type { RelayPictures } from "./open-pictures.ts";
@@ -13,6 +15,8 @@ export interface DeliveringDeps extends Pick<EngineDeps, Given> {
   processing: Processing;
   pictures: RelayPictures;
   nameOf: NameOf;
+  /** Made at run time. */
+  activeMutes(): Mute[];
   publicUrl: string;
 }
 
@@ -30,7 +34,7 @@ export interface Delivering {
  */
 export async function startDelivering(
   { rules, delivery: settings, dataDir }: Config,
-  { processing, pictures, nameOf, ...deps }: DeliveringDeps,
+  { processing, pictures, nameOf, activeMutes, ...deps }: DeliveringDeps,
   undo: (() => unknown)[],
 ): Promise<Delivering> {
   const { clock, log, publicUrl } = deps;
@@ -59,6 +63,7 @@ export async function startDelivering(
     }),
     readPayloads: processing.readPayloads,
     findHold: processing.router.findHold,
+    findMute: createFindMute(deps.store, processing.readPayloads, () => [...rules.mutes, ...activeMutes()]),
     illustrate: pictures.illustrate,
     pictureNotes: pictures.notes,
     settings,

@@ -70,12 +70,12 @@ export async function startRelaying(
   const pictures = openPictures(config, { ...common, isShared, openMarket: market.open, adminToken, urlOnThisMachine });
   undo.push(pictures.close);
   const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, spool: spool?.view, clock });
-  const sending = { ...common, self, report, processing, pictures, nameOf };
+  const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
+  const sending = { ...common, self, report, processing, pictures, nameOf, activeMutes: mutes.active };
   const delivering = await startDelivering(config, sending, undo);
   const { engine } = delivering;
 
   let operations: Operations | undefined;
-  const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
   const watches = await SharedWatches.open(config, {
     ...common,
     configuration,

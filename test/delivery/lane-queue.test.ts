@@ -7,6 +7,7 @@ import { dueDelivery, now } from "./due-delivery.ts";
 import { telegramTo } from "./engine-fixture.ts";
 import { hour, minute } from "./outcomes.ts";
 
+const mutedAlert = "muted";
 const open = { isRecovering: false, isOpen: true };
 
 function queueOf(due: DueDelivery[]) {
@@ -27,6 +28,7 @@ function queueOf(due: DueDelivery[]) {
     },
     destination: telegramTo("chat"),
     planFallbacks: () => [],
+    findMute: async (alertId) => (alertId === mutedAlert ? { keptName: "m1", reason: "muted until noon" } : undefined),
     findHold: (_name, { severity }) =>
       severity === "critical" ? undefined : { until: now + hour, words: "held by quiet hours" },
     settings: defaultDeliverySettings(),
@@ -58,6 +60,17 @@ describe("the queue of a destination", () => {
     expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3, 4]);
     const reason = "does not ring; held by quiet hours";
     expect(ended).toEqual([{ seqs: [1], state: "held", reason, dueAt: now + hour }]);
+  });
+
+  it("does not tell what did not ring while a mute holds it back, and says which", async () => {
+    const summary = { state: "held" as const, updates: "summary" as const, reason: "does not ring" };
+    const { queue, ended } = queueOf([
+      dueDelivery(1, { ...summary, severity: "critical", alertId: mutedAlert }),
+      dueDelivery(2, { ...summary, severity: "critical" }),
+      dueDelivery(3, { alertId: mutedAlert }),
+    ]);
+    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3]);
+    expect(ended).toEqual([{ seqs: [1], state: "muted", reason: "does not ring; muted until noon", mutedBy: "m1" }]);
   });
 
   it("looks ahead after an outage, but keeps the time of repeats and of quiet hours", async () => {

@@ -6,7 +6,7 @@ import { createSlackVendor } from "../support/vendors/app-vendors.ts";
 const minute = 60_000;
 const noon = Date.parse("2026-11-21T12:00:00Z");
 
-async function openWorld(quietHours = "") {
+async function openWorld(quietHours = "", rings = "flapping: off") {
   const slack = await createSlackVendor();
   onTestFinished(() => slack.close());
   const quiet = quietHours === "" ? "" : `, timeZone: Europe/Zurich, quietHours: ${quietHours}`;
@@ -17,7 +17,7 @@ destinations:
   work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false${quiet} }
 routes:
   - { name: notes, match: { chain: base }, to: [work], flapping: off }
-  - { name: all, to: [desk, mail, work], flapping: off }
+  - { name: all, to: [desk, mail, work], ${rings} }
 `;
   const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
   return {
@@ -100,5 +100,24 @@ it("tells each destination once at the end of a mute what was held back, and rel
   expect((await relay.getJson<Listed>("/api/mutes?ended=true")).data).toMatchObject([{ silenced: 2 }]);
   await send(relay, "/api/resend", { mute: id, over: "true" });
   expect((await relay.getJson<Listed>("/api/mutes?ended=true")).data[0]?.silenced).toBeUndefined();
+  await relay.stop();
+});
+
+it("keeps back what waited to be told when the mute began, and counts it at its end", async () => {
+  const world = await openWorld("", "cooldown: 2h");
+  const relay = await startClockedRelay(world.world, world.env, noon);
+  await fire(relay, "ONYX");
+  await relay.advance(minute);
+  await fire(relay, "ONYX", "warning", { value: 24.1 });
+  const before = [world.mails().length, world.slack().length];
+  await muteFor(relay, "1h");
+  await relay.set(30 * minute);
+  await relay.advance(minute);
+  expect([world.mails().length, world.slack().length]).toEqual(before);
+  await relay.set(62 * minute);
+  await relay.advance(minute);
+  expect(receipts(world).mails.map(({ subject }) => subject)).toEqual([
+    expect.stringContaining("While muted: 1 alert, 1 still firing (1 warning)"),
+  ]);
   await relay.stop();
 });

@@ -41,6 +41,8 @@ export interface FallbackCall {
 /** What becomes of a delivery without an attempt. */
 export type Untried =
   | { state: "failed" | "expired" | "held"; reason: string }
+  /** `mutedBy`: see `keptNameOf`. */
+  | { state: "muted"; reason: string; mutedBy: string }
   | { state: "waiting" | "held"; reason: string; dueAt: number };
 
 export interface AttemptRecord extends AttemptEntry {

@@ -10,6 +10,9 @@ export type FindHold = (
   now: number,
 ) => { until: number; words: string } | undefined;
 
+/** The mute that holds a stored alert back now, by what its deliveries keep of it (`keptNameOf`), with the reason in words. */
+export type FindMute = (alertId: string, now: number) => Promise<{ keptName: string; reason: string } | undefined>;
+
 export interface QuietHoursDeps {
   store: Pick<Dispatch, "listHeld" | "rescheduleHeld">;
   destinations: Iterable<Destination>;

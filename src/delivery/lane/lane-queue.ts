@@ -5,7 +5,7 @@ import type { Untried } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import { groupBy } from "../../ground/group-by.ts";
-import type { FindHold } from "../duties/follow-quiet-hours.ts";
+import type { FindHold, FindMute } from "../duties/follow-quiet-hours.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
 import { inTurn, isStoredLate, isTurnOfResent } from "../plan/plan-claim.ts";
@@ -65,6 +65,7 @@ export interface LaneQueueDeps {
   destination: Destination;
   planFallbacks: PlanFallbacks;
   findHold: FindHold;
+  findMute: FindMute;
   settings: DeliverySettings;
   log: Log;
 }
@@ -128,6 +129,20 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
+  /** A mute has begun while it waited: what did not ring is not told either, and the receipt of the mute counts it. */
+  async function mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+    const muted: DueDelivery[] = [];
+    for (const delivery of due) {
+      if (delivery.state !== "held" || delivery.updates !== "summary") continue;
+      const found = await deps.findMute(delivery.alertId, now);
+      if (found === undefined) continue;
+      const reason = `${delivery.reason}; ${found.reason}`;
+      await store.finishDeliveries([delivery.seq], { state: "muted", reason, mutedBy: found.keptName }, now, []);
+      muted.push(delivery);
+    }
+    return muted;
+  }
+
   /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
   async function holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const held = due.flatMap((delivery) => {
@@ -164,8 +179,10 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
       if (overdue.length > 0) await endOverdue(overdue, now);
-      const left = new Set([...overdue, ...(await holdLater(due, now))]);
-      const taken = due.filter((delivery) => !left.has(delivery)).slice(0, most);
+      const ended = new Set([...overdue, ...(await mute(due, now))]);
+      const open = due.filter((delivery) => !ended.has(delivery));
+      const held = new Set(await holdLater(open, now));
+      const taken = open.filter((delivery) => !held.has(delivery)).slice(0, most);
       return { due: taken, ofKeys: await listOfKeys(taken, sinceResent), cutAt };
     },
     async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {

@@ -127,7 +127,8 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
       const { state, reason } = next;
       const due_at = "dueAt" in next ? next.dueAt : null;
       const finished_at = next.state === "held" || next.state === "waiting" ? null : at;
-      const items = deliverySeqs.map((seq) => ({ seq, ...lane, state, reason, due_at, finished_at }));
+      const mute_id = next.state === "muted" ? next.mutedBy : null;
+      const items = deliverySeqs.map((seq) => ({ seq, ...lane, state, reason, due_at, finished_at, mute_id }));
       const finished = await tx.step(finish, items);
       if (!finished.some((one) => one?.isChanged) && !(await isHeld(tx, lane))) return "lost";
       await callFallbacks(tx, fallbacks, at);
@@ -175,8 +176,8 @@ function prepareSteps(sql: Dialect) {
     },
   });
   const finish = sql.step("finish_deliveries", {
-    given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8" },
-    set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at,
+    given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8", mute_id: "text" },
+    set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at, mute_id = coalesce(:mute_id, mute_id),
       fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
     where: "due_at IS NOT NULL",
   });

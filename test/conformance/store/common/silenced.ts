@@ -140,6 +140,24 @@ export function describeSilenced(open: OpenStore): void {
       expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
     });
 
+    it("counts what waited to be told when the mute began", async () => {
+      const scene = await openScene(open);
+      const { store, lane } = scene;
+      const waits = planned("chat", { state: "held", updates: "summary", dueAt: noon + 10 });
+      await scene.route({ facts: { alertKey: "a" }, to: [waits] });
+      const [due] = await scene.due("chat", noon + 10);
+      await store.finishDeliveries(
+        lane,
+        [due?.seq ?? 0],
+        { state: "muted", reason: "muted", mutedBy: "m1" },
+        noon + 10,
+        [],
+      );
+      expect(await store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
+      expect(await scene.due("chat", noon + 10)).toEqual([]);
+      expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", deliveries: 1 }]);
+    });
+
     it("is not released again after a person has resent it by hand", async () => {
       const scene = await openScene(open);
       const [id = ""] = await silence(scene, [{ alertKey: "a" }]);
