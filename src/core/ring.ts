@@ -96,6 +96,10 @@ export interface RingMemory {
   isFlapping?: true;
   /** The last ring reached nobody. */
   isUnheard?: true;
+  /** Recipients that the last ring did not reach, though it reached others: what fires next goes to them, also where it does not ring. */
+  missedBy?: string[];
+  /** The alert that went to such recipients alone. */
+  madeGoodBy?: string;
   /** When the summary of what was held back is sent, unless another alert comes before. */
   summaryDueAt?: number;
   /** When a summary was last sent. */

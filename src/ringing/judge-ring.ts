@@ -26,6 +26,8 @@ export interface RingJudgement {
   damped?: Damped;
   /** Of an alert that is held back: when people hear of it, unless another of its key comes before. Epoch milliseconds. */
   summaryDueAt?: number;
+  /** Recipients to whom it goes although it is held back: the last ring did not reach them. Default: none. */
+  ringsFor?: string[];
   /** After this alert. */
   memory: RingMemory;
 }
@@ -89,7 +91,7 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
   const free = firstOf(freeRules);
   for (const { by, why } of free === undefined ? [...holdRules, floorRule] : [floorRule]) {
     const words = why(firing);
-    if (words !== undefined) return hold(firing, by, words, holdBack(firing));
+    if (words !== undefined) return makeGood(hold(firing, by, words, holdBack(firing)), event.id);
   }
   const isQuick = free === undefined && !memory.hasEnded && at - last.at < (rule.editsForMs ?? 0);
   if (isQuick) return release(false, "a quick repeat", told(memory, "firing"));
@@ -116,6 +118,20 @@ export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
     toldStatus: undefined,
     ...(isLast && { isUnheard: true }),
   };
+}
+
+/** A ring that reached some recipients and not this one: what fires next goes to it, so that one that refuses keeps none from another. */
+export function missRing(memory: RingMemory, alertId: string, recipient: string): RingMemory {
+  const isLast = memory.rings.at(-1)?.id === alertId || memory.madeGoodBy === alertId;
+  if (!isLast || memory.missedBy?.includes(recipient)) return memory;
+  return { ...memory, missedBy: [...(memory.missedBy ?? []), recipient] };
+}
+
+function makeGood(judged: RingJudgement, alertId: string): RingJudgement {
+  const { missedBy, ...memory } = judged.memory;
+  return missedBy === undefined
+    ? judged
+    : { ...judged, ringsFor: missedBy, memory: { ...memory, madeGoodBy: alertId } };
 }
 
 /** Both together; the worst is the furthest in this direction. */
@@ -184,7 +200,7 @@ function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
       ),
       1,
     );
-  const { hasEnded: _, cameBackTo: __, isUnheard: ___, ...others } = memory;
+  const { hasEnded: _, cameBackTo: __, isUnheard: ___, missedBy: ____, madeGoodBy: _____, ...others } = memory;
   return { ...told(others, "firing"), rings };
 }
 

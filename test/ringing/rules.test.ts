@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RingRule } from "../../src/core/ring.ts";
-import { forgetRing, judgeRing } from "../../src/ringing/judge-ring.ts";
+import { forgetRing, judgeRing, missRing } from "../../src/ringing/judge-ring.ts";
 import { eventOf, eventsOf, hour, judgeAll, judgeLast, minute, noon, type Step } from "./sample.ts";
 
 const fifth = { again: { furtherBy: { percent: 5 } } };
@@ -285,6 +285,22 @@ test("a ring that reached nobody does not count, and the next rings", () => {
   const after = judgeRing(forgetRing(four, "alert 4"), eventOf(fires(70, 99), "alert 5"), rule);
   expect(after).toMatchObject({ rings: true, why: "the message before it reached nobody" });
   expect(judgeRing(after.memory, eventOf(fires(80, 99), "alert 6"), rule).rings).toBe(false);
+});
+
+test("a ring that missed some recipients is made good to them by what fires next, until one reaches them", () => {
+  const rule = { cooldownMs: hour, flapping: true };
+  const { memory } = judgeLast([fires(0, 90)]);
+  const missed = missRing(memory, "alert 1", "anna");
+  expect(missRing(missed, "alert 1", "anna")).toBe(missed);
+  expect(missRing(memory, "another", "anna")).toBe(memory);
+  const next = judgeRing(missed, eventOf(fires(1, 90), "alert 2"), rule);
+  expect(next).toMatchObject({ rings: false, ringsFor: ["anna"] });
+  expect(judgeRing(next.memory, eventOf(fires(2, 90), "alert 3"), rule).ringsFor).toBeUndefined();
+  const again = missRing(next.memory, "alert 2", "anna");
+  expect(judgeRing(again, eventOf(fires(2, 90), "alert 3"), rule).ringsFor).toEqual(["anna"]);
+  const rung = judgeRing(again, eventOf(fires(70, 90), "alert 3"), rule);
+  expect(rung).toMatchObject({ rings: true });
+  expect(rung.memory).not.toHaveProperty("missedBy");
 });
 
 test("the end behind a ring of quiet hours goes with it, so that its value is told", () => {

@@ -1,7 +1,7 @@
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { Damped, RingMemory } from "../../core/ring.ts";
 import type { Decision, PlannedDelivery } from "../../core/rules.ts";
-import { forgetRing, judgeRing } from "../../ringing/judge-ring.ts";
+import { forgetRing, judgeRing, missRing } from "../../ringing/judge-ring.ts";
 import { ringEventOf } from "../../ringing/ring-event.ts";
 import type { withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
@@ -42,7 +42,8 @@ const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destinati
  *     muted ──▶ as planned; it is only remembered
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
- * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten.
+ * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
+ * reach some recipients is made good to them by what fires next.
  */
 export function createRinging(sql: Dialect) {
   const lock = createNameLock(sql, "ring");
@@ -71,12 +72,13 @@ export function createRinging(sql: Dialect) {
   const findUnheard = sql.statement(
     "find_unheard",
     { seqs: "int8[]" },
-    `SELECT one.destination, a.alert_key AS key, a.id FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
-       JOIN rings ON rings.destination = one.destination AND rings.alert_key = a.alert_key
-     WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary') AND NOT EXISTS (
+    `SELECT one.destination, a.alert_key AS key, a.id, one.recipient, one.purpose, EXISTS (
        SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
-         AND d.state NOT IN ('failed', 'expired', 'muted'))`,
-    (row: Pair & { id: string }) => row,
+         AND d.state NOT IN ('failed', 'expired', 'muted')) AS others
+     FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
+       JOIN rings ON rings.destination = one.destination AND rings.alert_key = a.alert_key
+     WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary')`,
+    (row: Pair & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
   );
   const removeOld = sql.statement("forget_rings", { before: "int8" }, "DELETE FROM rings WHERE updated_at < :before");
 
@@ -111,15 +113,16 @@ export function createRinging(sql: Dialect) {
       const own = new Set<string>();
       return {
         judge(record, alert, left) {
-          const held = new Map<string, Damped & { dueAt: number }>();
+          const held = new Map<string, Held>();
           const rung = new Map<string, Rung>();
           for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
             const { destination, rule, isQuiet, isMuted } = pair;
             const before = memories.get(nameOf(pair));
             const { id, receivedAt } = alert;
             const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
-            const { rings, asNew, damped, summaryDueAt, memory } = judgeRing(before, event, rule);
-            if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt });
+            const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
+            if (!rings)
+              held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
             else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
             own.add(alert.id);
             memories.set(nameOf(pair), memory);
@@ -148,7 +151,7 @@ export function createRinging(sql: Dialect) {
       };
     },
 
-    /** Of deliveries that failed or expired: a ring that reached nobody at its destination holds nothing back. */
+    /** Of deliveries that failed or expired: a ring holds nothing back from recipients that it did not reach. */
     async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;
@@ -157,7 +160,9 @@ export function createRinging(sql: Dialect) {
       for (const pair of unheard) {
         const memory = memories.get(nameOf(pair));
         if (memory === undefined) continue;
-        const left = forgetRing(memory, pair.id);
+        const { id, recipient, purpose, others } = pair;
+        if (others && purpose !== "alert") continue;
+        const left = others ? missRing(memory, id, recipient) : forgetRing(memory, id);
         memories.set(nameOf(pair), left);
         changed.set(nameOf(pair), { ...pair, memory: left, at });
       }
@@ -180,6 +185,8 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
   return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
 }
 
+type Held = Damped & { dueAt: number; ringsFor: readonly string[] };
+
 interface Rung {
   /** What did not ring since the ring before. */
   damped?: Damped;
@@ -191,7 +198,7 @@ interface Rung {
 function withJudgement(
   { decisions, deliveries }: Judged,
   { countsIn = [] }: RoutingRecord,
-  held: ReadonlyMap<string, Damped & { dueAt: number }>,
+  held: ReadonlyMap<string, Held>,
   rung: ReadonlyMap<string, Rung>,
 ): Judged {
   const counts: PlannedDelivery[] = [];
@@ -199,13 +206,20 @@ function withJudgement(
     decisions: decisions.map((decision): Decision => {
       const by = held.get(decision.destination ?? "");
       if (by === undefined || (decision.result !== "deliver" && decision.result !== "held")) return decision;
-      return { ...decision, result: "damped", reason: `${decision.reason}; does not ring: ${by.why}` };
+      const why = `${decision.reason}; does not ring: ${by.why}`;
+      if (by.ringsFor.length > 0)
+        return { ...decision, reason: `${why}; but it goes to those that the last ring missed` };
+      return { ...decision, result: "damped", reason: why };
     }),
     deliveries: deliveries.map((planned): PlannedDelivery | undefined => {
       if (planned === undefined || planned.state === "muted" || planned.updates === "later_end") return planned;
       const by = held.get(planned.destination);
       if (by === undefined) return ring(planned, rung.get(planned.destination));
-      const { dueAt, ...damped } = by;
+      const { dueAt, ringsFor, ...damped } = by;
+      if (ringsFor.includes(planned.recipient)) {
+        const again = ring(planned, { isAgain: true });
+        return { ...again, reason: `${planned.reason}; the last ring did not reach it` };
+      }
       const quiet = { ...planned, damped, fallback: undefined, freshnessMs: undefined };
       if (planned.state === "queued" && countsIn.includes(planned.destination))
         counts.push({ ...quiet, updates: "count", reason: `does not ring: ${damped.why}` });
