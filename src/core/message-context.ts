@@ -44,7 +44,7 @@ export interface MessageContext {
   detail?: MessageDetail;
 }
 
-export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend" | "release" | "group";
+export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend" | "release" | "group" | "calm";
 
 export interface DigestContext {
   now: number;

@@ -25,6 +25,9 @@ const maxParts = 3;
 /** Alerts within this time need no time of their own. */
 const oneMomentMs = 60_000;
 
+/** What is no news has a symbol of its own. */
+const symbolsOf: Partial<Record<DigestContext["reason"], string>> = { quiet_hours: "🌙", calm: "🔕" };
+
 /** Alerts of one alert key, on one line. */
 interface DigestItem {
   /** The newest where the newest is a resolution; else the newest of the worst severity among them. */
@@ -72,7 +75,7 @@ export function composeDigest(
   const blocks: Block[] = [
     {
       kind: "heading",
-      inlines: [bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${subject}`)],
+      inlines: [bold(`${symbolsOf[context.reason] ?? stateSymbol(severity, status)} ${subject}`)],
     },
     ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
     ...(isLate ? [reason] : []),
@@ -114,6 +117,8 @@ function spanOf(alerts: Alert[]): Span {
 /** After quiet hours the first question is what is still open; otherwise it is how much, how bad, and how fast. */
 function writeHead(alerts: Alert[], items: DigestItem[], span: Span, { reason, quietHours }: DigestContext): string {
   const total = countOf(alerts.length, "alert");
+  const firing = firingOf(items.map(({ alert }) => alert).filter((alert) => !isResolved(alert)));
+  if (reason === "calm") return `Calm: ${countOf(items.length, "key")}, ${writeStill(firing)}`;
   if (reason !== "quiet_hours") {
     const during = alerts.length === 1 ? "" : ` in ${formatDuration(Math.max(span.ms, 1000))}`;
     const counts = writeCounts(alerts);
@@ -121,8 +126,7 @@ function writeHead(alerts: Alert[], items: DigestItem[], span: Span, { reason, q
     return `${/^\S+ (?:info|without)/.test(counts) ? total : counts}${during}`;
   }
   const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
-  const open = items.map(({ alert }) => alert).filter((alert) => !isResolved(alert));
-  return writeWhile(`quiet${hours}`, alerts.length, firingOf(open));
+  return writeWhile(`quiet${hours}`, alerts.length, firing);
 }
 
 type Firing = Partial<Record<Severity, number>>;
@@ -135,10 +139,12 @@ function firingOf(open: Alert[]): Firing {
 
 /** What was held back, by quiet hours or by a mute: how much, and what of it still fires, each alert key once. */
 export function writeWhile(held: string, alerts: number, firing: Firing): string {
+  return `While ${held}: ${countOf(alerts, "alert")}, ${writeStill(firing)}`;
+}
+
+function writeStill(firing: Firing): string {
   const open = Object.values(firing).reduce((sum, one) => sum + one, 0);
-  const still =
-    open === 0 ? "none still firing" : `${count(open)} still firing (${writeSeverities(firing).join(", ")})`;
-  return `While ${held}: ${countOf(alerts, "alert")}, ${still}`;
+  return open === 0 ? "none still firing" : `${count(open)} still firing (${writeSeverities(firing).join(", ")})`;
 }
 
 /** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
@@ -245,6 +251,8 @@ function reasonWords({ reason, groupName }: DigestContext): string {
       return "Sent as one message: too old by now for one each. ";
     case "quiet_hours":
       return "";
+    case "calm":
+      return "These did not ring. ";
     case "group":
       if (groupName === undefined) return "";
       return isNameOfCause(groupName)

@@ -60,6 +60,20 @@ describe("what is sent next", () => {
     expect(plan([count, ...several(20, {}, 6)])?.deliveries).not.toContain(1);
   });
 
+  it("is many summaries of what did not ring as one, and no part of a burst", () => {
+    const summaries = Array.from({ length: 11 }, (_, index) =>
+      dueDelivery(index + 1, { updates: "summary", state: "held", alertKey: `key ${index}` }),
+    );
+    const seqs = summaries.map(({ seq }) => seq).reverse();
+    expect(plan([...summaries, dueDelivery(20)])).toEqual({ kind: "digest", reason: "calm", deliveries: seqs });
+    expect(plan([...summaries, ...several(11, {}, 30)])).toMatchObject({
+      ...{ kind: "digest", reason: "burst" },
+      deliveries: several(11, {}, 30)
+        .map(({ seq }) => seq)
+        .reverse(),
+    });
+  });
+
   it("is all of one group that are due, before others, and none of another group", () => {
     const grouped = (seq: number, groupName: string) => dueDelivery(seq, { state: "held", groupName });
     const due = [dueDelivery(1), grouped(2, "a"), grouped(3, "b"), grouped(4, "a")];

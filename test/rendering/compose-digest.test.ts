@@ -54,6 +54,15 @@ describe("a digest", () => {
     );
   });
 
+  it("of what did not ring says of how many keys it is, and what still fires", () => {
+    const keys = Array.from({ length: 40 }, (_, seq) =>
+      makeOne(seq, { severity: "warning", status: seq < 3 ? "firing" : "resolved" }),
+    );
+    const text = textOf(keys, { reason: "calm" });
+    expect(text).toMatch(/^Calm: 40 keys, 3 still firing \(3 warnings\)\n/);
+    expect(text).toContain("These did not ring. Received");
+  });
+
   it("puts the worst first, then the newest, and what is resolved last", () => {
     const text = textOf([
       makeOne(1, { severity: "info" }),

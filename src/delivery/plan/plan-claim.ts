@@ -353,9 +353,14 @@ function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number):
   if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
   const stale = waiting.filter((delivery) => isStale(delivery, now));
   if (stale.length > 1) return { kind: "digest", deliveries: newestFirst(stale), reason: "stale" };
-  if (waiting.length <= limits.digestOver) return undefined;
+  // What did not ring reads as new warnings among others.
+  const rings = waiting.filter((delivery) => !isDamped(delivery));
   const reason = limits.afterOutage ? "outage" : "burst";
-  return { kind: "digest", deliveries: newestFirst(waiting), reason };
+  if (rings.length > limits.digestOver) return { kind: "digest", deliveries: newestFirst(rings), reason };
+  const calm = waiting.filter(isDamped);
+  return calm.length > limits.digestOver
+    ? { kind: "digest", deliveries: newestFirst(calm), reason: "calm" }
+    : undefined;
 }
 
 function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
