@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Thread } from "../../src/core/delivery-job.ts";
 import type { DeliveryUpdates } from "../../src/core/rules.ts";
-import { planUpdate, threadAfter, type UpdateInput } from "../../src/delivery/plan/plan-update.ts";
+import { contextOf, planUpdate, threadAfter, type UpdateInput } from "../../src/delivery/plan/plan-update.ts";
 import { claimedDelivery, now, threadOf } from "./due-delivery.ts";
 
 const second = 1_000;
@@ -209,6 +209,16 @@ describe("what a chat shows of an alert key after a message", () => {
     const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
     const next = threadAfter({ action: "send", place: "continues" }, ref, sent, withoutRefs, now);
     expect(next).toMatchObject({ rootRef: undefined, firstAt: thread.firstAt, count: 4, lastAlertSeq: 9 });
+  });
+
+  it("begins anew where a message that was only changed says that it fires after it was over", () => {
+    const step = { action: "edit", ref: "12", shows: "self" } as const;
+    const sent = [claimedDelivery(9, { status: "firing", receivedAt: now })] as const;
+    const over = threadOf({ status: "resolved", count: 14, firstAt: now - hour });
+    expect(threadAfter(step, undefined, [...sent], over, now)).toMatchObject({ count: 1, firstAt: now });
+    expect(contextOf(step, over, sent).history).toMatchObject({ count: 1, firstAt: now });
+    const open = threadOf({ count: 14, firstAt: now - hour });
+    expect(threadAfter(step, undefined, [...sent], open, now)).toMatchObject({ count: 15, firstAt: now - hour });
   });
 
   it("stays as it is after a resolution that came later than the next occurrence", () => {

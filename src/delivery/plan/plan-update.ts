@@ -164,10 +164,16 @@ export function contextOf(
     const firstAt = Math.min(...deliveries.map((delivery) => delivery.receivedAt));
     return count > 1 ? { history: { count, firstAt, lastAt } } : {};
   }
+  const before = occurrenceOf(thread, deliveries[0]);
   return {
-    history: { count: thread.count + count, firstAt: thread.firstAt, lastAt },
+    history: { count: before.count + count, firstAt: before.firstAt, lastAt },
     isAnswer: step.action === "reply" || (step.action === "edit" && step.standsAlone !== true),
   };
+}
+
+/** What fires where the last word was that it is over, also by a message that was only changed, begins anew. */
+function occurrenceOf(thread: Thread, { status, receivedAt }: ClaimedDelivery): Pick<Thread, "count" | "firstAt"> {
+  return thread.status === "resolved" && status !== "resolved" ? { count: 0, firstAt: receivedAt } : thread;
 }
 
 function isOpen({ status, overAt }: Thread): boolean {
@@ -201,11 +207,13 @@ export function threadAfter(
       count: sent.length,
     };
   }
+  const before = occurrenceOf(thread, newest);
   const goesOn = {
     ...thread,
     ...shown,
     lastAlertSeq: Math.max(thread.lastAlertSeq, newest.alertSeq),
-    count: thread.count + sent.length,
+    firstAt: before.firstAt,
+    count: before.count + sent.length,
   };
   if (step.action !== "edit") return { ...goesOn, lastRef: ref ?? undefined, lastNewAt: now };
   const showsRoot = step.ref === thread.rootRef && step.shows === "self";
