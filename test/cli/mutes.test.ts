@@ -100,3 +100,26 @@ it("refuses wrong usage before it asks the relay anything", async () => {
   expect(run.status).toBe(1);
   expect(run.stderr).toContain("tocsin serve");
 });
+
+it("releases the latest of what a mute that has ended held back, once it is told to", async () => {
+  const world = await createRelayWorld();
+  const argv = ["mutes", "add", "--all", "--for", "1h", "--reason", "maintenance", "--json"];
+  const { id } = (await world.run(argv)).json().data;
+  for (const value of [3, 2]) {
+    const [muted = ""] = await world.post({ title: "In the pool", severity: "warning", alertKey: "pool", value });
+    expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
+  }
+  expect((await world.run(["mutes", "release", id, "--yes"])).stderr).toContain("still holds");
+  await world.run(["mutes", "remove", id]);
+  const tried = await world.run(["mutes", "release", id, "--dry-run"]);
+  expect(tried.stdout).toMatch(/1 alert \(of 2\)/);
+  expect(tried.stdout).toContain("Nothing was released");
+  const alone = await world.run(["mutes", "release", id]);
+  expect([alone.status, alone.stderr]).toEqual([2, expect.stringContaining("--dry-run")]);
+  expect((await world.run(["mutes", "release", id, "--yes", "--json"])).json().data).toMatchObject({
+    resent: 1,
+    left: [],
+  });
+  expect((await world.run(["mutes", "release", id, "--yes"])).stdout).toContain("Nothing is left to release");
+  expect((await world.run(["mutes", "list", "--all"])).stdout).not.toContain("not all of it released");
+});
