@@ -57,6 +57,8 @@ const wanted: Json = {
     { type: "object", minProperties: 1, propertyNames: { enum: conditionKeys } },
   ],
 };
+/** Groups hold what a whole `match` may. */
+const itself: Json = { $ref: "#/$defs/match" };
 /** What of alerts is meant. */
 export const match: z.ZodType<Matcher[]> = z
   .unknown()
@@ -70,7 +72,11 @@ export const match: z.ZodType<Matcher[]> = z
         type: "object",
         minProperties: 1,
         properties: Object.fromEntries(factFields.map((fact) => [fact, wanted])),
-        patternProperties: { "^payload[.[]": wanted, "^(any|all|not)$": true },
+        patternProperties: {
+          "^payload[.[]": wanted,
+          "^(any|all)$": { type: "array", minItems: 1, items: itself },
+          "^not$": { not: { type: "array" }, ...itself },
+        },
         additionalProperties: false,
       },
     ],

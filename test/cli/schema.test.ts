@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { schema } from "../../src/cli/schema.ts";
 import { configJsonSchema } from "../../src/config/file.ts";
 import { createTestContext } from "../support/cli.ts";
+import { fitsJsonSchema } from "../support/json-schema.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 async function printSchema(...argv: string[]): Promise<unknown> {
@@ -31,4 +32,18 @@ test("explains an option in plain words, with its bounds and its default, and as
   });
   expect(properties.heartbeat?.anyOf[0]?.properties).toMatchObject({ url: { type: "string", pattern: "\\$\\{" } });
   expect(properties.delivery?.anyOf[0]?.properties).toMatchObject({ jitter: { deprecated: true } });
+});
+
+test("checks what stands in any, all and not of a match as the match itself", () => {
+  const json = configJsonSchema();
+  const isFine = (match: unknown) => fitsJsonSchema(json, { routes: [{ to: "desk", match }] });
+  expect(isFine({ any: [{ token: "A" }, "value<5", { not: { all: [{ chain: ["eth", "bsc"] }] } }] })).toBe(true);
+  for (const wrong of [
+    { any: { token: "A" } },
+    { any: [{ tokn: "A" }] },
+    { not: [{ token: "A" }] },
+    { not: { tokn: 1 } },
+    { all: [] },
+  ])
+    expect(isFine(wrong), JSON.stringify(wrong)).toBe(false);
 });

@@ -54,6 +54,8 @@ export function fitsJsonSchema(root: Json, value: unknown, schema: unknown = roo
         return keys.every((key) => fits(rule, key));
       case "items":
         return !Array.isArray(value) || value.every((item) => fits(rule, item));
+      case "not":
+        return !fits(rule);
       case "anyOf":
         return list.some((one) => fits(one));
       case "oneOf":
