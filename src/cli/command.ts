@@ -137,7 +137,13 @@ function addOption(self: Command, key: string, reader: Reader<unknown>, context:
   if (read !== undefined) option.argParser(parserOf(self, `--${name}${value}`, reader, context));
   if (settings.default !== undefined) option.default(read?.(settings.default, context), settings.default);
   self.addOption(option);
-  if (no !== undefined) self.option(`--no-${name}`, no);
+  if (no === undefined) return;
+  self.option(`--no-${name}`, no);
+  const given = new Set<string>();
+  for (const one of [name, `no-${name}`])
+    self.on(`option:${one}`, () => {
+      if (given.add(one).size > 1) throw usageOf(self, `--${name} and --no-${name} do not go together`);
+    });
 }
 
 function parserOf(self: Command, name: string, { read, isMany }: Reader<unknown>, context: CliContext) {

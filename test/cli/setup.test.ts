@@ -148,6 +148,8 @@ describe("tocsin setup", () => {
     });
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: "-100555" });
     expect((await setup(["--webhook-off", "--json"])).json().data).toMatchObject({ result: "unchanged" });
+    const both = await setup(["--channel", "-1005", "--no-channel"]);
+    expect(both).toMatchObject({ status: 2, stderr: expect.stringContaining("do not go together") });
     const channelOnly = await setup(["--webhook-off", "--no-channel", "--json"]);
     expect(channelOnly.json().data).toMatchObject({ result: "changed" });
     await setup();
