@@ -444,6 +444,14 @@ test("a file of aliases within aliases is refused, not unfolded", () => {
   expect(createCostMeter().measure(read, 500)).toBeLessThan(500);
 });
 
+test("a file that is nested too deep to be read says so", () => {
+  const [problem] = problemsOf(`routes: ${"[".repeat(5_000)}${"]".repeat(5_000)}`);
+  expect(problem).toMatchObject({
+    message: "its values are nested too deep to be read",
+    instead: "nest at most 40 levels",
+  });
+});
+
 test("a key of PagerDuty that is none, or stands in the file, is refused without being shown", () => {
   const file = (key: string) => `destinations: { oncall: { type: pagerduty, routingKey: "${key}", region: mars } }`;
   expect(problemsOf(file(referTo("KEY")), { KEY: "canaryTooShort" })).toMatchObject([

@@ -126,11 +126,13 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
   };
 
   for (const error of document.errors) {
-    problems.push({
-      where: at(error.pos[0]),
-      message: `not YAML: ${error.message}`,
-      instead: adviseOn(error.code),
-    });
+    const where = at(error.pos[0]);
+    const isTooDeep = error.message.includes("call stack");
+    problems.push(
+      isTooDeep
+        ? { where, message: "its values are nested too deep to be read", instead: `nest at most ${maxDepth} levels` }
+        : { where, message: `not YAML: ${error.message}`, instead: adviseOn(error.code) },
+    );
   }
   const value = document.errors.length > 0 ? undefined : toValue(document.contents, []);
   const isTooMuch = nodes > maxNodes;

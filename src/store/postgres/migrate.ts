@@ -203,7 +203,7 @@ async function refuseMoving(client: pg.Client): Promise<void> {
     });
   const way = mark.direction === "in" ? `from ${mark.place} into it` : `out of it to ${mark.place}`;
   throw new AppError("conflict", `A log is being moved ${way} (begun ${since}), and that has not come to its end.`, {
-    hint: `Run the same \`tocsin move --${mark.direction === "in" ? "to" : "from"} …\` there again: it goes on. With --cancel it gives up.`,
+    hint: `Run the same \`tocsin move --${mark.direction === "in" ? "to" : "from"} …\` there again: it continues. With --cancel it gives up.`,
   });
 }
 
@@ -225,7 +225,7 @@ function locked(error: unknown, holder: string | undefined): AppError {
     "store_unavailable",
     `The database cannot be brought up to date while others hold its tables${holder === undefined ? "" : ` (${holder})`}.`,
     {
-      hint: "Wait for a dump or a long query to end, and start again: nothing was changed, and relays of the version before go on.",
+      hint: "Wait for a dump or a long query to end, and start again: nothing was changed, and relays of the version before continue.",
       cause: error,
       retryAfterMs: 10_000,
     },

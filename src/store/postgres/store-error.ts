@@ -76,12 +76,12 @@ export function toUnavailable(error: unknown): AppError {
     });
   if (code === "25006")
     return unavailable("The database answers, but takes no changes: it is a standby.", {
-      hint: "Tocsin goes on as soon as a primary answers at this address.",
+      hint: "Tocsin continues as soon as a primary answers at this address.",
       error,
     });
   if (code?.startsWith("28"))
     return unavailable(`The database refuses the user of DATABASE_URL (${describe(error)}).`, {
-      hint: "Did its password change, or what pg_hba.conf allows? Tocsin goes on by itself when it is let in.",
+      hint: "Did its password change, or what pg_hba.conf allows? Tocsin continues by itself when it is let in.",
       error,
     });
   if (isCrowded(error))
@@ -91,11 +91,11 @@ export function toUnavailable(error: unknown): AppError {
     });
   if (code === "57P03")
     return unavailable(`The database is not ready (${describe(error)}).`, {
-      hint: "It starts, or recovers from a crash. Tocsin goes on by itself when it takes connections.",
+      hint: "It starts, or recovers from a crash. Tocsin continues by itself when it takes connections.",
       error,
     });
   return unavailable(`The database does not answer (${describe(error)}).`, {
-    hint: "Look at the database server and at the network to it; Tocsin goes on by itself when it answers.",
+    hint: "Look at the database server and at the network to it; Tocsin continues by itself when it answers.",
     error,
   });
 }
@@ -155,7 +155,7 @@ function hintOfLimit(error: unknown): string {
       : /clients|slots|reserved/.test(text)
         ? ofServer
         : `${ofRole}, ${ofDatabase} or ${ofServer}`;
-  const needs = "a relay uses up to 13 connections, and needs 2. Tocsin goes on by itself when it gets one.";
+  const needs = "a relay uses up to 13 connections, and needs 2. Tocsin continues by itself when it gets one.";
   return `Raise the limit, ${limit}, or end what else is connected: ${needs}`;
 }
 
