@@ -1,21 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import { toIso } from "../contract/encode.ts";
-import type { AlertDetailView } from "../contract/operations.ts";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
+import type { PastAlert } from "../core/ports/alert-log.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../core/ports/body-reader.ts";
 import { type Decision, isShownByOther, type Mute, type PlannedDelivery, type Route } from "../core/rules.ts";
 import type { Change, DestinationTally, Tally } from "../core/tally.ts";
+import { TranslatedInput } from "../routing/judging.ts";
 import type { Router } from "../routing/router.ts";
 import { createRingTally } from "./ring-tally.ts";
 
 /** Kept of each kind, in the order in which alerts are added. */
 const mostExamples = 5;
-/** Bodies that are read together, since each call waits for the way to the thread and back. */
-const readTogether = 200;
-const readTogetherBytes = 1024 * 1024;
 const countedAtOnce = 20;
 
 export interface BacktestDeps {
@@ -27,7 +24,7 @@ export interface BacktestDeps {
   mutes: Mute[];
 }
 
-/** Compares alert by alert, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
+/** Compares alerts, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
 export function createBacktest({ reader, router, routes, mapping, mutes }: BacktestDeps) {
   const destinations = new Map<string, DestinationTally>();
   const found = new Map<MappableFact, number>(
@@ -45,28 +42,15 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     noLongerSent: [],
   };
 
-  let waiting: Stored[] = [];
-  let waitingBytes = 0;
-  /** The last ones before those, while more are fetched. */
+  /** The page before, while the next is fetched and read. */
   let working: Promise<void> = Promise.resolve();
 
-  async function take(): Promise<void> {
-    const taken = waiting;
-    [waiting, waitingBytes] = [[], 0];
-    await working;
-    working = countAll(taken);
-    // Said by the next wait for it.
-    working.catch(() => undefined);
-  }
-
-  async function countAll(taken: Stored[]): Promise<void> {
-    const bodies = [...new Set(taken.map(({ body }) => body))];
-    const readings = await reader.read(bodies);
+  async function countAll(page: PastAlert[], bodies: StoredBody[], readings: BodyReading[]): Promise<void> {
     const readingOf = new Map(bodies.map((body, index) => [body, readings[index] as BodyReading]));
-    for (const [index, { alert, item, body }] of taken.entries()) {
+    for (const [index, alert] of page.entries()) {
       // A relay has more to do meanwhile.
       if (index % countedAtOnce === 0) await nextTurn();
-      const rerouted = reroute(alert, item, readingOf.get(body) as BodyReading);
+      const rerouted = reroute(alert, readingOf.get(alert.body) as BodyReading);
       if (rerouted === undefined) continue;
       for (const fact of found.keys())
         if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
@@ -79,27 +63,20 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
 
   return {
     /**
-     * Routes an alert as at the time it came, together with others. One that another alert's message shows counts nowhere.
-     * @throws AppError `failed` where nothing can be read now
+     * Routes alerts as at the time they came. One that another alert's message shows counts nowhere.
+     * @throws AppError `failed` where nothing can be read now; for the last ones `tally` does so
      */
-    async add(alert: AlertDetailView): Promise<void> {
-      const { request, ...rest } = alert;
-      if (request === null || isShownByOther(alert.decisions)) return;
-      const body = {
-        body: Buffer.from(request.body, request.bodyEncoding),
-        contentType: request.contentType,
-        source: rest.source,
-      };
-      // The alerts of a batch stand one after another in the log; its body is read once for all of them.
-      const last = waiting.at(-1)?.body;
-      const isSame = last !== undefined && isDeepStrictEqual(last, body);
-      waiting.push({ alert: rest, item: request.item, body: isSame ? last : body });
-      if (!isSame) waitingBytes += body.body.byteLength;
-      if (waiting.length >= readTogether || waitingBytes >= readTogetherBytes) await take();
+    async add(alerts: readonly PastAlert[]): Promise<void> {
+      const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
+      const bodies = [...new Set(page.map(({ body }) => body))];
+      const reading = reader.read(bodies);
+      await working;
+      working = reading.then((readings) => countAll(page, bodies, readings));
+      // Said by the next wait for it.
+      working.catch(() => undefined);
     },
     /** Of all that were added. */
     async tally(): Promise<Tally> {
-      await take();
       await working;
       return {
         ...tally,
@@ -110,32 +87,33 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     },
   };
 
-  function reroute(alert: Stored["alert"], item: number, reading: BodyReading): Rerouted | undefined {
-    const { origin, receivedAt, title } = alert;
-    const at = alert.routedAt ?? receivedAt;
+  function reroute(
+    { routedAt: at, title, wasUnreadable, body, item }: PastAlert,
+    reading: BodyReading,
+  ): Rerouted | undefined {
     const sendUnjudged = (why: string) => {
       const routed = router.routeUnjudged("reading", why, at);
       return { title: title ?? "Unreadable alert", ...routed, explain: () => routed.decisions };
     };
-    if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
+    if (wasUnreadable) return sendUnjudged("it failed when it arrived");
     if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
     if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
-    const translation = reading.translations[item - 1];
+    const translation = reading.translations[item];
     if (translation === undefined) return undefined;
-    const { facts, payload, mapped } = translation;
-    const input = { facts, payload, origin };
+    const { facts, mapped } = translation;
+    const input = new TranslatedInput(translation, "hook", body.body);
     return {
       title: facts.title,
       facts,
       mapped,
-      // Why each of hundreds of routes did not take it is said for examples alone.
-      ...router.route(input, mutes, at, "others"),
+      // Why is said for examples alone.
+      ...router.routeUntold(input, mutes, at),
       explain: () => router.route(input, mutes, at).decisions,
     };
   }
 
-  function count(alert: Stored["alert"], { title, decisions, deliveries, explain }: Rerouted): void {
-    const planned = [...alert.deliveries.filter(({ purpose }) => purpose === "alert"), ...toldEndsOf(alert.decisions)];
+  function count(alert: PastAlert, { title, decisions, deliveries, explain }: Rerouted): void {
+    const planned = [...alert.deliveries, ...toldEndsOf(alert.decisions)];
     const isDropped = decisions.some(({ result }) => result === "dropped");
     tally.alerts += 1;
     if (planned.length === 0) tally[alert.dropped ? "dropped" : "unmatched"].before += 1;
@@ -159,20 +137,12 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
   }
 }
 
-interface Stored {
-  /** Without its request: the others of its batch have it as well. */
-  alert: Omit<AlertDetailView, "request">;
-  /** Its place in the body, from 1. */
-  item: number;
-  body: StoredBody;
-}
-
 interface Rerouted {
   title: string;
   /** Absent where it could not be read. */
   facts?: AlertFacts;
   mapped?: Translation["mapped"];
-  /** With one line for many routes that did not take it. */
+  /** Without words why. */
   decisions: Decision[];
   /** With one for each route. */
   explain(): Decision[];
@@ -180,7 +150,7 @@ interface Rerouted {
 }
 
 /** Where the routes sent an alert whose end was told there already. */
-function toldEndsOf(decisions: AlertDetailView["decisions"]): { destination: string; state: string }[] {
+function toldEndsOf(decisions: readonly Decision[]): { destination: string; state: string }[] {
   return decisions.flatMap(({ result, destination }) =>
     result === "contained" && destination !== undefined ? [{ destination, state: result }] : [],
   );

@@ -149,7 +149,7 @@ export class Judging {
 }
 
 /** What the rules look into; its payload is parsed when one of them does. */
-class TranslatedInput implements MatchInput {
+export class TranslatedInput implements MatchInput {
   readonly facts: AlertFacts;
   readonly origin: AlertOrigin;
   readonly #translation: Translation;

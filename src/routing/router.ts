@@ -50,6 +50,8 @@ export interface Router {
    * them, see `createKeptRoutes`. Default: each has its own
    */
   route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
+  /** The same for many alerts that are counted only: without words why, and without a line for a route that did not take it. */
+  routeUntold(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
   findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number): Hold | undefined;
   /**
@@ -106,16 +108,30 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   }
 
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
+    let lineOfAll: Decision | undefined;
+    const routed = routeBy(input, mutes, now, ({ took, all }) => {
+      const others = rules.routes.length - took.length;
+      if (keptRoutes === undefined || others <= mostWithOwnLine) return all();
+      lineOfAll = lineOfOthers(others, keptRoutes);
+      return took;
+    });
+    if (lineOfAll !== undefined) routed.decisions.push(lineOfAll);
+    return routed;
+  }
+
+  function routeBy(
+    input: MatchInput,
+    mutes: Mute[],
+    now: number,
+    choose: (asked: AskedRoutes<Route>) => RouteVerdict[],
+  ): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(canaryTo, now);
     if (isPing(input)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
-    const { took, all } = askRoutes(input, now);
-    const others = rules.routes.length - took.length;
-    const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
-    const planned = plan(isShared ? took : all(), muted, (target, one) => startOf(target, one, input, muted, now));
+    const verdicts = choose(askRoutes(input, now));
+    const planned = plan(verdicts, muted, (target, one) => startOf(target, one, input, muted, now));
     if (input.origin === "hook") noteGroups(planned.deliveries, input);
-    if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
     return planned;
   }
 
@@ -177,6 +193,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   return {
     route,
+    routeUntold: (input, mutes, now) =>
+      routeBy(input, mutes, now, ({ took }) => took.map((verdict) => ({ ...verdict, reason: () => "" }))),
     routeUnjudged,
     findHold(destination, facts, now) {
       const target = targets.get(destination);

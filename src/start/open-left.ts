@@ -22,6 +22,7 @@ type LogStatus = z.output<typeof logView>;
 /** What a relay has left that does not run: the routes of the API that its log alone answers. Read only. */
 export interface LeftLog {
   answers: Answers<LogRoute>;
+  store: Pick<ReadOnlyStore, "listPast">;
   close(): Promise<void>;
 }
 
@@ -50,7 +51,7 @@ export async function openLeft(config: Config, options: LeftLogOptions): Promise
     publicUrl: options.publicUrl,
     clock: options,
   });
-  return { answers, close: () => store.close() };
+  return { answers, store, close: () => store.close() };
 }
 
 /** Asks the service as the relay would, and tells nobody. */

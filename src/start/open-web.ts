@@ -30,7 +30,7 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
   const hookAt = (secret: Secret) => new Secret(`${publicUrl}/hooks/${secret.reveal()}`);
   const store = { ...deps.store, getAlert: createGetAlert(deps.store, processing.readPayloads) };
   const listMutes = () => deps.operations.listMutes(true);
-  const tryRules = createTryRules({ store: deps.store, reader: processing.reader, publicUrl, listMutes });
+  const tryRules = createTryRules({ store: deps.store, reader: processing.reader, listMutes });
   return createWeb({
     store,
     operations: deps.operations,

@@ -4,9 +4,12 @@ import type {
   AlertRun,
   AlertSummary,
   FailedDelivery,
+  PastAlert,
+  Position,
   StoredArrival,
   StoredFacts,
 } from "../core/ports/alert-log.ts";
+import type { StoredBody } from "../core/ports/body-reader.ts";
 import { type Decision, routesThatTook } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";
@@ -120,6 +123,33 @@ export function toStoredFacts(row: FactsRow): StoredFacts {
     position: toPosition(row.seq),
     alertSeq: row.seq,
     facts: JSON.parse(row.facts) as AlertFacts,
+  };
+}
+
+/** Of a sender's alert that has been routed. */
+export type PastRow = Pick<
+  Row<"alerts">,
+  "seq" | "id" | "item" | "source" | "received_at" | "dropped" | "decisions"
+> & {
+  request_seq: number;
+  routed_at: number;
+  title: string | null;
+  format: string | null;
+  /** Of its request. */
+  bytes: number;
+  /** JSON, in their order. */
+  deliveries: string;
+};
+
+export function toPast(row: PastRow, body: StoredBody): PastAlert & { position: Position } {
+  const { id, item, title, format, received_at: receivedAt, routed_at: routedAt } = row;
+  return {
+    ...{ position: toPosition(row.seq), id, receivedAt, routedAt, body, item },
+    title: title ?? undefined,
+    wasUnreadable: format === "unreadable",
+    dropped: Boolean(row.dropped),
+    decisions: toDecisions(row.decisions),
+    deliveries: JSON.parse(row.deliveries) as PastAlert["deliveries"],
   };
 }
 

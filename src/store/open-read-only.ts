@@ -17,6 +17,7 @@ export type ReadOnlyStore = Pick<
   | "listMutes"
   | "countSilenced"
   | "listFacts"
+  | "listPast"
   | "listRefused"
   | "getRefused"
   | "loadWatchState"

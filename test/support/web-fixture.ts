@@ -309,7 +309,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const tryRules = createTryRules({
     store,
     reader: createLocalReader(),
-    publicUrl: "http://tocsin.test",
     listMutes: () => operations.listMutes(true),
   });
   const web = await createWeb({

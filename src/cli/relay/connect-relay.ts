@@ -177,40 +177,62 @@ function toFoundSecret(text: string, from: string): FoundSecret {
  * with `--url` (the database here need not be that relay's) and where no relay has ever run.
  */
 export async function withClient<T>(run: RelayRun, work: (client: RelayClient) => Promise<T>): Promise<T> {
+  return withLog(run, work);
+}
+
+/**
+ * The same with the database, for a command that reads much of the log: also of a relay that runs here, where this user may
+ * read it. Undefined: the API is all there is.
+ */
+export async function withDatabase<T>(
+  run: RelayRun,
+  work: (client: RelayClient, database: LeftLog | undefined) => Promise<T>,
+): Promise<T> {
+  return withLog(run, work, (relay) =>
+    relay.isElsewhere ? undefined : openLeftHere(run, relay).catch(() => undefined),
+  );
+}
+
+async function withLog<T>(
+  run: RelayRun,
+  work: (client: RelayClient, database: LeftLog | undefined) => Promise<T>,
+  whereReady: (relay: RelayConnection) => Promise<LeftLog | undefined> | undefined = () => undefined,
+): Promise<T> {
   const relay = await connectRelay(run);
   const left = await relay.client.isReady().then(
-    () => undefined,
+    () => whereReady(relay),
     (error: unknown) => {
       if (relay.isElsewhere || !(error instanceof RelayUnreachable)) throw error;
       return openDatabase(run, relay, error);
     },
   );
   try {
-    return await work({ ...relay.client, ...left?.answers });
+    return await work({ ...relay.client, ...left?.answers }, left);
   } finally {
     await left?.close();
   }
 }
 
-async function openDatabase(
-  { context, output }: RelayRun,
-  { client }: RelayConnection,
-  failure: RelayUnreachable,
-): Promise<LeftLog> {
-  const [{ openLeft }, { DatabaseMissing }, { requireAlerting }] = await Promise.all([
+async function openDatabase(run: RelayRun, relay: RelayConnection, failure: RelayUnreachable): Promise<LeftLog> {
+  const { DatabaseMissing } = await import("../../store/open-read-only.ts");
+  const config = await readConfig(run.context);
+  const left = await openLeftHere(run, relay).catch((reason: unknown) => {
+    // Without a database no relay has ever run here, so that nothing answers is the news.
+    throw reason instanceof DatabaseMissing ? failure : reason;
+  });
+  const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
+  await run.output.note(`${failure.message}; reading the database ${place} instead`);
+  return left;
+}
+
+async function openLeftHere({ context }: RelayRun, { client }: RelayConnection): Promise<LeftLog> {
+  const [{ openLeft }, { requireAlerting }] = await Promise.all([
     import("../../start/open-left.ts"),
-    import("../../store/open-read-only.ts"),
     import("../../config/upstream-env.ts"),
   ]);
   const config = await readConfig(context);
   const accountOf = (source?: string) =>
     source === undefined ? requireAlerting(context.env) : findAccount(config, source).account;
   const publicUrl = config.server.publicUrl ?? client.url;
-  const left = await openLeft(config, { ...context, publicUrl, accountOf }).catch((reason: unknown) => {
-    // Without a database no relay has ever run here, so that nothing answers is the news.
-    throw reason instanceof DatabaseMissing ? failure : reason;
-  });
-  const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
-  await output.note(`${failure.message}; reading the database ${place} instead`);
-  return left;
+  return openLeft(config, { ...context, publicUrl, accountOf });
 }

@@ -2,6 +2,7 @@ import type { Alert, AlertFacts, AlertOrigin, AlertStatus, Severity } from "../a
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
 import type { Damped } from "../ring.ts";
 import type { Decision, MessageExtras } from "../rules.ts";
+import type { StoredBody } from "./body-reader.ts";
 
 declare const kind: unique symbol;
 
@@ -237,6 +238,26 @@ export interface StoredFacts {
   facts: AlertFacts;
 }
 
+/** An alert as it came and where it went, for those who try other rules on it. */
+export interface PastAlert {
+  id: string;
+  receivedAt: number;
+  routedAt: number;
+  /** Absent where routing failed. */
+  title?: string;
+  /** It could not be read when it came. */
+  wasUnreadable: boolean;
+  /** A route dropped it on purpose, and no other sent it anywhere. */
+  dropped: boolean;
+  decisions: Decision[];
+  /** Those that its routes made: neither resends nor what stands for one that failed. */
+  deliveries: Pick<DeliverySummary, "destination" | "state">[];
+  /** One object for all alerts of a request that are given at once. */
+  body: StoredBody;
+  /** Its place in the body, from 0. */
+  item: number;
+}
+
 /** That an alert came, and by which routes it was taken. */
 export interface StoredArrival {
   position: Position;
@@ -363,6 +384,8 @@ export interface AlertLog {
    * `limit` where their texts are long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
+  /** The same alerts with their bodies and where they went. Fewer than `limit` where those are large, and none at the end only. */
+  listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
   /** That senders' alerts came, routed ones at or after `fromAt`, newest first; fewer than `limit` at the end only. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
   /**

@@ -1,6 +1,24 @@
-import type { FactsQuery, FollowedArrivals, Position, StoredArrival, StoredFacts } from "../../core/ports/alert-log.ts";
-import { type ArrivalRow, type FactsRow, mostFactsBytes, toArrival, toStoredFacts } from "../log-entries.ts";
+import type {
+  FactsQuery,
+  FollowedArrivals,
+  PastAlert,
+  Position,
+  StoredArrival,
+  StoredFacts,
+} from "../../core/ports/alert-log.ts";
+import {
+  type ArrivalRow,
+  type FactsRow,
+  inOrder,
+  mostFactsBytes,
+  type PastRow,
+  toArrival,
+  toPast,
+  toStoredFacts,
+} from "../log-entries.ts";
 import { fromPosition, toPosition } from "../positions.ts";
+import { fromRow } from "../rows.ts";
+import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
 /** What came by webhooks, for those who look back over it and follow it. */
@@ -21,6 +39,24 @@ export function createArrivals(sql: Dialect) {
     { seqs: "int8[]" },
     `SELECT seq, origin, source, received_at, facts FROM alerts WHERE seq ${sql.isOneOf(":seqs")}`,
     (row: FactsRow) => row,
+  );
+  const deliveriesOfRoutes = `SELECT d.destination, d.state FROM deliveries d
+     WHERE d.alert_seq = a.seq AND d.purpose = 'alert' ORDER BY d.seq`;
+  const listPast = sql.statement(
+    "list_past",
+    within,
+    `SELECT a.seq, a.id, a.request_seq, a.item, a.source, a.received_at, a.routed_at, a.dropped, a.decisions,
+       ${sql.factOf("a", "title")} AS title, ${sql.factOf("a", "format")} AS format,
+       (SELECT octet_length(r.body) FROM requests r WHERE r.seq = a.request_seq) AS bytes,
+       ${inOrder(sql, ["destination", "state"], deliveriesOfRoutes)} AS deliveries
+     FROM alerts a WHERE ${isWithin} AND a.routed_at IS NOT NULL AND a.repeat_of IS NULL ${newestFirst}`,
+    (row: PastRow) => row,
+  );
+  const readBodies = sql.statement(
+    "read_bodies",
+    { seqs: "int8[]" },
+    `SELECT seq, content_type, body FROM requests WHERE seq ${sql.isOneOf(":seqs")}`,
+    (row: Pick<Row<"requests">, "seq" | "content_type" | "body">) => row,
   );
   const list = sql.statement(
     "list_arrivals",
@@ -63,6 +99,28 @@ export function createArrivals(sql: Dialect) {
       const seqs = (end === -1 ? sizes : sizes.slice(0, end)).map(({ seq }) => seq);
       const rows = await tx.run(readFacts, { seqs });
       return rows.sort((one, other) => other.seq - one.seq).map(toStoredFacts);
+    },
+
+    async listPast(tx: Tx, query: FactsQuery): Promise<(PastAlert & { position: Position })[]> {
+      const rows = await tx.run(listPast, toWithin(query));
+      const sizes = new Map<number, number>();
+      let bytes = 0;
+      const end = rows.findIndex(({ request_seq: seq, bytes: size }) => {
+        if (!sizes.has(seq)) bytes += size;
+        sizes.set(seq, size);
+        return sizes.size > 1 && bytes > mostFactsBytes;
+      });
+      const given = end === -1 ? rows : rows.slice(0, end);
+      const sources = new Map(given.map((row) => [row.request_seq, fromRow(row, ["source"])]));
+      const requests = await tx.run(readBodies, { seqs: [...sources.keys()] });
+      const bodies = new Map(
+        requests.map((row) => [row.seq, { ...fromRow(row, ["content_type", "body"]), ...sources.get(row.seq) }]),
+      );
+      // A request that was removed in between has taken its alerts along.
+      return given.flatMap((row) => {
+        const body = bodies.get(row.request_seq);
+        return body === undefined ? [] : [toPast(row, body)];
+      });
     },
 
     listArrivals: async (tx: Tx, query: FactsQuery): Promise<StoredArrival[]> => tx.run(list, toWithin(query)),

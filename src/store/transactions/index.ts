@@ -145,6 +145,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   listKeys: "look",
   listMutes: "look",
   listOrphans: "look",
+  listPast: "read",
   listRefused: "read",
   listSilenced: "read",
   loadStatuses: "look",

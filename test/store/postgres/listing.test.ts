@@ -229,6 +229,9 @@ describe("a log that both drivers have", () => {
     const recent = { fromAt: endAt - 3 * day, limit: 300 };
     expect(await shared.listArrivals(toTx(database.read), recent)).toEqual(await sqlite.listArrivals(recent));
     expect(await shared.listFacts(toTx(database.read), recent)).toEqual(await sqlite.listFacts(recent));
+    const past = await shared.listPast(toTx(database.read), recent);
+    expect(past.length).toBeGreaterThan(0);
+    expect(past).toEqual(await sqlite.listPast(recent));
     const steps = { fromAt: endAt - 60 * day, stepMs: 2 * day, steps: 30 };
     const counted = await sqlite.countOverTime(steps, Number.POSITIVE_INFINITY);
     for (let look = 0; look < 2; look += 1)

@@ -218,6 +218,7 @@ describe("the plans of PostgreSQL", () => {
       await log.countMatches({ limit: 500, severity: "critical" }, 50);
       await log.countOverTime(steps, 1_000);
       await shared.listFacts(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+      await shared.listPast(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
       await shared.listArrivals(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
       await shared.followArrivals(toTx(read), undefined, 50);
       await shared.followArrivals(toTx(read), toPosition(1_000), 50);

@@ -132,6 +132,58 @@ export function describeLog(open: OpenStore): void {
       expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
     });
 
+    it("gives what senders sent with its body and where routes sent it, newest first, the body of a batch once", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const body = Buffer.from("[1, 2]");
+      const batch = request({ ids: [newIdAt(noon), newIdAt(noon)], source: "forge", contentType: "text/plain", body });
+      await store.acceptRequest(batch);
+      const [first, second] = await Promise.all(batch.ids.map((id) => findUnrouted(store, id)));
+      const told = { route: "all", destination: "chat", result: "contained", reason: "" } as const;
+      const noise = { route: "noise", result: "dropped", reason: "" } as const;
+      const facts = factsOf({ title: "one", format: "unreadable" });
+      await store.recordRouting([
+        routed(first?.seq ?? 0, { facts, decisions: [told], routedAt: noon + 7 }),
+        routed(second?.seq ?? 0, { facts: factsOf({ title: "two" }), decisions: [noise] }),
+      ]);
+      const alone = await scene.route({ receivedAt: noon + 1_000, to: ["chat", planned("mail", { state: "muted" })] });
+      await store.acceptRequest(request({ origin: "test", receivedAt: noon + 2_000 }));
+      await store.acceptRequest(request({ receivedAt: noon + 3_000 }));
+      const found = await store.listPast({ fromAt: noon, limit: 10 });
+      expect(found.map(({ id, item }) => [id, item])).toEqual([
+        [alone.id, 0],
+        [batch.ids[1], 1],
+        [batch.ids[0], 0],
+      ]);
+      const [newest, two, one] = found;
+      expect(newest?.deliveries).toEqual([
+        { destination: "chat", state: "queued" },
+        { destination: "mail", state: "muted" },
+      ]);
+      expect(two).toMatchObject({
+        title: "two",
+        dropped: true,
+        wasUnreadable: false,
+        decisions: [noise],
+        deliveries: [],
+      });
+      expect(one).toMatchObject({
+        title: "one",
+        dropped: false,
+        wasUnreadable: true,
+        decisions: [told],
+        routedAt: noon + 7,
+      });
+      expect(one?.body).toBe(two?.body);
+      expect({ ...one?.body, body: Buffer.from(one?.body.body ?? []) }).toEqual({
+        contentType: "text/plain",
+        source: "forge",
+        body,
+      });
+      expect(await store.listPast({ fromAt: noon, before: two?.position, limit: 10 })).toEqual([one]);
+      expect(await store.listPast({ fromAt: noon + 1_000, limit: 10 })).toEqual([newest]);
+    });
+
     it("says when senders' alerts came, from whom and by which routes, newest first", async () => {
       const scene = await openScene(open);
       const decisions = [
