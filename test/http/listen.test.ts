@@ -161,7 +161,7 @@ describe("an answer that nobody reads", () => {
     expect((await slow.readAnswers(1)).map(({ status }) => status)).toEqual([200]);
   });
 
-  it("is one at a time on a connection, and so many more requests for pages end it", async () => {
+  it("is one at a time on a connection, and a limited number of further requests for pages ends it", async () => {
     const relay = await openListener();
     const connection = await relay.connect();
     await connection.write(get("/held") + get("/held") + get("/quick"));

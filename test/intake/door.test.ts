@@ -323,7 +323,7 @@ describe("the hook", () => {
     expect(first?.request?.items).toBe(2);
   });
 
-  it("proves itself to whoever knows the secret, stores and counts nothing for it, and shows strangers nothing", async () => {
+  it("proves itself to everybody who knows the secret, stores and counts nothing for it, and shows strangers nothing", async () => {
     const { origin, door } = await openDoor();
     const nonce = "n".repeat(43);
     const known = new Secret(secret);

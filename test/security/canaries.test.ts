@@ -263,6 +263,7 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["chats", "--for", "0s"],
     mute,
     ["mutes", "list"],
+    ["mutes", "release", "none", "--yes"],
     ["mutes", "remove", "none"],
     ["backup", join(dataDir, "backup.db")],
     ["restore", join(dataDir, "backup.db")],

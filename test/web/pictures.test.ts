@@ -143,7 +143,7 @@ describe("the address of a picture", () => {
     expect((await get(addressOf(), { method: "POST" })).status).toBe(404);
   });
 
-  it("is no way to make the relay draw without end: so many different ones a minute, and one of them again", async () => {
+  it("is no way to make the relay draw without end: a limited number of different ones a minute, and one of them again", async () => {
     const { asked, clock, addressOf, get } = await open();
     const idOf = (n: number) => alertId.replace(/.{4}$/, String(1_000 + n));
     const statusOf = async (n: number) => (await get(addressOf({ alertId: idOf(n) }))).status;
