@@ -408,10 +408,24 @@ const ofTheRooms = [
     tests: ["test/delivery/policy.test.ts"],
   },
   {
+    name: "gives up at the first failed try what was held for long",
+    file: "src/delivery/plan/plan-claim.ts",
+    from: 'Math.max(createdAt, heldUntil, state === "held" ? dueAt : 0)',
+    to: 'Math.max(createdAt, heldUntil - heldUntil, state === "held" ? dueAt : 0)',
+    tests: ["test/delivery/policy.test.ts", "test/delivery/lane-queue.test.ts"],
+  },
+  {
+    name: "forgets at a claim when the hold was over",
+    file: `${transactions}/claiming.ts`,
+    from: "digest_id = :digest_id, ${noteHold()}`",
+    to: "digest_id = :digest_id`",
+    tests: sqlite,
+  },
+  {
     name: "tries for ever",
     file: "src/delivery/plan/policy.ts",
-    from: "if (dueAt > history.createdAt + schedule.giveUpAfterMs) {",
-    to: "if (dueAt > history.createdAt + 2 * schedule.giveUpAfterMs) {",
+    from: "if (dueAt > history.since + schedule.giveUpAfterMs) {",
+    to: "if (dueAt > history.since + 2 * schedule.giveUpAfterMs) {",
     tests: ["test/delivery/policy.test.ts"],
   },
   {

@@ -400,7 +400,9 @@ export const deliverySchema = z
     thenEvery: duration("1s", "1d")
       .prefault(writeDuration(usual.schedule.thenEveryMs ?? 0))
       .describe("the wait after those"),
-    giveUpAfter: giveUpAfter(usual.schedule).describe("from the beginning of the delivery; then it has failed"),
+    giveUpAfter: giveUpAfter(usual.schedule).describe(
+      "from the beginning of the delivery, or from the end of what held it (quiet hours, a group, a cause); then it has failed",
+    ),
     webhook: z
       .strictObject({ schedule: schedule(usual.webhookSchedule), giveUpAfter: giveUpAfter(usual.webhookSchedule) })
       .prefault({})

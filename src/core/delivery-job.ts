@@ -19,6 +19,8 @@ export interface DueDelivery {
   reason: string;
   dueAt: number;
   createdAt: number;
+  /** When what held it was over: quiet hours, its group, a cause. Absent: nothing has held it, or it is still held. */
+  heldUntil?: number;
   receivedAt: number;
   alertKey: string;
   severity: Severity;

@@ -113,6 +113,7 @@ export const tables = {
     reason: text,
     created_at: int8,
     due_at: maybe(int8),
+    held_until: maybe(int8),
     finished_at: maybe(int8),
     attempts: int4,
     ambiguous: int4,

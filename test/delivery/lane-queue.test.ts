@@ -103,6 +103,18 @@ describe("the queue of a destination", () => {
     ]);
   });
 
+  it("gives up and puts off what was held so long after the end of the hold", async () => {
+    const old = { createdAt: now - 25 * hour, state: "waiting" as const, attempts: 1 };
+    const late = dueDelivery(1, { ...old, heldUntil: now - 25 * hour });
+    const held = dueDelivery(2, { ...old, heldUntil: now - 5 * minute });
+    const { queue, ended } = queueOf([late, held]);
+    expect((await queue.list(open, now)).due).toEqual([held]);
+    expect(ended).toMatchObject([{ seqs: [1], state: "expired" }]);
+    const unsent = dueDelivery(3, { createdAt: now - 25 * hour, state: "held", dueAt: now - 5 * minute });
+    await queue.putOff([held, unsent], { reason: "gone", because: "it is gone", probeAt: now + minute }, now);
+    expect(ended[1]).toEqual({ seqs: [2, 3], state: "waiting", reason: "gone", dueAt: now + minute });
+  });
+
   it("gives what was never tried one try, unless the destination takes nothing", async () => {
     const { queue, ended } = queueOf([dueDelivery(1, { createdAt: now - 25 * hour })]);
     expect((await queue.list(open, now)).due).toHaveLength(1);

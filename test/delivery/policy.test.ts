@@ -13,7 +13,7 @@ const settings = { ...defaultDeliverySettings(), jitter: 0 };
 const fresh: DeliveryHistory = {
   channel: "telegram",
   onAmbiguous: "retry",
-  createdAt: now,
+  since: now,
   attempts: 0,
   ambiguous: 0,
   form: "rich",
@@ -56,13 +56,13 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
   [
     "refused when the next try falls into the lifetime",
     refused,
-    { attempts: 20, createdAt: now - 23.7 * hour },
+    { attempts: 20, since: now - 23.7 * hour },
     waits(15 * minute),
   ],
   [
     "refused when the next try falls beyond the lifetime",
     refused,
-    { attempts: 20, createdAt: now - 23.9 * hour },
+    { attempts: 20, since: now - 23.9 * hour },
     ends("failed", /gave up after 24 h: nobody listens/),
   ],
   ["a webhook refused once", refused, { channel: "webhook" }, waits(5 * second)],
@@ -164,6 +164,15 @@ describe("alerts that are sent together", () => {
     const history = historyOfAll(young, old);
     const next = decideNext(refused, history, settings, now, () => 0.5);
     expect(next).toMatchObject({ state: "waiting", dueAt: now + 1_000 });
+  });
+
+  it("are given up so long after the end of what held them, not after they came", () => {
+    const held = claimedDelivery(4, { createdAt: now - 30 * hour, state: "held", dueAt: now - hour });
+    const triedSince = claimedDelivery(5, { createdAt: now - 30 * hour, state: "waiting", heldUntil: now - hour });
+    for (const delivery of [held, triedSince]) {
+      const next = decideNext(refused, historyOfAll(delivery), settings, now, () => 0.5);
+      expect(next).toMatchObject({ state: "waiting" });
+    }
   });
 
   it("are refused as they were sent: rich, unless all of them had been refused before", () => {

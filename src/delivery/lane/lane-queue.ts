@@ -8,7 +8,7 @@ import { groupBy } from "../../ground/group-by.ts";
 import type { FindHold, FindMute } from "../duties/follow-quiet-hours.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
-import { inTurn, isStoredLate, isTurnOfResent } from "../plan/plan-claim.ts";
+import { inTurn, isStoredLate, isTurnOfResent, openSince } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 /** What waits for one destination, as its lane takes from it. */
@@ -106,7 +106,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     const { isOpen, isPaused = false, resumedAt = 0 } = look;
     const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
     const wasTried = delivery.attempts > 0 || !isOpen;
-    const since = Math.max(delivery.createdAt, resumedAt);
+    const since = Math.max(openSince(delivery), resumedAt);
     return !isPaused && delivery.state !== "held" && wasTried && now - since > giveUpAfterMs;
   }
 
@@ -188,7 +188,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {
       const byDueAt = new Map<number, DueDelivery[]>();
       for (const delivery of deliveries) {
-        const until = Math.max(delivery.createdAt, resumedAt) + waitForDeadOf(delivery);
+        const until = Math.max(openSince(delivery), resumedAt) + waitForDeadOf(delivery);
         // In whole minutes: with an alert a second, each would be a write of its own.
         const dueAt = until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
         byDueAt.set(dueAt, [...(byDueAt.get(dueAt) ?? []), delivery]);

@@ -94,6 +94,10 @@ const storedLateMs = 1_000;
  */
 export const withEndAfterMs = 1_000;
 
+/** From then on it could be sent, and its age counts: it was routed, or what held it was over. */
+export const openSince = ({ createdAt, heldUntil = 0, state, dueAt }: DueDelivery): number =>
+  Math.max(createdAt, heldUntil, state === "held" ? dueAt : 0);
+
 /** @param alert `createdAt`: when it was routed */
 export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "createdAt" | "receivedAt">): boolean =>
   createdAt - receivedAt >= storedLateMs;

@@ -5,13 +5,14 @@ import type { DeliverySettings, RetrySchedule } from "../../core/delivery-settin
 import type { MessageForm } from "../../core/message.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
-import { formOf, isManual } from "./plan-claim.ts";
+import { formOf, isManual, openSince } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
 export interface DeliveryHistory {
   channel: ChannelType;
   onAmbiguous: "retry" | "hold";
-  createdAt: number;
+  /** See `openSince`. */
+  since: number;
   /** Counting attempts that failed, and how many of all ended ambiguous. */
   attempts: number;
   ambiguous: number;
@@ -89,7 +90,7 @@ function decideRetry(
 }
 
 function withinLifetime(dueAt: number, detail: string, history: DeliveryHistory, schedule: RetrySchedule): NextStep {
-  if (dueAt > history.createdAt + schedule.giveUpAfterMs) {
+  if (dueAt > history.since + schedule.giveUpAfterMs) {
     const hours = Math.round(schedule.giveUpAfterMs / 3_600_000);
     return { state: "failed", reason: `gave up after ${hours} h: ${detail}` };
   }
@@ -173,7 +174,7 @@ export function historyOf(
   return {
     channel: destination.type,
     onAmbiguous: destination.onAmbiguous,
-    createdAt: Math.max(...deliveries.map((delivery) => delivery.createdAt)),
+    since: Math.max(...deliveries.map(openSince)),
     attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",

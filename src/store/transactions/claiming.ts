@@ -8,6 +8,7 @@ import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
 import type { IsHeld } from "./fence.ts";
 import type { Joint } from "./joint.ts";
+import { noteHold } from "./holding.ts";
 import type { SavePaces } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {
@@ -28,7 +29,7 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: Is
   const take = sql.step("claim_deliveries", {
     given: { token: "text", lease_ms: "int8", digest_id: "text" },
     set: `state = 'sending', claim_token = :token, claim_fence = :fence, due_at = NULL, lease_until = ${sql.inMs(":lease_ms")},
-      digest_id = :digest_id`,
+      digest_id = :digest_id, ${noteHold()}`,
     where: "due_at IS NOT NULL",
     find: {
       columns: `${claimedColumns}, CASE WHEN t.alert_key IS NOT NULL THEN ${sql.jsonOf(threadColumns)} END AS thread`,

@@ -3,6 +3,10 @@ import type { HeldChange, HeldDelivery } from "../../core/ports/dispatch.ts";
 import type { Decision } from "../../core/rules.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
+/** Where a delivery leaves the state `held` for a try or a wait: from then on its age counts. */
+export const noteHold = (when = ""): string =>
+  `held_until = CASE WHEN state = 'held' AND due_at > coalesce(held_until, 0) ${when} THEN due_at ELSE held_until END`;
+
 /** What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides. */
 export function createHolding(sql: Dialect) {
   const list = sql.statement(

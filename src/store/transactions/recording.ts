@@ -7,6 +7,7 @@ import { rowOf } from "../rows.ts";
 import { type Dialect, givenOf, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
 import { createFallbacks } from "./fallbacks.ts";
 import { type IsHeld, underFence } from "./fence.ts";
+import { noteHold } from "./holding.ts";
 import type { Joint } from "./joint.ts";
 import type { SavePaces } from "./lanes.ts";
 import type { Ringing } from "./ringing.ts";
@@ -178,7 +179,7 @@ function prepareSteps(sql: Dialect) {
   const finish = sql.step("finish_deliveries", {
     given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8", mute_id: "text" },
     set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at, mute_id = coalesce(:mute_id, mute_id),
-      fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
+      ${noteHold("AND :state <> 'held'")}, fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
     where: "due_at IS NOT NULL",
   });
   return { advance, finish };

@@ -329,6 +329,7 @@ function toClaimed(
     seq,
     last_detail: null,
     last_reason: null,
+    held_until: null,
     reason: kept(delivery.planned.reason),
   };
   const { severity } = facts;
