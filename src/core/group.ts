@@ -1,4 +1,6 @@
+import { oneLine } from "../ground/text/clean.ts";
 import type { AlertStatus, Severity } from "./alert.ts";
+import { hashText } from "./keyed-hash.ts";
 
 /** What an alert may wait for at its destination: others of its group, or the end of its cause. Names are those of `nameGroup`. */
 export interface GroupRule {
@@ -31,6 +33,8 @@ export interface GroupEvent {
 export interface GroupMemory {
   /** Of a group: when its last message goes out, or went. Epoch milliseconds. */
   dueAt?: number;
+  /** Of a group: keys that fired as critical, and when. The latest of them. */
+  critical?: Record<string, number>;
   /** Of a cause: the alerts that are the cause and fire, by their keys. */
   firing?: Record<string, FiringCause>;
   /** What they hold back, `until` then at most. */
@@ -56,19 +60,30 @@ export interface HeldWith {
   titles: string[];
 }
 
-/** A name by which alerts belong together; `facts`: in the order of the configuration. */
+/** So much of each value is in a name: people read it, and it is in indexes. */
+const mostOfValue = 40;
+const mostFacts = 8;
+
+/** A name by which alerts belong together; `facts`: in the order of the configuration. What of them it does not show, a hash tells apart. */
 export function nameGroup(
   kind: "group" | "cause",
   of: string,
   facts: readonly [fact: string, value: string][],
 ): string {
-  return JSON.stringify([kind, of, ...facts.flat()]);
+  const shown = facts.slice(0, mostFacts).map(([fact, value]) => [fact, oneLine(value, mostOfValue)]);
+  const all = JSON.stringify(facts);
+  return JSON.stringify([kind, of, ...shown.flat(), ...(JSON.stringify(shown) === all ? [] : [hashText(all)])]);
 }
+
+const writeValue = (value: string): string => {
+  if (value === "") return "none";
+  return /[\s,"“”()]/u.test(value) ? `“${value.replaceAll(/["“”]/gu, "'")}”` : value;
+};
 
 /** For people: `the group token USDC, chain eth`, `bridge down (chain eth)`. */
 export function writeGroup(name: string): string {
   const [kind, of, ...parts] = JSON.parse(name) as string[];
-  const facts = parts.flatMap((part, index) => (index % 2 === 0 ? [`${part} ${parts[index + 1] || "none"}`] : []));
+  const facts = parts.flatMap((part, index) => (index % 2 === 1 ? [`${parts[index - 1]} ${writeValue(part)}`] : []));
   if (kind === "group") return `the group ${facts.join(", ")}`;
   return `${of}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
 }

@@ -29,29 +29,33 @@ export interface Joining {
  * | had none | after `wait`, with all that come until then |
  *
  * One that is critical and fires goes out after `waitCritical` at the latest, and takes along what waits. Its end does not wait where
- * that is 0, as people know of it.
+ * that is 0, as people know of it, whatever severity it says. A message further ahead than a group ever waits is not believed: the
+ * clock was set back, or the file changed.
  */
 export function joinGroup(
   known: GroupMemory | undefined,
-  { at, severity, status }: Pick<GroupEvent, "at" | "severity" | "status">,
+  { at, alertKey, severity, status }: Pick<GroupEvent, "at" | "alertKey" | "severity" | "status">,
   { name, waitMs, againMs, waitCriticalMs }: NonNullable<GroupRule["group"]>,
 ): Joining {
-  const memory = known ?? {};
-  const { dueAt: last } = memory;
-  const isUrgent = severity === "critical";
-  if (isUrgent && status === "resolved" && waitCriticalMs === 0)
-    return { dueAt: at, hastens: false, joins: false, why: "", memory };
+  const { dueAt, critical = {} } = known ?? {};
+  const isEnd = status === "resolved";
+  const isUrgent = severity === "critical" || (isEnd && critical[alertKey] !== undefined);
+  const { [alertKey]: _, ...others } = critical;
+  const fires = isUrgent && !isEnd ? { ...lastOf(others, mostNamed - 1), [alertKey]: at } : others;
+  const memory: GroupMemory = { dueAt, ...(Object.keys(fires).length > 0 && { critical: fires }) };
+  if (isUrgent && isEnd && waitCriticalMs === 0) return { dueAt: at, hastens: false, joins: false, why: "", memory };
+  const last = dueAt !== undefined && dueAt <= at + Math.max(waitMs, againMs) ? dueAt : undefined;
   const waits = last !== undefined && at < last;
   const isSoon = last !== undefined && at < last + againMs;
   const inTurn = waits ? last : isSoon ? last + againMs : at + waitMs;
-  const dueAt = isUrgent && status !== "resolved" ? Math.min(inTurn, at + waitCriticalMs) : inTurn;
-  const hastens = waits && dueAt < last;
-  return { dueAt, hastens, joins: waits || isSoon, why: whyJoined(), memory: { ...memory, dueAt } };
+  const toldAt = isUrgent && !isEnd ? Math.min(inTurn, at + waitCriticalMs) : inTurn;
+  const hastens = waits && toldAt < last;
+  return { dueAt: toldAt, hastens, joins: waits || isSoon, why: whyJoined(), memory: { ...memory, dueAt: toldAt } };
 
   function whyJoined(): string {
     const group = writeGroup(name);
-    if (dueAt <= at) return hastens ? `critical: ${group} is told at once` : "";
-    const wait = formatDuration(dueAt - at);
+    if (toldAt <= at) return hastens ? `critical: ${group} is told at once` : "";
+    const wait = formatDuration(toldAt - at);
     if (waits) return `told with ${group} in ${wait}`;
     if (isSoon) return `waits ${wait} for others of ${group}, which had a message ${formatDuration(at - last)} before`;
     return `waits ${wait} for others of ${group}`;
@@ -111,6 +115,8 @@ export interface GroupChange {
   kind: "hasten" | "release";
   /** Those that are due until then. What comes behind it in the same transaction, and what quiet hours hold since, is due later. */
   upTo: number;
+  /** When they go out instead. Epoch milliseconds. */
+  dueAt: number;
 }
 
 export interface Gathered {
@@ -156,7 +162,7 @@ export function judgeGroups(
       const known = find(name);
       const { dueAt, hastens, joins, why, memory } = joinGroup(known, event, group);
       judged.memories.set(name, memory);
-      if (hastens) judged.changes.push({ name, kind: "hasten", upTo: known?.dueAt ?? 0 });
+      if (hastens) judged.changes.push({ name, kind: "hasten", upTo: known?.dueAt ?? 0, dueAt });
       if (hastens || dueAt > event.at) judged.held = { dueAt, name };
       Object.assign(judged, { why, joins });
     }
@@ -168,11 +174,15 @@ export function judgeGroups(
     const { dueAt: toldAt = event.at, name: group } = judged.held ?? {};
     const noted = noteCause(known, event, { toldAt, group, atMostMs });
     judged.memories.set(name, noted.memory);
-    if (noted.isOver && known?.held) judged.changes.push({ name, kind: "release", upTo: known.held.until });
+    if (noted.isOver && known?.held)
+      judged.changes.push({ name, kind: "release", upTo: known.held.until, dueAt: event.at });
     judged.with ??= noted.with;
   }
   return judged;
 }
+
+const lastOf = <T>(all: Record<string, T>, most: number): Record<string, T> =>
+  Object.fromEntries(Object.entries(all).slice(-most));
 
 /** What holds back for too long is no cause any more. */
 function current({ firing = {}, held }: GroupMemory = {}, at: number): GroupMemory {

@@ -203,6 +203,19 @@ describe("what a chat shows of an alert key after a message", () => {
     expect(closed?.rootAlertSeq).toBe(1);
   });
 
+  it("does not count what a cause holds back as a firing of the cause", () => {
+    const [first] = sent;
+    const held = {
+      ...(first as (typeof sent)[number]),
+      updates: "count" as const,
+      extras: { with: { count: 2, titles: [] } },
+    };
+    const edit = { action: "edit", ref: "11", shows: "self" } as const;
+    expect(threadAfter(edit, undefined, [held], thread, now)?.count).toBe(thread.count);
+    expect(contextOf(edit, thread, [held]).history?.count).toBe(thread.count);
+    expect(threadAfter({ action: "send" }, "20", [held], undefined, now)?.count).toBe(1);
+  });
+
   it.each([null, undefined])("keeps the history where the vendor gives no id to come back to: %s", (ref) => {
     const first = threadAfter({ action: "send" }, ref, sent, undefined, now);
     expect(first).toMatchObject({ rootRef: undefined, lastRef: undefined, firstAt: now - 5_000, count: 2 });

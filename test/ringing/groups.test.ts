@@ -35,6 +35,7 @@ function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalM
   const told: number[] = [];
   let heap: number[] = [];
   let [lastAt, heapDueAt] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const firedAsCritical = new Set<string>();
   const flush = (at: number) => {
     for (const index of heap) told[index] = at;
     [heap, lastAt, heapDueAt] = [[], at, Number.POSITIVE_INFINITY];
@@ -43,15 +44,18 @@ function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalM
   for (let at = 0, index = 0; at <= end; at += 1000) {
     if (at >= heapDueAt) flush(at);
     for (; events[index]?.at === at; index += 1) {
-      const { severity, status } = events[index] as GroupEvent;
-      const isCritical = severity === "critical";
-      if (isCritical && status === "resolved" && waitCriticalMs === 0) {
+      const { alertKey, severity, status } = events[index] as GroupEvent;
+      const isEnd = status === "resolved";
+      const isCritical = severity === "critical" || (isEnd && firedAsCritical.has(alertKey));
+      firedAsCritical.delete(alertKey);
+      if (isCritical && !isEnd) firedAsCritical.add(alertKey);
+      if (isCritical && isEnd && waitCriticalMs === 0) {
         told[index] = at;
         continue;
       }
       if (heap.length === 0) heapDueAt = at < lastAt + againMs ? lastAt + againMs : at + waitMs;
       heap.push(index);
-      if (isCritical && status !== "resolved") heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
+      if (isCritical && !isEnd) heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
       if (at >= heapDueAt) flush(at);
     }
   }
@@ -71,10 +75,37 @@ test("500 rows of alerts are told when a heap says that is emptied second by sec
     const events = Array.from({ length: 60 }, () => {
       at += pick([0, 1, 5, 40]) * below(5) * 1000;
       const severity = next() < 0.2 ? ("critical" as const) : ("warning" as const);
-      return event(at, { severity, status: next() < 0.3 ? "resolved" : "firing" });
+      return event(at, { alertKey: pick(["a", "b", "c"]), severity, status: next() < 0.3 ? "resolved" : "firing" });
     });
     expect(tellAll(events, rule), `row ${seed}`).toEqual(tickAll(events, rule));
   }
+});
+
+test("the end of what fired as critical does not wait, whatever severity it says", () => {
+  const fired = joinGroup(undefined, event(0, { alertKey: "bridge", severity: "critical" }), group);
+  const end = event(20_000, { alertKey: "bridge", severity: "info", status: "resolved" });
+  const over = joinGroup(fired.memory, end, group);
+  expect(over.dueAt).toBe(20_000);
+  // What is over is forgotten: another end waits as others do.
+  expect(joinGroup(over.memory, { ...end, at: 21_000 }, group).dueAt).toBe(300_000);
+});
+
+test("a message further ahead than a group waits is not believed", () => {
+  const { memory } = joinGroup(undefined, event(7_200_000), group);
+  expect(joinGroup(memory, event(0), group).dueAt).toBe(20_000);
+  expect(joinGroup({ dueAt: 300_000 }, event(0), group).dueAt).toBe(300_000);
+});
+
+test("a name shows 40 characters of a value, clean and quoted, and tells values apart that differ behind them", () => {
+  const long = (end: string) => nameGroup("group", "pools", [["text", `${"x".repeat(20_000)}${end}`]]);
+  expect(long("a")).not.toBe(long("b"));
+  expect(long("a").length).toBeLessThan(150);
+  expect(writeGroup(long("a"))).toBe(`the group text ${"x".repeat(39)}…`);
+  const hostile = nameGroup("group", "pools", [
+    ["token", "\u202Ea\n“b”, chain eth"],
+    ["chain", "eth"],
+  ]);
+  expect(writeGroup(hostile)).toBe("the group token “a 'b', chain eth”, chain eth");
 });
 
 test("says what is waited for, with figures", () => {
@@ -122,7 +153,7 @@ test("a cause holds back what follows it until the last of its kind is over", ()
   expect(judge(halt(5000, { status: "resolved" }), holds)).toMatchObject({ changes: [], with: { count: 1 } });
   expect(judge(event(6000), heldBy).held?.name).toBe(cause);
   expect(judge(halt(7000, { alertKey: "other bridge", status: "resolved" }), holds).changes).toEqual([
-    { name: cause, kind: "release", upTo: 3_602_000 },
+    { name: cause, kind: "release", upTo: 3_602_000, dueAt: 7000 },
   ]);
   expect(judge(event(8000), heldBy).held).toBeUndefined();
 });

@@ -149,13 +149,17 @@ export function isUpdatable(delivery: ClaimedDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }
 
+/** How often it fired: what a cause holds back is said in its message as well, and is no firing of the cause. */
+const countFirings = (deliveries: readonly ClaimedDelivery[]): number =>
+  deliveries.filter(({ updates, extras }) => updates !== "count" || extras?.with === undefined).length;
+
 /** What the message of these deliveries, the newest first, has to say of those before it. Pure. */
 export function contextOf(
   step: UpdateStep,
   thread: Thread | undefined,
   deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]],
 ): ThreadContext {
-  const count = deliveries.length;
+  const count = countFirings(deliveries);
   const lastAt = deliveries[0].receivedAt;
   const isNew = step.action === "send" && step.place === undefined;
   if (thread && step.action === "send" && step.place === "apart")
@@ -204,7 +208,7 @@ export function threadAfter(
       lastAlertSeq: newest.alertSeq,
       firstAt: newest.receivedAt,
       lastNewAt: now,
-      count: sent.length,
+      count: Math.max(1, countFirings(sent)),
     };
   }
   const before = occurrenceOf(thread, newest);
@@ -213,7 +217,7 @@ export function threadAfter(
     ...shown,
     lastAlertSeq: Math.max(thread.lastAlertSeq, newest.alertSeq),
     firstAt: before.firstAt,
-    count: before.count + sent.length,
+    count: before.count + countFirings(sent),
   };
   if (step.action !== "edit") return { ...goesOn, lastRef: ref ?? undefined, lastNewAt: now };
   const showsRoot = step.ref === thread.rootRef && step.shows === "self";

@@ -57,11 +57,11 @@ function statementsOf(sql: Dialect) {
   );
   const hasten = sql.statement(
     "hasten_group",
-    { destination: "text", name: "text", up_to: "int8", at: "int8" },
+    { destination: "text", name: "text", up_to: "int8", due_at: "int8" },
     `WITH later AS MATERIALIZED (
-       SELECT d.seq FROM deliveries d WHERE ${ofGroup} AND d.due_at > :at ${sql.forUpdate("d.seq")})
-     UPDATE deliveries SET fallback_at = fallback_at + :at - due_at, due_at = :at
-     WHERE seq ${sql.isIn("SELECT seq FROM later")} AND state = 'held' AND due_at > :at RETURNING alert_seq`,
+       SELECT d.seq FROM deliveries d WHERE ${ofGroup} AND d.due_at > :due_at ${sql.forUpdate("d.seq")})
+     UPDATE deliveries SET fallback_at = fallback_at + :due_at - due_at, due_at = :due_at
+     WHERE seq ${sql.isIn("SELECT seq FROM later")} AND state = 'held' AND due_at > :due_at RETURNING alert_seq`,
     changed,
   );
   const findCause = sql.statement(
@@ -169,13 +169,13 @@ export function createGrouping(sql: Dialect, newId: NewId) {
             return { destination, name, memory: JSON.stringify(memories.get(key)), updated_at: at };
           });
           if (rows.length > 0) await tx.insert(write, rows, {});
-          for (const { destination, name, kind, upTo, at } of changes) {
+          for (const { destination, name, kind, upTo, dueAt, at } of changes) {
             const asked = { destination, name, up_to: upTo };
             if (kind === "release") {
               const seqs = overOf(await tx.run(listWaiting, asked));
               if (seqs.length > 0) ended.push(...(await tx.run(endOver, { seqs, at })));
             }
-            ended.push(...(await tx.run(hasten, { ...asked, at })));
+            ended.push(...(await tx.run(hasten, { ...asked, due_at: dueAt })));
             tx.notes.due.add(destination);
           }
           for (const cause of counts.values()) await count(tx, at, cause);

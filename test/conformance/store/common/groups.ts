@@ -114,6 +114,16 @@ export function describeGroups(open: OpenStore): void {
       },
     );
 
+    it("are brought forward to the time that a critical one waits at most", async () => {
+      const scene = await openGroups(open);
+      const group = { group: { name, waitMs: 60_000, againMs: 300_000, waitCriticalMs: 20_000 } };
+      await scene.route([
+        { at: 0, group },
+        { at: 5 * second, group, facts: { severity: "critical" } },
+      ]);
+      expect((await scene.waiting("chat")).map(([at]) => at)).toEqual([25, 25]);
+    });
+
     it("join nothing when they are muted, held by quiet hours or come alone and critical", async () => {
       const scene = await openGroups(open);
       await scene.route([
