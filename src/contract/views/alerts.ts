@@ -47,7 +47,7 @@ export const deliveryView = view("Delivery", {
       with: z
         .object({ count, titles: z.array(text) })
         .optional()
-        .describe("Alerts that wait while it fires, and the titles of the first."),
+        .describe("Alerts that wait while it fires."),
       late: text.optional().describe("Why it is late: a mute had held it back."),
     })
     .optional()
@@ -116,9 +116,7 @@ export const alertView = view("Alert", {
   routingError: text.optional(),
   unmatched: flag.describe("No route wanted it."),
   dropped: flag.describe("A route dropped it on purpose, and no other sent it anywhere."),
-  repeatOf: id
-    .optional()
-    .describe("Id of the first alert: this one has its body, which names one event, and was not sent."),
+  repeatOf: id.optional().describe("Id of the first alert with this body, which names its event; not sent again."),
   title: text.nullable().describe("As sent. null until it has been read."),
   headline: text.nullable().optional().meta({
     description: "What messages and pages call it. Absent: the relay is older.",

@@ -24,9 +24,7 @@ export const destinationView = view("Destination", {
     .optional()
     .describe("The same as a code. Absent: it is ok, or was bad before there was one."),
   since: instant.optional(),
-  nextTryAt: instant
-    .optional()
-    .describe("The next try without being asked. Absent where it can be reached: its next message is the try."),
+  nextTryAt: instant.optional().describe("The next try by itself. Absent: its next message is the try."),
   lastSentAt: instant.optional().describe("When it last took a message."),
   lastFailedAt: instant.optional().describe("When the newest ended that failed or expired and was not resent."),
   probeProves: z
@@ -71,9 +69,7 @@ export const resendPreviewView = view("ResendPreview", {
       destination: text,
       deliveries: count,
       alerts: count,
-      heldBack: count
-        .optional()
-        .describe("Of a mute: the alerts that these stand for. Of each key the latest is sent."),
+      heldBack: count.optional().describe("Of a mute: alerts that these stand for, as the latest of each key."),
       health: health.optional().describe("Absent: it is no longer configured, and nothing is resent to it."),
       paused: flag.optional().describe("A person has paused it: what is resent waits until it is resumed."),
       asDigests: flag.describe("They are too many to go out one by one."),

@@ -42,9 +42,7 @@ export const muteView = view("Mute", {
   startsAt: instant,
   endsAt: instant,
   untilOver: text.optional().describe("An alert key: it ends when that is over, and at `endsAt` at the latest."),
-  silenced: count
-    .optional()
-    .describe("Alerts that it has held back and nobody has released, for a week after its end."),
+  silenced: count.optional().describe("Alerts that it held back and nobody has released; a week after its end none."),
   createdAt: instant,
   createdBy: text,
 });

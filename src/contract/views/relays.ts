@@ -34,9 +34,7 @@ export const runningRelayView = view("RunningRelay", {
   configurationVersion: count.describe("The higher, the later the database saw it first."),
   watches: flag.describe("It watches account, silence and the like for all."),
   ready: flag.optional().describe("Absent, as the counts: its version does not say it."),
-  unheardMs: count
-    .optional()
-    .describe("For so long it has said nothing. Another one takes over 15 s after its last word."),
+  unheardMs: count.optional().describe("How long it has said nothing; after 15 s another one takes over."),
   reasons: notReady,
   accepted: count.optional().describe("Alerts since its start."),
   spooled: count.optional().describe("Alerts that wait in its spool; absent without one."),
@@ -44,7 +42,7 @@ export const runningRelayView = view("RunningRelay", {
   seenAt: instant.describe("When it last said that it runs: every 3 s."),
   destinations: z
     .array(z.object({ name: text, since: instant.optional() }))
-    .describe("Of those that the relay which answers has."),
+    .describe("Of those that the answering relay has."),
 });
 
 export const alertCountsView = view("AlertCounts", {
@@ -53,7 +51,7 @@ export const alertCountsView = view("AlertCounts", {
   oldestReceivedAt: instant.optional().describe("When the oldest came that is kept."),
   lastReceivedAt: instant
     .optional()
-    .describe("Of the last alert from a sender; tests and Tocsin's own notices do not count. Absent: none came yet."),
+    .describe("Of the last alert of a sender, no test and no notice. Absent: none came yet."),
 });
 
 export const queueView = view("Queue", {
@@ -65,9 +63,7 @@ export const queueView = view("Queue", {
   held: count,
   failed: count.describe("One that was resent counts as its resend does."),
   expired: count,
-  oldestWaitingAt: instant
-    .optional()
-    .describe("When the oldest delivery that waits was made. What quiet hours hold waits."),
+  oldestWaitingAt: instant.optional().describe("When the oldest waiting or held delivery was made."),
 });
 
 export const diskView = view("Disk", {

@@ -24,10 +24,7 @@ export const logView = z.object({
 });
 
 export const statusView = view("Status", {
-  troubles: z
-    .array(troubleView)
-    .default([])
-    .describe("What is wrong now, worst first, as the top of every page says it."),
+  troubles: z.array(troubleView).default([]).describe("What is wrong now, worst first, as each page says it."),
   relay: relayView.describe("The relay that answers."),
   relays: z.array(runningRelayView).default([]).describe("All that run on the database, the one that answers first."),
   ...logView.shape,
@@ -36,7 +33,5 @@ export const statusView = view("Status", {
   watches: z.array(watchView).default([]).describe("What the relay watches around it."),
   silence: z.array(silenceView).default([]).describe("The watches over alerts that do not come."),
   canary: canaryView.optional().describe("The test that Tocsin sends to its own address, if it sends one."),
-  spool: spoolView
-    .optional()
-    .describe("Alerts that wait on this relay's disk for the database; absent without `SPOOL_DIR`."),
+  spool: spoolView.optional().describe("Alerts on this relay's disk that wait for the database (`SPOOL_DIR`)."),
 });
