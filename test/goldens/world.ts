@@ -340,6 +340,11 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
           /("(?:freeBytes|databaseBytes|version|pid|seenAt|lookedAt)": )(?:[\d.]+|"[^"\n]*")/g,
           '$1"<of this machine>"',
         )
+        .replace(
+          /("<dt>Looked<\/dt>",\s+"<dd>",\s+)"<time [^\n]+(\s+)"<span class=\\"relative\\">[^<]+/g,
+          '$1"<time>",$2"<span class=\\"relative\\"><of this machine>',
+        )
+        .replace(/Looked \d+ s ago/g, "Looked <of this machine>")
         .replace(/("answer": \{\s+"at": )"[^"]+"/g, '$1"<when>"')
         // A check for gaps goes to the moment in which it runs, and calls of the service before it take some of the clock's time.
         .replace(
