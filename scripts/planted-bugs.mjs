@@ -422,6 +422,13 @@ const ofTheRooms = [
     tests: sqlite,
   },
   {
+    name: "tells in a mute what waited in a group when it began",
+    file: "src/delivery/lane/lane-queue.ts",
+    from: 'if (state !== "held" || (purpose',
+    to: 'if (state !== "held" || delivery.groupName !== undefined || (purpose',
+    tests: ["test/delivery/lane-queue.test.ts"],
+  },
+  {
     name: "tries for ever",
     file: "src/delivery/plan/policy.ts",
     from: "if (dueAt > history.since + schedule.giveUpAfterMs) {",

@@ -70,7 +70,20 @@ describe("the queue of a destination", () => {
       dueDelivery(3, { alertId: mutedAlert }),
     ]);
     expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3]);
+    expect(ended).toHaveLength(1);
     expect(ended).toEqual([{ seqs: [1], state: "muted", reason: "does not ring; muted until noon", mutedBy: "m1" }]);
+  });
+
+  it("does not tell what waited in a group, behind a cause or in quiet hours while a mute holds it back", async () => {
+    const held = { state: "held" as const, severity: "critical" as const, alertId: mutedAlert, reason: "waits" };
+    const { queue, ended } = queueOf([
+      dueDelivery(1, { ...held, groupName: "g" }),
+      dueDelivery(2, { ...held, groupName: "g", alertId: "other" }),
+      dueDelivery(3, held),
+      dueDelivery(4, { ...held, purpose: "bulk_resend" }),
+    ]);
+    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 4]);
+    expect(ended).toEqual([{ seqs: [1, 3], state: "muted", reason: "waits; muted until noon", mutedBy: "m1" }]);
   });
 
   it("looks ahead after an outage, but keeps the time of repeats and of quiet hours", async () => {

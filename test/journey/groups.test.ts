@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
-import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 import { createSlackVendor } from "../support/vendors/app-vendors.ts";
 
 const minute = 60_000;
@@ -107,6 +107,39 @@ routes:
     expect(inChat()[0]?.text).toContain(title);
     expect(mails()[0]?.text).toContain(title);
   }
+  await relay.stop();
+});
+
+it("mutes what waits in a group and in quiet hours when a mute begins, counts it in the receipt, and releases it", async () => {
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+  ops: { type: telegram, chatId: "${opsChat}", chart: false, timeZone: UTC, quietHours: { from: "22:00", to: "22:10" } }
+routes:
+  - { name: all, to: [desk, ops], group: { by: [chain], wait: 2m } }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 22, 0, 0));
+  for (const body of all.slice(0, 3)) await relay.post(JSON.stringify({ status: "firing", ...body }));
+  const send = (path: string, body: object) =>
+    relay.api(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const made = await send("/api/mutes", { all: true, for: "30m", reason: "migration" });
+  const { id } = ((await made.json()) as { data: { id: string } }).data;
+  const texts = () =>
+    [deskChat, opsChat]
+      .flatMap((chat) => world.chat.messages(chat).map(({ text }) => text))
+      .filter((text) => text.includes("Pool"));
+  await relay.advance(20 * minute);
+  expect(texts()).toEqual([]);
+  await relay.advance(11 * minute);
+  await relay.until(texts, (all) => all.length >= 2, "receipts");
+  for (const text of texts()) expect(text).toContain("While muted: 3 alerts, 3 still firing");
+  await send("/api/resend", { mute: id });
+  await relay.until(texts, (all) => all.filter((text) => text.includes("late: muted")).length >= 2, "what is released");
   await relay.stop();
 });
 

@@ -129,18 +129,28 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
-  /** A mute has begun while it waited: what did not ring is not told either, and the receipt of the mute counts it. */
-  async function mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
-    const muted: DueDelivery[] = [];
-    for (const delivery of due) {
-      if (delivery.state !== "held" || delivery.updates !== "summary") continue;
-      const found = await deps.findMute(delivery.alertId, now);
-      if (found === undefined) continue;
-      const reason = `${delivery.reason}; ${found.reason}`;
-      await store.finishDeliveries([delivery.seq], { state: "muted", reason, mutedBy: found.keptName }, now, []);
-      muted.push(delivery);
+  /** Without an attempt and without a fallback; alike ones in one step. */
+  async function setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
+    for (const [first, ...rest] of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
+      if (first === undefined) continue;
+      const seqs = [first, ...rest].map(({ delivery }) => delivery.seq);
+      await store.finishDeliveries(seqs, first.next, now, []);
     }
-    return muted;
+    return aside.map(({ delivery }) => delivery);
+  }
+
+  /** A mute has begun while it waited, in a group, behind a cause, in quiet hours or to be counted: its receipt counts it instead. */
+  async function mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+    const muted: { delivery: DueDelivery; next: Untried }[] = [];
+    for (const delivery of due) {
+      const { state, purpose, alertId, reason } = delivery;
+      if (state !== "held" || (purpose !== "alert" && purpose !== "fallback")) continue;
+      const found = await deps.findMute(alertId, now);
+      if (found === undefined) continue;
+      const next = { state: "muted", reason: `${reason}; ${found.reason}`, mutedBy: found.keptName } as const;
+      muted.push({ delivery, next });
+    }
+    return setAside(muted, now);
   }
 
   /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
@@ -148,14 +158,10 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     const held = due.flatMap((delivery) => {
       const waited = delivery.state === "held" && (delivery.updates === "summary" || delivery.groupName !== undefined);
       const hold = waited ? deps.findHold(destination.name, delivery, now) : undefined;
-      return hold ? [{ delivery, dueAt: hold.until, reason: `${delivery.reason}; ${hold.words}` }] : [];
+      const reason = `${delivery.reason}; ${hold?.words}`;
+      return hold ? [{ delivery, next: { state: "held", reason, dueAt: hold.until } as const }] : [];
     });
-    for (const those of groupBy(held, ({ dueAt, reason }) => `${dueAt} ${reason}`).values()) {
-      const { dueAt, reason } = those[0] as (typeof held)[number];
-      const seqs = those.map(({ delivery }) => delivery.seq);
-      await store.finishDeliveries(seqs, { state: "held", reason, dueAt }, now, []);
-    }
-    return held.map(({ delivery }) => delivery);
+    return setAside(held, now);
   }
 
   async function listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {

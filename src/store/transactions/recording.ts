@@ -46,7 +46,7 @@ interface RecordingDeps extends Pick<Ringing, "forgetUnheard"> {
 
 /** After them an alert may have reached nobody. */
 const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
-  next?.state === "failed" || next?.state === "expired";
+  next !== undefined && ["failed", "expired", "muted"].includes(next.state);
 
 /**
  * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence of its
