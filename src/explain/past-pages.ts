@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AlertDetailView } from "../contract/operations.ts";
 import type { AlertLog, PastAlert, Position } from "../core/ports/alert-log.ts";
 
 /** One statement for all of them, and their bodies go to the thread that reads together. */
 const pageSize = 200;
+const mostPageBytes = 1024 * 1024;
 
 /** What senders sent and routes decided, page by page, the newest first. */
 export async function* walkPast(
@@ -16,4 +19,35 @@ export async function* walkPast(
     left -= page.length;
     before = page.at(-1)?.position;
   }
+}
+
+/** The same of alerts as the API of a relay elsewhere gives them, in their order. */
+export async function* packPast(alerts: AsyncIterable<AlertDetailView>): AsyncGenerator<PastAlert[]> {
+  let page: PastAlert[] = [];
+  let bytes = 0;
+  for await (const alert of alerts) {
+    const past = toPast(alert, page.at(-1)?.body);
+    if (past === undefined) continue;
+    page.push(past);
+    bytes += past.body.body.byteLength;
+    if (bytes < mostPageBytes && page.length < pageSize) continue;
+    yield page;
+    [page, bytes] = [[], 0];
+  }
+  if (page.length > 0) yield page;
+}
+
+/** @param last of the alert before: those of a batch stand one after another, and their body is read once for all of them */
+function toPast(alert: AlertDetailView, last: PastAlert["body"] | undefined): PastAlert | undefined {
+  const { id, source, receivedAt, routedAt, title, facts, dropped, decisions, deliveries, request } = alert;
+  if (request === null) return undefined;
+  const { contentType } = request;
+  const body = { body: Buffer.from(request.body, request.bodyEncoding), contentType, source };
+  return {
+    ...{ id, receivedAt, routedAt: routedAt ?? receivedAt, title: title ?? undefined, dropped, decisions },
+    wasUnreadable: facts?.format === "unreadable",
+    deliveries: deliveries.filter(({ purpose }) => purpose === "alert"),
+    body: last !== undefined && isDeepStrictEqual(last, body) ? last : body,
+    item: request.item - 1,
+  };
 }

@@ -1,9 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Client } from "../../contract/client.ts";
 import { toIso } from "../../contract/encode.ts";
-import type { AlertDetailView } from "../../contract/operations.ts";
-import type { PastAlert } from "../../core/ports/alert-log.ts";
 import { isMadeAtRuntime } from "../../core/rules.ts";
 import { tallyPanel } from "../../panels/backtest.ts";
 import { findEach, walkLog } from "../alerts/filters.ts";
@@ -28,7 +25,7 @@ export async function runBacktest(
   const { context, output } = run;
   const { createProcessing } = await import("../../explain/processing.ts");
   const { createBacktest } = await import("../../explain/backtest.ts");
-  const { walkPast } = await import("../../explain/past-pages.ts");
+  const { packPast, walkPast } = await import("../../explain/past-pages.ts");
   const config = await readConfig(context);
   const { readingThreadEntry } = context;
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
@@ -39,7 +36,7 @@ export async function runBacktest(
     const backtest = createBacktest({ ...config, ...config.rules, reader, router, mutes });
     const pages = database
       ? walkPast(database.store, { fromAt, most: limit })
-      : walkRelay(client, fromAt, limit, context.signal);
+      : packPast(walkAlerts(client, fromAt, limit, context.signal));
     for await (const page of pages) {
       await backtest.add(page);
       await output.progress.update(`back to ${toIso(page.at(-1)?.receivedAt ?? fromAt)}`);
@@ -53,48 +50,13 @@ export async function runBacktest(
   await output.result(data, () => tallyPanel(tally, { fromAt, toAt, file }));
 }
 
-const mostPageBytes = 1024 * 1024;
-
 /** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats none. */
-async function* walkRelay(
-  client: Client,
-  from: number,
-  limit: number,
-  signal: AbortSignal,
-): AsyncGenerator<PastAlert[]> {
+async function* walkAlerts(client: Client, from: number, limit: number, signal: AbortSignal) {
   let left = limit;
   for await (const { data } of walkLog(client, { from }, signal)) {
-    const routed = data.filter(
-      ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
-    );
-    let page: PastAlert[] = [];
-    let bytes = 0;
-    for await (const alert of findEach(client, routed.slice(0, left), signal)) {
-      const past = toPast(alert, page.at(-1)?.body);
-      if (past === undefined) continue;
-      page.push(past);
-      bytes += past.body.body.byteLength;
-      if (bytes < mostPageBytes) continue;
-      yield page;
-      [page, bytes] = [[], 0];
-    }
-    if (page.length > 0) yield page;
+    const routed = data.filter((one) => one.origin === "hook" && one.routedAt !== null && one.repeatOf === undefined);
+    yield* findEach(client, routed.slice(0, left), signal);
     left -= routed.length;
     if (left <= 0) return;
   }
-}
-
-/** @param last of the alert before: those of a batch stand one after another, and their body is read once for all of them */
-function toPast(alert: AlertDetailView, last: PastAlert["body"] | undefined): PastAlert | undefined {
-  const { id, source, receivedAt, routedAt, title, facts, dropped, decisions, deliveries, request } = alert;
-  if (request === null) return undefined;
-  const { contentType } = request;
-  const body = { body: Buffer.from(request.body, request.bodyEncoding), contentType, source };
-  return {
-    ...{ id, receivedAt, routedAt: routedAt ?? receivedAt, title: title ?? undefined, dropped, decisions },
-    wasUnreadable: facts?.format === "unreadable",
-    deliveries: deliveries.filter(({ purpose }) => purpose === "alert"),
-    body: last !== undefined && isDeepStrictEqual(last, body) ? last : body,
-    item: request.item - 1,
-  };
 }
