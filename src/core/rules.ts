@@ -193,7 +193,7 @@ export interface Mute {
   /** An alert key: it ends when that is over, which it lets through. `endsAt` is the latest. Absent: it ends then. */
   untilOver?: string;
   createdAt: number;
-  /** `configuration`, `page`, `api` or `command`. */
+  /** `configuration`, `page`, `api` or `command`; `an earlier configuration` of one that the file has no more. */
   createdBy: string;
 }
 
@@ -206,7 +206,7 @@ export function keptNameOf({ id, matchers, startsAt, endsAt, createdBy }: Mute):
   return `configuration:${hash("sha256", JSON.stringify([matchers, startsAt, endsAt])).slice(0, 16)}`;
 }
 
-/** The others come with the configuration. */
+/** The others come with the configuration that is in force. */
 export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean {
   return createdBy !== "configuration";
 }

@@ -1,15 +1,17 @@
 import type { Operations } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import { listFormerMutes, releasableMs } from "../core/former-mutes.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
 import { keptNameOf, type Mute } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
-  store: MuteStore;
+  store: MuteStore & Pick<WatchStore, "loadWatchState">;
   /** Those of the configuration. */
   configured: Mute[];
   clock: Clock;
@@ -83,18 +85,16 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   };
 }
 
-/** For so long after its end a mute says what it has held back. */
-const releasableMs = 7 * 24 * 60 * 60_000;
-
 /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
 export async function listMutes(
-  store: Pick<MuteStore, "listMutes" | "countSilenced">,
+  store: Pick<MuteStore, "listMutes" | "countSilenced"> & Pick<WatchStore, "loadWatchState">,
   configured: readonly Mute[],
   now: number,
   includeEnded = false,
 ): Promise<(Mute & { silenced?: number })[]> {
   const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now);
-  const mutes = [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
+  const former = includeEnded ? await listFormerMutes(store, configured, now) : [];
+  const mutes = [...ofConfiguration, ...former, ...(await store.listMutes(now, includeEnded))];
   const ended = mutes.filter(({ endsAt }) => endsAt <= now && now - endsAt < releasableMs);
   const counts = await store.countSilenced(ended.map(keptNameOf));
   const alertsOf = new Map(counts.map(({ mutedBy, alerts }) => [mutedBy, alerts]));

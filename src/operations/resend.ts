@@ -114,7 +114,7 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
 
 /** @throws AppError `not_found`, and `conflict` for one that still holds. */
 async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Promise<Mute> {
-  const mute = (await listMutes(true)).find((one) => one.id === id);
+  const mute = (await listMutes(true)).find((one) => one.id === id || keptNameOf(one) === id);
   if (mute === undefined) {
     throw new AppError("not_found", `There is no mute ${id}.`, { hint: "List them to see their ids." });
   }

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../core/alert.ts";
 import type { SilencedKeys } from "../core/ports/shared.ts";
-import type { Mute } from "../core/rules.ts";
+import { keptNameOf, type Mute } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
@@ -36,8 +36,8 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
       ...lines,
       ...(more > 0 ? [`and ${countOf(more, "more alert key")}`] : []),
       stillFiring > 0
-        ? `Send what still fires: tocsin mutes release ${mute.id}, or on the page.`
-        : `All of it is over. To send it anyway: tocsin mutes release ${mute.id} --all, or on the page.`,
+        ? `Send what still fires: tocsin mutes release ${keptNameOf(mute)}, or on the page.`
+        : `All of it is over. To send it anyway: tocsin mutes release ${keptNameOf(mute)} --all, or on the page.`,
     ].join("\n"),
     severity: (firing.critical ?? 0) > 0 ? "critical" : "info",
     status: stillFiring > 0 ? "firing" : "resolved",

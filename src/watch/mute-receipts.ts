@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { keepFormerMutes, releasableMs } from "../core/former-mutes.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore, SilencedKeys } from "../core/ports/shared.ts";
@@ -24,8 +25,6 @@ const stateName = "mutes:receipts";
 const lookEveryMs = 2_000;
 /** Another relay may route by a mute for some seconds more, until it hears of its end. */
 const settleMs = 5_000;
-/** A mute that ended longer ago is not told any more, as after a long stop. */
-const toldWithinMs = 7 * 24 * 60 * 60_000;
 
 /** By what a mute is kept under: the destinations that were told, or that all were. */
 const stateSchema = z.record(z.string(), z.union([z.array(z.string()), z.literal(true)]));
@@ -57,8 +56,9 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
   }
 
   async function look(): Promise<void> {
-    const since = clock.now() - toldWithinMs;
-    const mutes = [...configured, ...(await store.listMutes(since, false))];
+    const since = clock.now() - releasableMs;
+    const former = await keepFormerMutes(store, configured, clock.now());
+    const mutes = [...configured, ...former, ...(await store.listMutes(since, false))];
     const ended = mutes.filter(({ endsAt }) => endsAt > since && endsAt + settleMs <= clock.now());
     const names = new Set(ended.map(keptNameOf));
     state = Object.fromEntries(Object.entries(state).filter(([name]) => names.has(name)));

@@ -211,6 +211,7 @@ describe("mutes made at run time", () => {
       listMutes: () => new Promise<Mute[]>((resolve, reject) => void answers.push({ resolve, reject })),
       addMute: async () => "done" as const,
       endMute: async () => true,
+      loadWatchState: async () => undefined,
       countSilenced: async () => [],
       listSilenced: async () => new Map(),
     };

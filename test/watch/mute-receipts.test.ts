@@ -6,6 +6,7 @@ import type { Mute } from "../../src/core/rules.ts";
 import { keptNameOf } from "../../src/core/rules.ts";
 import { createNotifier } from "../../src/delivery/duties/notices.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../../src/rendering/mute-receipt.ts";
+import { listMutes } from "../../src/operations/mute-book.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openMuteReceipts } from "../../src/watch/mute-receipts.ts";
@@ -27,6 +28,8 @@ async function openWorld({ at, configured = [] }: { at?: number; configured?: Mu
   const notifier = createNotifier({ store, destinations, isWell: () => true, findHold, clock, newId, log: silentLog });
   onTestFinished(() => store.close());
   const world = {
+    /** The mutes of the file; the next run has read it anew. */
+    configured,
     clock,
     store,
     /** How many notices are still written before the relay is killed. */
@@ -57,7 +60,7 @@ async function openWorld({ at, configured = [] }: { at?: number; configured?: Mu
       const stop = new AbortController();
       const receipts = await openMuteReceipts({
         store,
-        configured,
+        configured: world.configured,
         mostKeys: mostReceiptKeys,
         write: (mute, silenced) => writeMuteReceipt(mute, silenced, "https://tocsin.example"),
         async notify(facts, watch, to) {
@@ -175,3 +178,33 @@ it("knows a mute of the configuration by what it is, not by its place in the fil
   await world.run(2 * minute);
   expect((await world.told()).map(({ title }) => title)).toEqual(["While muted: 1 alert, 1 still firing (1 warning)"]);
 });
+
+it.each(["removed", "shorter", "longer"])(
+  "tells of a mute of the file that is %s before its end, and can release it",
+  async (change) => {
+    const now = Date.parse("2026-11-21T12:00:00Z");
+    const mute = {
+      id: "configuration:1",
+      matchers: [],
+      reason: "then",
+      createdBy: "configuration",
+      createdAt: 0,
+      startsAt: 0,
+    };
+    const first = { ...mute, endsAt: now + 600 * minute };
+    const world = await openWorld({ at: now, configured: [first] });
+    await world.run(minute);
+    await world.silence(first, "a", ["desk"], "critical");
+    await world.run(minute);
+    expect(await world.told()).toEqual([]);
+    const ends = { removed: undefined, shorter: now + 30 * minute, longer: now + 70 * minute }[change];
+    world.configured = ends === undefined ? [] : [{ ...mute, endsAt: ends }];
+    for (const ms of [minute, 80 * minute, minute]) await world.run(ms);
+    expect((await world.told()).map(({ title }) => title)).toEqual([
+      "While muted: 1 alert, 1 still firing (1 critical)",
+    ]);
+    const listed = await listMutes(world.store, world.configured, world.clock.now(), true);
+    expect(listed.filter(({ silenced }) => silenced === 1)).toMatchObject([{ id: keptNameOf(first), reason: "then" }]);
+    expect(await listMutes(world.store, world.configured, world.clock.now())).toEqual([]);
+  },
+);

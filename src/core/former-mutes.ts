@@ -1,0 +1,43 @@
+import type { WatchStore } from "./ports/watch.ts";
+import { keptNameOf, type Mute } from "./rules.ts";
+
+const stateName = "mutes:configured";
+/** For so long after its end people hear of a mute, and can release what it has held back. */
+export const releasableMs = 7 * 24 * 60 * 60_000;
+
+type Former = { former: Mute[]; known: Mute[]; present: Map<string, Mute> };
+
+async function read(
+  store: Pick<WatchStore, "loadWatchState">,
+  configured: readonly Mute[],
+  now: number,
+): Promise<Former> {
+  const known = ((await store.loadWatchState(stateName)) ?? []) as Mute[];
+  const present = new Map(
+    configured
+      .filter(({ isDisabled, endsAt }) => !isDisabled && endsAt > now - releasableMs)
+      .map((mute) => [keptNameOf(mute), mute]),
+  );
+  const former = known
+    .filter(({ id, startsAt, endsAt }) => !present.has(id) && startsAt < now && endsAt > now - releasableMs)
+    .map((mute) => ({ ...mute, endsAt: Math.min(mute.endsAt, now) }));
+  return { former, known, present };
+}
+
+/**
+ * Mutes that the configuration had and has no more, as after a change of their times: each ended when a relay saw that, at the latest at
+ * its own end. The id of each is the name under which deliveries keep it.
+ */
+export async function listFormerMutes(...asked: Parameters<typeof read>): Promise<Mute[]> {
+  return (await read(...asked)).former;
+}
+
+/** The same, and remembers those that the configuration has now. */
+export async function keepFormerMutes(store: WatchStore, configured: readonly Mute[], now: number): Promise<Mute[]> {
+  const { former, known, present } = await read(store, configured, now);
+  const ofFile = [...present].map(([id, mute]) => ({ ...mute, id, createdBy: "an earlier configuration" }));
+  const state: Mute[] = [...ofFile, ...former];
+  const identify = (mutes: Mute[]) => mutes.map(({ id, endsAt }) => `${id} ${endsAt}`).join();
+  if (identify(state) !== identify(known)) await store.saveWatchState({ name: stateName, state });
+  return former;
+}
