@@ -28,11 +28,12 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
     return `${symbol} ${words.join("")}`;
   });
   const more = keys - latest.length;
+  const span = mute.startsAt === 0 ? "until" : `from ${full(mute.startsAt)} to`;
   const reason = cut(cleanLine(mute.reason), maxReasonUnits);
   return {
     title: writeWhile("muted", alerts, firing),
     text: [
-      `Muted from ${full(mute.startsAt)} to ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
+      `Muted ${span} ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
       ...lines,
       ...(more > 0 ? [`and ${countOf(more, "more alert key")}`] : []),
       stillFiring > 0

@@ -156,6 +156,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
   const receipts = await openMuteReceipts({
     ...deps,
     configured: rules.mutes.filter(({ isDisabled }) => !isDisabled),
+    destinations: new Set(rules.destinations.map(({ name }) => name)),
     write: (mute, silenced) => writeMuteReceipt(mute, silenced, publicUrl),
     mostKeys: mostReceiptKeys,
   });

@@ -12,6 +12,8 @@ export interface MuteReceiptsDeps {
   store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
   /** Those of the configuration. */
   configured: readonly Mute[];
+  /** The names of all destinations. */
+  destinations: ReadonlySet<string>;
   write(mute: Mute, silenced: SilencedKeys): AlertFacts;
   /** How many alert keys a receipt names. */
   mostKeys: number;
@@ -44,6 +46,10 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
     const silenced = await store.listSilenced(name, deps.mostKeys);
     for (const [destination, its] of silenced) {
       if (known.includes(destination)) continue;
+      if (!deps.destinations.has(destination)) {
+        log.info("mute.no_receipt", { mute: mute.id, destination, why: "it is no longer configured" });
+        continue;
+      }
       known = [...known, destination];
       const next: State = { ...state, [name]: known };
       await deps.notify(deps.write(mute, its), { name: stateName, state: next }, destination);
@@ -62,7 +68,9 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
     const ended = mutes.filter(({ endsAt }) => endsAt > since && endsAt + settleMs <= clock.now());
     const names = new Set(ended.map(keptNameOf));
     state = Object.fromEntries(Object.entries(state).filter(([name]) => names.has(name)));
+    const active = mutes.filter(({ startsAt, endsAt }) => startsAt <= clock.now() && endsAt > clock.now());
     for (const mute of ended) {
+      if (active.some((other) => holdsSameOf(mute, other))) continue;
       const told = state[keptNameOf(mute)] ?? [];
       if (told !== true) await tell(mute, told);
     }
@@ -75,3 +83,7 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
     onFailed: (error) => log.error("mutes.not_told", { error: String(error).slice(0, 300) }),
   });
 }
+
+/** What still is muted rings nobody: its receipt waits for the end of the other. */
+const holdsSameOf = ({ matchers }: Mute, other: Mute): boolean =>
+  other.matchers.length === 0 || JSON.stringify(other.matchers) === JSON.stringify(matchers);

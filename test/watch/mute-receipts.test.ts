@@ -61,6 +61,7 @@ async function openWorld({ at, configured = [] }: { at?: number; configured?: Mu
       const receipts = await openMuteReceipts({
         store,
         configured: world.configured,
+        destinations: new Set(destinations.map(({ name }) => name)),
         mostKeys: mostReceiptKeys,
         write: (mute, silenced) => writeMuteReceipt(mute, silenced, "https://tocsin.example"),
         async notify(facts, watch, to) {
@@ -203,8 +204,31 @@ it.each(["removed", "shorter", "longer"])(
     expect((await world.told()).map(({ title }) => title)).toEqual([
       "While muted: 1 alert, 1 still firing (1 critical)",
     ]);
+    expect((await world.told())[0]?.text).toMatch(/^Muted until 21 Nov 2026/);
     const listed = await listMutes(world.store, world.configured, world.clock.now(), true);
     expect(listed.filter(({ silenced }) => silenced === 1)).toMatchObject([{ id: keptNameOf(first), reason: "then" }]);
     expect(await listMutes(world.store, world.configured, world.clock.now())).toEqual([]);
   },
 );
+
+it("waits while everything, or the same, is muted longer", async () => {
+  const world = await openWorld();
+  const matchers: Mute["matchers"] = [{ field: "title", condition: { glob: ["Pool*"] } }];
+  const end = world.clock.now() + 10 * minute;
+  const pool = await world.mute({ matchers, endsAt: end });
+  await world.silence(pool, "a", ["desk"], "critical");
+  await world.mute({ matchers, endsAt: end + 20 * minute });
+  await world.run(20 * minute);
+  await world.mute({ endsAt: end + 60 * minute });
+  await world.run(45 * minute);
+  expect(await world.told()).toEqual([]);
+  await world.run(10 * minute);
+  expect(await world.told()).toMatchObject([{ to: "desk", severity: "critical", state: "queued" }]);
+});
+
+it("makes no notice for a destination that is no longer configured", async () => {
+  const world = await openWorld();
+  await world.silence(await world.mute({ endsAt: world.clock.now() + minute }), "a", ["gone", "ops"]);
+  await world.run(2 * minute);
+  expect((await world.told()).map(({ to }) => to)).toEqual(["ops"]);
+});
