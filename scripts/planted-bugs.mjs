@@ -224,8 +224,15 @@ const ofTheStore = [
   {
     name: "sends what was over before its cause",
     file: `${transactions}/grouping.ts`,
-    from: "if (seqs.length > 0) ended",
-    to: "if (seqs.length < 0) ended",
+    from: "seqs.length > 0 ? await tx.run(endOver",
+    to: "seqs.length < 0 ? await tx.run(endOver",
+    tests: sqlite,
+  },
+  {
+    name: "never tells the end of what was told before its cause",
+    file: `${transactions}/grouping.ts`,
+    from: 'if (row === end) return row.told === "resolved";',
+    to: "if (row === end) return true;",
     tests: sqlite,
   },
   {
@@ -1117,9 +1124,23 @@ const ofTheRooms = [
   {
     name: "releases what waits with the first of two causes",
     file: "src/ringing/judge-group.ts",
-    from: "const isOver = its !== undefined && Object.keys(firing).length === 0;",
-    to: 'const isOver = its !== undefined && status === "resolved";',
+    from: "(held && !causes[name] ? letGo",
+    to: "(held ? letGo",
     tests: ["test/ringing/groups.test.ts"],
+  },
+  {
+    name: "tells what another cause holds back as well",
+    file: "src/ringing/judge-group.ts",
+    from: "if (to !== undefined) keysOf.set(",
+    to: "if (to === undefined) keysOf.set(",
+    tests: ["test/ringing/groups.test.ts"],
+  },
+  {
+    name: "looks for the cause of an end by the facts of the end",
+    file: "src/routing/grouping.ts",
+    from: 'if (input.facts.status === "resolved") return { holds: [], heldBy: [] };',
+    to: "",
+    tests: ["test/config/grouping.test.ts"],
   },
   {
     name: "holds back what is worse than its cause",

@@ -13,7 +13,7 @@ export interface GroupRule {
     /** What it waits at most if it is critical and fires. Milliseconds. */
     waitCriticalMs: number;
   };
-  /** What it holds back while it fires, for `atMostMs` at most. */
+  /** What it holds back while it fires, for `atMostMs` at most. Empty for an end: it ends causes by its key. */
   holds?: { name: string; atMostMs: number }[];
   /** What may hold it back. */
   heldBy?: string[];
@@ -29,17 +29,26 @@ export interface GroupEvent {
   title: string;
 }
 
-/** What is known of a group, or of a cause and what it holds back, at one destination. It is kept as JSON. */
+/** What is known of a group, or of all causes, at one destination. It is kept as JSON. */
 export interface GroupMemory {
   /** Of a group: when its last message goes out, or went. Epoch milliseconds. */
   dueAt?: number;
   /** Of a group: keys that fired as critical, and when. The latest of them. */
   critical?: Record<string, number>;
-  /** Of a cause: the alerts that are the cause and fire, by their keys. */
-  firing?: Record<string, FiringCause>;
-  /** What they hold back, `until` then at most. */
-  held?: { count: number; titles: Record<string, string>; until: number };
+  /** Of `allCauses`: those that fire, by their names. One memory, as an alert may be held by several. */
+  causes?: Record<string, CauseMemory>;
 }
+
+/** Of one name at one destination. */
+export interface CauseMemory {
+  /** The alerts that are the cause and fire, by their keys. */
+  firing?: Record<string, FiringCause>;
+  /** What they hold back, by its keys, `until` then at most. `by`: names of all that may hold it back. */
+  held?: { count: number; titles: Record<string, { title: string; severity: Severity; by: string[] }>; until: number };
+}
+
+/** The name of what is known of all causes at a destination. */
+export const allCauses = '["causes"]';
 
 export interface FiringCause {
   /** Its latest alert. */

@@ -1,9 +1,19 @@
 import { isWorse } from "../core/alert.ts";
-import { type GroupEvent, type GroupMemory, type GroupRule, type HeldWith, writeGroup } from "../core/group.ts";
+import {
+  allCauses,
+  type CauseMemory,
+  type GroupEvent,
+  type GroupMemory,
+  type GroupRule,
+  type HeldWith,
+  writeGroup,
+} from "../core/group.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /** This many of those that a cause holds back are known by name. Ends of the others are sent without a sound. */
 const mostNamed = 500;
+/** The latest alerts that are known as causes of one name. */
+const mostFiring = 100;
 /** A message about a cause names as many of those that it holds back. */
 const mostListed = 50;
 
@@ -62,42 +72,87 @@ export function joinGroup(
   }
 }
 
-/** A cause as it fires, or its end. `isOver`: it was the last that fired, so that what it held back goes out now. Pure. */
+/** A cause as it fires. Pure. */
 export function noteCause(
-  known: GroupMemory | undefined,
-  { id, at, alertKey, title, severity, status }: GroupEvent,
+  { firing: before = {}, held }: CauseMemory,
+  { id, at, alertKey, title, severity }: GroupEvent,
   { toldAt, group, atMostMs }: { toldAt: number; group?: string; atMostMs: number },
-): { memory: GroupMemory; isOver: boolean; with?: HeldWith } {
-  const { held, firing: before } = current(known, at);
-  const firing = { ...before };
-  const its = firing[alertKey];
-  if (status === "resolved") delete firing[alertKey];
-  else firing[alertKey] = { toldAt, group, until: at + atMostMs, ...its, id, title, severity };
-  const isOver = its !== undefined && Object.keys(firing).length === 0;
-  return { memory: isOver ? {} : { firing, held }, isOver, with: held && listHeld(held) };
+): CauseMemory {
+  const { [alertKey]: its, ...others } = before;
+  const one = { toldAt, group, until: at + atMostMs, ...its, id, title, severity };
+  return { firing: { ...lastOf(others, mostFiring - 1), [alertKey]: one }, held };
+}
+
+/**
+ * Causes that are over, by the key or the id of an alert: the last of a name tells what it held back, but for what another cause holds
+ * back as well, which waits for that. Pure.
+ */
+export function endCauses(
+  known: Causes,
+  at: number,
+  isOver: (key: string, id: string) => boolean,
+): { causes: Causes; changes: GroupChange[]; with?: HeldWith } {
+  const ended = Object.entries(known).filter(([, { firing = {} }]) =>
+    Object.entries(firing).some(([key, { id }]) => isOver(key, id)),
+  );
+  const causes = { ...known };
+  // Of all names first: what one lets go does not wait for another that ends with it.
+  for (const [name, { firing = {}, held }] of ended) {
+    const left = Object.entries(firing).filter(([key, { id }]) => !isOver(key, id));
+    if (left.length > 0) causes[name] = { firing: Object.fromEntries(left), held };
+    else delete causes[name];
+  }
+  const said = ended.find(([, { held }]) => held !== undefined)?.[1].held;
+  return {
+    causes,
+    changes: ended.flatMap(([name, { held }]) => (held && !causes[name] ? letGo(causes, name, held, at) : [])),
+    with: said && listHeld(said),
+  };
+}
+
+function letGo(causes: Causes, name: string, held: NonNullable<CauseMemory["held"]>, at: number): GroupChange[] {
+  const keysOf = new Map<string, string[]>();
+  for (const [key, { severity, by }] of Object.entries(held.titles)) {
+    const to = by.find((one) =>
+      Object.values(causes[one]?.firing ?? {}).some((its) => !isWorse(severity, its.severity)),
+    );
+    if (to !== undefined) keysOf.set(to, [...(keysOf.get(to) ?? []), key]);
+  }
+  const moves = [...keysOf].map(([to, keys]): GroupChange => {
+    const { firing = {}, held: its } = causes[to] ?? {};
+    const dueAt = latestOf(firing, its);
+    const titles = { ...its?.titles };
+    for (const key of keys) titles[key] = held.titles[key] as HeldKey;
+    causes[to] = { firing, held: { count: (its?.count ?? 0) + keys.length, titles, until: dueAt } };
+    return { name, kind: "move", to, keys, upTo: held.until, dueAt };
+  });
+  return [...moves, { name, kind: "release", upTo: held.until, dueAt: at }];
 }
 
 /**
  * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself,
  * an end whose beginning it did not hold back, and what goes out together with it.
+ *
+ * @param by names of all that may hold it back
  */
 export function holdBehind(
-  known: GroupMemory | undefined,
+  { firing = {}, held }: CauseMemory,
   { at, alertKey, severity, status, title }: GroupEvent,
-  name: string,
-  group: string | undefined,
-): { until: number; why: string; causeId: string; with: HeldWith; memory: GroupMemory } | undefined {
-  const { firing = {}, held } = current(known, at);
+  { name, by, group }: { name: string; by: string[]; group?: string },
+): { until: number; why: string; causeId: string; with: HeldWith; memory: CauseMemory } | undefined {
+  const isEnd = status === "resolved";
   const causes = Object.values(firing);
-  const cause = causes.find((one) => !isWorse(severity, one.severity) && !(one.group === group && at < one.toldAt));
-  if (cause === undefined || firing[alertKey] !== undefined) return undefined;
+  const cause = isEnd
+    ? causes[0]
+    : causes.find((one) => !isWorse(severity, one.severity) && !(one.group === group && at < one.toldAt));
   const { count = 0, titles = {} } = held ?? {};
-  const until = Math.max(held?.until ?? 0, ...causes.map((one) => one.until));
-  if (status === "resolved" && titles[alertKey] === undefined) return undefined;
-  const isNamed = status !== "resolved" && Object.keys(titles).length < mostNamed;
+  const isKnown = Object.hasOwn(titles, alertKey);
+  if (cause === undefined || Object.hasOwn(firing, alertKey) || (isEnd && !isKnown)) return undefined;
+  const until = latestOf(firing, held);
+  const isNamed = !isEnd && (isKnown || Object.keys(titles).length < mostNamed);
   const after = {
-    count: status === "resolved" ? count : count + 1,
-    titles: isNamed ? { ...titles, [alertKey]: title } : titles,
+    count: isEnd || isKnown ? count : count + 1,
+    titles: isNamed ? { ...titles, [alertKey]: { title, severity, by } } : titles,
     until,
   };
   return {
@@ -109,15 +164,17 @@ export function holdBehind(
   };
 }
 
-/** What is done with deliveries of a name that wait: all are due now, of a cause those of keys that are over are ended before. */
-export interface GroupChange {
+/**
+ * What is done with deliveries of a name that wait. `hasten`: they are due at `dueAt`. `release`: so are those that a cause held back, but
+ * those of keys that are over are ended before. `move`: those of some keys wait for another cause.
+ */
+export type GroupChange = {
   name: string;
-  kind: "hasten" | "release";
   /** Those that are due until then. What comes behind it in the same transaction, and what quiet hours hold since, is due later. */
   upTo: number;
   /** When they go out instead. Epoch milliseconds. */
   dueAt: number;
-}
+} & ({ kind: "hasten" | "release" } | { kind: "move"; to: string; keys: string[] });
 
 export interface Gathered {
   /** What is remembered then, by name. */
@@ -148,12 +205,21 @@ export function judgeGroups(
   isSent: boolean,
 ): Gathered {
   const judged: Gathered = { memories: new Map(), changes: [], why: "" };
+  const { alertKey, at } = event;
+  const isEnd = event.status === "resolved";
+  let causes = currentCauses(find(allCauses), at);
+  const note = (noted: Causes) => {
+    causes = noted;
+    judged.memories.set(allCauses, { causes });
+  };
   if (isSent) {
-    const isHeld = heldBy.some((name) => {
-      const behind = holdBehind(find(name), event, name, group?.name);
+    const holding = Object.keys(causes).filter((name) => Object.hasOwn(causes[name]?.held?.titles ?? {}, alertKey));
+    // What waits already waits on for the same. An end follows its beginning, whatever it says of itself.
+    const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
+      const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name });
       if (behind === undefined) return false;
       const { until, why, memory, ...cause } = behind;
-      judged.memories.set(name, memory);
+      note({ ...causes, [name]: memory });
       Object.assign(judged, { held: { dueAt: until, name }, why, behind: cause });
       return true;
     });
@@ -163,33 +229,47 @@ export function judgeGroups(
       const { dueAt, hastens, joins, why, memory } = joinGroup(known, event, group);
       judged.memories.set(name, memory);
       if (hastens) judged.changes.push({ name, kind: "hasten", upTo: known?.dueAt ?? 0, dueAt });
-      if (hastens || dueAt > event.at) judged.held = { dueAt, name };
+      if (hastens || dueAt > at) judged.held = { dueAt, name };
       Object.assign(judged, { why, joins });
     }
   }
+  if (isEnd) {
+    const ended = endCauses(causes, at, (key) => key === alertKey);
+    if (Object.values(causes).some(({ firing }) => firing && Object.hasOwn(firing, alertKey))) note(ended.causes);
+    judged.changes.push(...ended.changes);
+    judged.with = ended.with;
+    return judged;
+  }
   for (const { name, atMostMs } of holds) {
-    const known = find(name);
-    const isKnown = known?.firing?.[event.alertKey] !== undefined;
-    if (!isKnown && (event.status === "resolved" || !isSent)) continue;
-    const { dueAt: toldAt = event.at, name: group } = judged.held ?? {};
-    const noted = noteCause(known, event, { toldAt, group, atMostMs });
-    judged.memories.set(name, noted.memory);
-    if (noted.isOver && known?.held)
-      judged.changes.push({ name, kind: "release", upTo: known.held.until, dueAt: event.at });
-    judged.with ??= noted.with;
+    const known = causes[name] ?? {};
+    if (!isSent && !Object.hasOwn(known.firing ?? {}, alertKey)) continue;
+    const { dueAt: toldAt = at, name: group } = judged.held ?? {};
+    note({ ...causes, [name]: noteCause(known, event, { toldAt, group, atMostMs }) });
+    if (known.held) judged.with ??= listHeld(known.held);
   }
   return judged;
 }
 
+type Causes = NonNullable<GroupMemory["causes"]>;
+type HeldKey = NonNullable<CauseMemory["held"]>["titles"][string];
+
 const lastOf = <T>(all: Record<string, T>, most: number): Record<string, T> =>
   Object.fromEntries(Object.entries(all).slice(-most));
 
+const latestOf = (firing: NonNullable<CauseMemory["firing"]>, held: CauseMemory["held"]): number =>
+  Math.max(held?.until ?? 0, ...Object.values(firing).map(({ until }) => until));
+
 /** What holds back for too long is no cause any more. */
-function current({ firing = {}, held }: GroupMemory = {}, at: number): GroupMemory {
-  const fires = Object.entries(firing).filter(([, { until }]) => at < until);
-  return fires.length === 0 ? {} : { firing: Object.fromEntries(fires), held };
+export function currentCauses({ causes = {} }: GroupMemory = {}, at: number): Causes {
+  return Object.fromEntries(
+    Object.entries(causes).flatMap(([name, { firing = {}, held }]) => {
+      const fires = Object.entries(firing).filter(([, { until }]) => at < until);
+      return fires.length === 0 ? [] : [[name, { firing: Object.fromEntries(fires), held }]];
+    }),
+  );
 }
 
-function listHeld({ count, titles }: NonNullable<GroupMemory["held"]>): HeldWith {
-  return { count, titles: Object.values(titles).slice(0, mostListed) };
+function listHeld({ count, titles }: NonNullable<CauseMemory["held"]>): HeldWith {
+  const named = Object.values(titles).slice(0, mostListed);
+  return { count, titles: named.map(({ title }) => title) };
 }

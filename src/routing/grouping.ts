@@ -32,16 +32,16 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
     isHeld: compileMatchers(one.hold),
   }));
   return (input) => {
+    // An end may say of itself what its beginning did not. It ends a cause, and follows what waits, by its key.
+    if (input.facts.status === "resolved") return { holds: [], heldBy: [] };
     const holds: NonNullable<GroupRule["holds"]> = [];
     const heldBy: string[] = [];
     for (const { name: rule, isCause, isHeld, equal, atMostMs } of compiled) {
       const facts = readFacts(equal, input);
       if (facts.some(([, value]) => value === "")) continue;
       const name = nameGroup("cause", rule, facts);
-      const isEnd = input.facts.status === "resolved";
-      // An end may say of itself what its beginning did not: it ends a cause by its key.
-      if (isEnd || isCause.holds(input)) holds.push({ name, atMostMs });
-      if ((isEnd || !isCause.holds(input)) && isHeld.holds(input)) heldBy.push(name);
+      if (isCause.holds(input)) holds.push({ name, atMostMs });
+      else if (isHeld.holds(input)) heldBy.push(name);
     }
     if (holds.length === 0 && heldBy.length === 0) return undefined;
     return { ...(holds.length > 0 && { holds }), ...(heldBy.length > 0 && { heldBy }) };

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
-import { type GroupEvent, type GroupMemory, type GroupRule, nameGroup, writeGroup } from "../../src/core/group.ts";
-import { holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
+import {
+  allCauses,
+  type CauseMemory,
+  type GroupEvent,
+  type GroupMemory,
+  type GroupRule,
+  nameGroup,
+  writeGroup,
+} from "../../src/core/group.ts";
+import { endCauses, holdBehind, joinGroup, judgeGroups, noteCause } from "../../src/ringing/judge-group.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
 const name = nameGroup("group", "pools", [
@@ -133,7 +141,7 @@ function openCause() {
   const heldBy: GroupRule = { heldBy: [cause] };
   const halt = (at: number, more: Partial<GroupEvent> = {}) =>
     event(at, { alertKey: "bridge", severity: "critical", title: "Bridge halted", ...more });
-  return { judge, holds, heldBy, halt };
+  return { judge, holds, heldBy, halt, known: () => memories.get(allCauses)?.causes ?? {} };
 }
 
 test("a cause holds back what follows it until the last of its kind is over", () => {
@@ -180,15 +188,95 @@ test("what waits in the same group as its cause is told with it", () => {
 });
 
 test("a cause that holds back very many names some of them and counts all", () => {
-  let memory: GroupMemory = {
+  let memory: CauseMemory = {
     firing: { bridge: { id: "1", title: "Bridge halted", severity: "critical", toldAt: 0, until: 9e9 } },
   };
-  for (let index = 0; index < 600; index += 1)
-    memory = holdBehind(memory, event(index + 1), cause, undefined)?.memory ?? {};
-  const last = holdBehind(memory, event(1000), cause, undefined);
+  const names = { name: cause, by: [cause] };
+  for (let index = 0; index < 600; index += 1) memory = holdBehind(memory, event(index + 1), names)?.memory ?? {};
+  const last = holdBehind(memory, event(1000), names);
   expect(last?.with.count).toBe(601);
   expect(last?.with.titles).toHaveLength(50);
-  expect(
-    holdBehind(memory, event(2000, { alertKey: "key 600", status: "resolved" }), cause, undefined),
-  ).toBeUndefined();
+  expect(holdBehind(memory, event(2000, { alertKey: "key 600", status: "resolved" }), names)).toBeUndefined();
+  // The same key once more is no other alert.
+  expect(holdBehind(memory, event(2000, { alertKey: "key 1" }), names)?.with.count).toBe(600);
+});
+
+test("very many causes of one name are remembered by the latest of them", () => {
+  let memory: CauseMemory = {};
+  for (let at = 0; at < 300; at += 1) memory = noteCause(memory, event(at), { toldAt: at, atMostMs: 3_600_000 });
+  expect(Object.keys(memory.firing ?? {})).toHaveLength(100);
+  expect(memory.firing).toHaveProperty("key 299");
+});
+
+test("a cause that nobody was told of holds nothing back any more", () => {
+  const { judge, holds, heldBy, halt, known } = openCause();
+  const { id } = halt(0);
+  judge(halt(0), holds);
+  judge(event(1000), heldBy);
+  expect(endCauses(known(), 2000, (_, its) => its === "another").changes).toEqual([]);
+  const { causes, changes } = endCauses(known(), 2000, (_, its) => its === id);
+  expect(causes).toEqual({});
+  expect(changes).toEqual([{ name: cause, kind: "release", upTo: 3_600_000, dueAt: 2000 }]);
+});
+
+/** What waits by key, with all that hold it back, as a list says it that is looked through for each alert. */
+test("500 rows of causes hold back what a list says, and an end waits where its beginning does", () => {
+  const names = ["bridge", "rpc", "chain"].map((rule) => nameGroup("cause", rule, []));
+  for (let seed = 0; seed < 500; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const { judge } = openCause();
+    const firing: { name: string; key: string }[] = [];
+    let waiting: { key: string; by: string[]; name: string }[] = [];
+    for (let at = 1; at <= 60; at += 1) {
+      const isEnd = next() < 0.4;
+      const status = isEnd ? "resolved" : "firing";
+      const row = `row ${seed}, ${at}`;
+      if (next() < 0.5) {
+        const name = pick(names);
+        // A key is a cause of each rule that it ever matched.
+        const alertKey = `cause ${below(3)}`;
+        const { changes } = judge(event(at, { alertKey, status, severity: "critical" }), isEnd ? ends : holdsAs(name));
+        if (!isEnd) {
+          if (!firing.some((one) => one.name === name && one.key === alertKey)) firing.push({ name, key: alertKey });
+          expect(changes, row).toEqual([]);
+          continue;
+        }
+        const left = firing.filter(({ key }) => key !== alertKey);
+        firing.splice(0, firing.length, ...left);
+        const fires = (one: string) => firing.some((its) => its.name === one);
+        const gone = waiting.filter(({ name: one }) => !fires(one));
+        const moves = changes.flatMap((one) =>
+          one.kind === "move" ? one.keys.map((key) => ({ key, to: one.to })) : [],
+        );
+        for (const one of gone) {
+          const to = moves.findLast(({ key }) => key === one.key)?.to;
+          // It waits on while any of those that may hold it back fires.
+          expect(to !== undefined && fires(to), row).toBe(one.by.some(fires));
+          if (to !== undefined) one.name = to;
+        }
+        waiting = waiting.filter(({ name: one }) => fires(one));
+      } else {
+        const by = names.filter(() => next() < 0.6);
+        const alertKey = `pool ${below(4)}`;
+        const known = waiting.find(({ key }) => key === alertKey);
+        const { held } = judge(event(at, { alertKey, status }), isEnd ? ends : { heldBy: by });
+        const expected =
+          known?.name ?? (isEnd ? undefined : by.find((one) => firing.some(({ name: its }) => its === one)));
+        expect(held?.name, row).toBe(expected);
+        if (held && known) known.by = isEnd ? known.by : by;
+        else if (held) waiting.push({ key: alertKey, by, name: held.name });
+      }
+    }
+  }
+});
+
+const ends: GroupRule = { holds: [], heldBy: [] };
+const holdsAs = (name: string): GroupRule => ({ holds: [{ name, atMostMs: 3_600_000 }] });
+
+test("an end ends its cause by its key, without the facts of the beginning", () => {
+  const { judge, holds, heldBy, halt } = openCause();
+  judge(halt(0), holds);
+  judge(event(1000), heldBy);
+  const over = judge(halt(2000, { status: "resolved" }), ends);
+  expect(over).toMatchObject({ changes: [{ name: cause, kind: "release" }], with: { count: 1 } });
 });

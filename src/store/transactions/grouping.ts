@@ -1,11 +1,12 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import type { GroupEvent, GroupMemory, GroupRule } from "../../core/group.ts";
+import { allCauses, type GroupEvent, type GroupMemory, type GroupRule } from "../../core/group.ts";
 import type { NewId } from "../../core/id.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { Decision, MessageExtras, PlannedDelivery } from "../../core/rules.ts";
-import { type Gathered, type GroupChange, judgeGroups } from "../../ringing/judge-group.ts";
+import { currentCauses, endCauses, type Gathered, type GroupChange, judgeGroups } from "../../ringing/judge-group.ts";
 import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
+import { untoldStates } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createMaking } from "./making.ts";
 import { createNameLock } from "./name-lock.ts";
@@ -42,7 +43,16 @@ function statementsOf(sql: Dialect) {
   const listWaiting = sql.statement(
     "list_waiting_in_group",
     { destination: "text", name: "text", up_to: "int8" },
-    `SELECT d.seq, d.recipient, a.seq AS alert_seq, a.alert_key, ${sql.statusOf("a")} AS status
+    `SELECT d.seq, d.recipient, a.seq AS alert_seq, a.alert_key, ${sql.statusOf("a")} AS status,
+       CASE WHEN ${sql.statusOf("a")} = 'resolved' THEN coalesce((
+         SELECT ${sql.statusOf("b")} FROM alerts b JOIN deliveries e ON e.alert_seq = b.seq
+         WHERE b.alert_key = a.alert_key AND b.seq < a.seq AND e.destination = d.destination AND e.recipient = d.recipient
+           AND e.state NOT IN ${untoldStates} AND e.reason <> '${overBefore}'
+           AND (e.state <> 'held' OR e.group_name IS NULL OR e.group_name <> :name)
+         ORDER BY b.seq DESC LIMIT 1), 'resolved') END AS told,
+       CASE WHEN ${sql.statusOf("a")} <> 'resolved' AND EXISTS (
+         SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL
+           AND f.routed_at IS NOT NULL AND ${sql.statusOf("f")} = 'resolved') THEN 1 ELSE 0 END AS is_over
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${ofGroup}`,
     (row: WaitingRow) => row,
   );
@@ -64,6 +74,26 @@ function statementsOf(sql: Dialect) {
      WHERE seq ${sql.isIn("SELECT seq FROM later")} AND state = 'held' AND due_at > :due_at RETURNING alert_seq`,
     changed,
   );
+  const move = sql.statement(
+    "move_to_cause",
+    { destination: "text", name: "text", up_to: "int8", due_at: "int8", to: "text", keys: "text[]" },
+    `WITH moved AS MATERIALIZED (
+       SELECT d.seq FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+       WHERE ${ofGroup} AND a.alert_key ${sql.isOneOf(":keys")} ${sql.forUpdate("d.seq")})
+     UPDATE deliveries SET fallback_at = fallback_at + :due_at - due_at, due_at = :due_at, group_name = :to
+     WHERE seq ${sql.isIn("SELECT seq FROM moved")} AND state = 'held' RETURNING alert_seq`,
+    changed,
+  );
+  const findUntold = sql.statement(
+    "find_untold_causes",
+    { seqs: "int8[]" },
+    `SELECT DISTINCT one.destination, a.id FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
+       JOIN group_memories m ON m.destination = one.destination AND m.name = '${allCauses}'
+     WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary') AND NOT EXISTS (
+       SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
+         AND d.state IN ('sent', 'digested'))`,
+    (row: { destination: string; id: string }) => row,
+  );
   const findCause = sql.statement(
     "find_cause",
     { id: "text", destination: "text" },
@@ -83,7 +113,7 @@ function statementsOf(sql: Dialect) {
     { before: "int8" },
     "DELETE FROM group_memories WHERE updated_at < :before",
   );
-  return { find, write, listWaiting, endOver, hasten, findCause, endCounts, removeOld };
+  return { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, endCounts, removeOld };
 }
 
 /**
@@ -98,7 +128,8 @@ function statementsOf(sql: Dialect) {
 export function createGrouping(sql: Dialect, newId: NewId) {
   const lock = createNameLock(sql, "group");
   const make = createMaking(sql);
-  const { find, write, listWaiting, endOver, hasten, findCause, endCounts, removeOld } = statementsOf(sql);
+  const { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, endCounts, removeOld } =
+    statementsOf(sql);
 
   /** The message of a cause says in place what it holds back. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
@@ -122,6 +153,24 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     );
   }
 
+  /** @returns the alerts whose deliveries changed */
+  async function apply(tx: Tx, changes: readonly PlacedChange[]): Promise<number[]> {
+    const changed = new Set<number>();
+    for (const { destination, at, ...change } of changes) {
+      const { name, kind, upTo, dueAt } = change;
+      const asked = { destination, name, up_to: upTo };
+      const seqs = kind === "release" ? overOf(await tx.run(listWaiting, asked)) : [];
+      const ended = seqs.length > 0 ? await tx.run(endOver, { seqs, at }) : [];
+      const due = { ...asked, due_at: dueAt };
+      const moved = await (change.kind === "move"
+        ? tx.run(move, { ...due, to: change.to, keys: change.keys })
+        : tx.run(hasten, due));
+      for (const seq of [...ended, ...moved]) changed.add(seq);
+      tx.notes.due.add(destination);
+    }
+    return [...changed];
+  }
+
   return {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
       const pairs = new Map(records.flatMap(placesOf).map((pair) => [keyOf(pair), pair]));
@@ -129,7 +178,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       const asked = [...pairs.values()];
       const [, found] = await Promise.all([lock(tx, [...pairs.keys()]), tx.look(find, asked)]);
       const memories = new Map(asked.flatMap((pair, index) => (found[index] ?? []).map((one) => [keyOf(pair), one])));
-      const changes: (GroupChange & Place & { at: number })[] = [];
+      const changes: PlacedChange[] = [];
       const touched = new Set<string>();
       const counts = new Map<string, CountedCause>();
       const at = records[0]?.routedAt ?? 0;
@@ -163,25 +212,37 @@ export function createGrouping(sql: Dialect, newId: NewId) {
           return withGroups(left, found);
         },
         async save(tx) {
-          const ended: number[] = [];
           const rows = [...touched].map((key) => {
             const { destination, name } = pairs.get(key) as Place;
             return { destination, name, memory: JSON.stringify(memories.get(key)), updated_at: at };
           });
           if (rows.length > 0) await tx.insert(write, rows, {});
-          for (const { destination, name, kind, upTo, dueAt, at } of changes) {
-            const asked = { destination, name, up_to: upTo };
-            if (kind === "release") {
-              const seqs = overOf(await tx.run(listWaiting, asked));
-              if (seqs.length > 0) ended.push(...(await tx.run(endOver, { seqs, at })));
-            }
-            ended.push(...(await tx.run(hasten, { ...asked, due_at: dueAt })));
-            tx.notes.due.add(destination);
-          }
+          const ended = await apply(tx, changes);
           for (const cause of counts.values()) await count(tx, at, cause);
-          await tx.changed([...new Set(ended)]);
+          await tx.changed(ended);
         },
       };
+    },
+
+    /** Of deliveries that did not arrive in time: a cause that nobody at its destination was told of holds nothing back there. */
+    async forgetUntold(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
+      const untold = deliverySeqs.length === 0 ? [] : await tx.run(findUntold, { seqs: deliverySeqs });
+      const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();
+      const pairs = destinations.map((destination) => ({ destination, name: allCauses }));
+      if (pairs.length === 0) return;
+      const [, found] = await Promise.all([lock(tx, pairs.map(keyOf)), tx.look(find, pairs)]);
+      for (const [index, pair] of pairs.entries()) {
+        const ids = new Set(untold.flatMap(({ destination, id }) => (destination === pair.destination ? [id] : [])));
+        const known = currentCauses(found[index]?.[0], at);
+        const { causes, changes } = endCauses(known, at, (_, id) => ids.has(id));
+        await tx.insert(write, [{ ...pair, memory: JSON.stringify({ causes }), updated_at: at }], {});
+        await tx.changed(
+          await apply(
+            tx,
+            changes.map((change) => ({ ...change, destination: pair.destination, at })),
+          ),
+        );
+      }
     },
 
     async forgetOldGroups(tx: Tx, now: number): Promise<void> {
@@ -195,6 +256,8 @@ interface Place {
   name: string;
 }
 
+type PlacedChange = GroupChange & Place & { at: number };
+
 interface CountedCause extends NonNullable<Gathered["behind"]> {
   destination: string;
 }
@@ -202,17 +265,26 @@ interface CountedCause extends NonNullable<Gathered["behind"]> {
 interface WaitingRow extends Pick<Row<"deliveries">, "seq" | "recipient" | "alert_seq"> {
   alert_key: string;
   status: AlertStatus;
+  /** Of an end: what was told last of its key in the same chat. */
+  told: AlertStatus | null;
+  /** An end of its key came behind it, be it told or not. */
+  is_over: number;
 }
 
-/** What an end of its key in the same chat follows, and the end itself. */
+/** What an end of its key in the same chat follows, and the end itself, but the last one where people were told that it fires. */
 function overOf(waiting: readonly WaitingRow[]): number[] {
   const nameOf = ({ recipient, alert_key }: WaitingRow) => JSON.stringify([recipient, alert_key]);
-  const endedAt = new Map<string, number>();
+  const ends = new Map<string, WaitingRow>();
   for (const row of waiting) {
-    if (row.status !== "resolved") continue;
-    endedAt.set(nameOf(row), Math.max(row.alert_seq, endedAt.get(nameOf(row)) ?? 0));
+    if (row.status === "resolved" && row.alert_seq > (ends.get(nameOf(row))?.alert_seq ?? 0))
+      ends.set(nameOf(row), row);
   }
-  return waiting.filter((row) => row.alert_seq <= (endedAt.get(nameOf(row)) ?? 0)).map(({ seq }) => seq);
+  const isOver = (row: WaitingRow): boolean => {
+    const end = ends.get(nameOf(row));
+    if (row === end) return row.told === "resolved";
+    return row.is_over === 1 || row.alert_seq < (end?.alert_seq ?? 0);
+  };
+  return waiting.filter(isOver).map(({ seq }) => seq);
 }
 
 const keyOf = ({ destination, name }: Place): string => JSON.stringify([destination, name]);
@@ -221,8 +293,8 @@ function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
   return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));
 }
 
-function namesOf({ group, holds = [], heldBy = [] }: GroupRule = {}): string[] {
-  return [...(group ? [group.name] : []), ...holds.map(({ name }) => name), ...heldBy];
+function namesOf({ group, holds, heldBy }: GroupRule = {}): string[] {
+  return [...(group ? [group.name] : []), ...(holds || heldBy ? [allCauses] : [])];
 }
 
 /** What becomes of an alert that was judged. Pure. */

@@ -5,8 +5,9 @@ import type { AttemptRecord, FallbackCall, Untried } from "../../core/ports/disp
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { rowOf } from "../rows.ts";
 import { type Dialect, givenOf, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
-import { createFallbacks } from "./fallbacks.ts";
+import { type CallFallbacks, createFallbacks } from "./fallbacks.ts";
 import { type IsHeld, underFence } from "./fence.ts";
+import type { Grouping } from "./grouping.ts";
 import { noteHold } from "./holding.ts";
 import type { Joint } from "./joint.ts";
 import type { SavePaces } from "./lanes.ts";
@@ -38,7 +39,7 @@ const given = {
 } as const;
 const asGiven = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `:${name}`]));
 
-interface RecordingDeps extends Pick<Ringing, "forgetUnheard"> {
+interface RecordingDeps extends Pick<Ringing, "forgetUnheard">, Pick<Grouping, "forgetUntold"> {
   newId: NewId;
   isHeld: IsHeld;
   savePaces: SavePaces;
@@ -52,8 +53,11 @@ const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
  * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence of its
  * lane. An attempt is a fact, and is kept in any case.
  */
-export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forgetUnheard }: RecordingDeps) {
-  const callFallbacks = createFallbacks(sql, newId);
+export function createRecording(
+  sql: Dialect,
+  { newId, isHeld, savePaces, forgetUnheard, forgetUntold }: RecordingDeps,
+) {
+  const makeFallbacks = createFallbacks(sql, newId);
   const { advance, finish } = prepareSteps(sql);
   const fence = underFence(sql);
   const release = sql.statement(
@@ -67,6 +71,20 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
      WHERE seq ${sql.isIn("SELECT seq FROM free")} AND claim_token = :token RETURNING alert_seq`,
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
+
+  const callFallbacks: CallFallbacks = async (tx, calls, at) => {
+    await makeFallbacks(tx, calls, at);
+    await forgetUntold(
+      tx,
+      calls.map(({ deliverySeq }) => deliverySeq),
+      at,
+    );
+  };
+
+  async function forget(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
+    await forgetUnheard(tx, deliverySeqs, at);
+    await forgetUntold(tx, deliverySeqs, at);
+  }
 
   /** Of each record of each call; undefined for one that wrote nothing. */
   async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
@@ -84,7 +102,7 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
         const { deliverySeqs, fallbacks = [] } = record;
         const called = fallbacks.filter(({ deliverySeq }) => its[deliverySeqs.indexOf(deliverySeq)]?.isChanged);
         if (called.length > 0) await callFallbacks(tx, called, record.at);
-        if (isUnheard(record.next)) await forgetUnheard(tx, deliverySeqs, record.at);
+        if (isUnheard(record.next)) await forget(tx, deliverySeqs, record.at);
       }
     }
     return kept;
@@ -133,7 +151,7 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
       const finished = await tx.step(finish, items);
       if (!finished.some((one) => one?.isChanged) && !(await isHeld(tx, lane))) return "lost";
       await callFallbacks(tx, fallbacks, at);
-      if (isUnheard(next)) await forgetUnheard(tx, deliverySeqs, at);
+      if (isUnheard(next)) await forget(tx, deliverySeqs, at);
       return "done";
     },
 

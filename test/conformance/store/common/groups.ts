@@ -12,6 +12,7 @@ const second = 1000;
 const inGroup: GroupRule = { group: { name, waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 } };
 const holds: GroupRule = { holds: [{ name: cause, atMostMs: 3_600_000 }] };
 const heldBy: GroupRule = { heldBy: [cause] };
+const ends: GroupRule = { holds: [], heldBy: [] };
 
 interface Step {
   at: number;
@@ -68,7 +69,12 @@ async function openGroups(open: OpenStore) {
     return due.map(({ dueAt, groupName, alertKey, state }) => [(dueAt - noon) / second, groupName, alertKey, state]);
   }
 
-  return { ...scene, scene, route, arrive, waiting };
+  async function told(destination: string) {
+    const due = await scene.store.listDue(destination, Number.MAX_SAFE_INTEGER, 99);
+    return due.map(({ dueAt, alertKey, status }) => [(dueAt - noon) / second, alertKey, status]);
+  }
+
+  return { ...scene, scene, route, arrive, waiting, told };
 }
 
 export function describeGroups(open: OpenStore): void {
@@ -214,6 +220,61 @@ export function describeGroups(open: OpenStore): void {
         [0, undefined, "bridge", "queued"],
         [4, cause, "key 3000", "held"],
         [4, undefined, "bridge", "queued"],
+      ]);
+    });
+
+    it("tells the end of what was told before its cause", async () => {
+      const scene = await openGroups(open);
+      await scene.route([{ at: 0, group: heldBy, facts: { alertKey: "pool" } }]);
+      await scene.route([
+        { at: 1 * second, group: holds, facts: bridge },
+        { at: 2 * second, group: heldBy, facts: { alertKey: "pool" } },
+        { at: 3 * second, group: ends, facts: { alertKey: "pool", status: "resolved" } },
+        { at: 4 * second, group: ends, facts: { ...bridge, status: "resolved" } },
+      ]);
+      expect((await scene.told("mail")).slice(-3)).toEqual([
+        [1, "bridge", "firing"],
+        [4, "pool", "resolved"],
+        [4, "bridge", "resolved"],
+      ]);
+    });
+
+    it("does not tell as firing what was over elsewhere meanwhile", async () => {
+      const scene = await openGroups(open);
+      await scene.route([
+        { at: 0, group: holds, facts: bridge },
+        { at: 1 * second, group: heldBy, facts: { alertKey: "pool" } },
+        { at: 2 * second, delivery: { state: "muted" }, facts: { alertKey: "pool", status: "resolved" } },
+        { at: 3 * second, group: ends, facts: { ...bridge, status: "resolved" } },
+      ]);
+      expect((await scene.told("mail")).map(([, key]) => key)).toEqual(["bridge", "bridge"]);
+    });
+
+    it("waits until all that hold it back are over", async () => {
+      const scene = await openGroups(open);
+      const rpc = nameGroup("cause", "rpc down", [["chain", "eth"]]);
+      const byBoth: GroupRule = { heldBy: [cause, rpc] };
+      const fallback = { to: "mail", at: noon + 600 * second };
+      await scene.route([
+        { at: 0, group: { holds: [{ name: rpc, atMostMs: 600_000 }] }, facts: { ...bridge, alertKey: "rpc" } },
+        { at: 1 * second, group: byBoth, facts: { alertKey: "one" }, delivery: { fallback } },
+        { at: 2 * second, group: byBoth, facts: { alertKey: "two" } },
+        { at: 3 * second, group: holds, facts: bridge },
+      ]);
+      await scene.route([{ at: 4 * second, group: byBoth, facts: { alertKey: "one" } }]);
+      await scene.route([{ at: 5 * second, group: ends, facts: { ...bridge, alertKey: "rpc", status: "resolved" } }]);
+      const waits = (await scene.waiting("mail")).filter(([, , , state]) => state === "held");
+      expect(waits).toEqual([
+        [3603, cause, "one", "held"],
+        [3603, cause, "two", "held"],
+        [3603, cause, "one", "held"],
+      ]);
+      await scene.route([
+        { at: 6 * second, group: ends, facts: { alertKey: "one", status: "resolved" } },
+        { at: 7 * second, group: ends, facts: { ...bridge, status: "resolved" } },
+      ]);
+      expect((await scene.told("mail")).filter(([, key]) => key === "one" || key === "two")).toEqual([
+        [7, "two", "firing"],
       ]);
     });
   });
