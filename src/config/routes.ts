@@ -123,13 +123,11 @@ export const routeSchema = (known?: readonly string[]) =>
       silence: silenceSetting
         .prefault("off")
         .describe("a notice when no alert came for this route for this long ([more](configuration.md#silence))"),
-      freshness: duration("10s", "30d")
-        .optional()
-        .meta({
-          description:
-            "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
-          otherwise: "no bound",
-        }),
+      freshness: duration("10s", "30d").optional().meta({
+        description:
+          "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
+        otherwise: "no bound",
+      }),
       ...ringingOptions,
       group: groupSchema.optional().meta({
         description:
