@@ -905,6 +905,13 @@ const ofTheRooms = [
     tests: ["test/web/routes-page.test.ts", "test/web/api.test.ts"],
   },
   {
+    name: "counts what a critical alert takes along as a message of its own",
+    file: "src/explain/group-messages.ts",
+    from: "one.dueAt = Math.min(one.dueAt, dueAt);",
+    to: 'one.dueAt = kind === "release" ? dueAt : one.dueAt;',
+    tests: ["test/explain/ring-tally.test.ts"],
+  },
+  {
     name: "calls quiet hours a change of the configuration",
     file: "src/explain/route-again.ts",
     from: "return inThatHour()?.result === then?.result;",

@@ -45,10 +45,12 @@ export interface Tally extends Record<Change, Example[]> {
 export interface RingCount {
   /** Alerts that fire. */
   alerts: number;
+  /** Messages that ring. What goes out together is one. */
   rings: number;
   heldBack: number;
-  /** Alerts that ring or say an end, and wait: for others of their group, or for the end of a cause. Absent: nothing waits. */
+  /** Alerts that go out together, and in how many messages. Absent: each goes out alone. */
   joined?: number;
+  messages?: number;
   /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
   worst?: { id: string; receivedAt: string; change: string };
 }

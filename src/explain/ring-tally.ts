@@ -11,6 +11,7 @@ import { createGroupBook } from "../ringing/group-book.ts";
 import { createRingBook } from "../ringing/ring-book.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import { vendorOf } from "../vendors/index.ts";
+import { createGroupMessages } from "./group-messages.ts";
 
 /** Alerts come newest first and are judged oldest first, so they are kept in between. Older ones than these are not judged. */
 const mostKept = 100_000;
@@ -39,6 +40,10 @@ interface Judged {
   groups?: { event: GroupEvent; rules: ReadonlyMap<string, GroupRule> };
 }
 
+type Counted = RingCount & { joined: number; messages: number; far: number };
+
+const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, messages: 0, far: 0 };
+
 /** Judges alerts by the rule of the relay. */
 export function createRingTally() {
   const newestFirst: Judged[] = [];
@@ -58,9 +63,10 @@ export function createRingTally() {
    * @param keys those that are judged; default: all
    */
   function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>) {
-    const counts = new Map<Place, RingCount & { far: number }>();
+    const counts = new Map<Place, Counted>();
     const book = createRingBook();
     const groups = createGroupBook();
+    const messages = createGroupMessages();
     for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
       const { event: heard, alertKey, places, quiet, muted, groups: grouped } = newestFirst[index] as Judged;
       if (keys?.has(alertKey) === false) continue;
@@ -73,20 +79,20 @@ export function createRingTally() {
         const rule = grouped?.rules.get(place.destination);
         const gathered =
           grouped && rule && groups.judge(place.destination, grouped.event, rule, judged.rings && !isQuiet && !isMuted);
-        const isJoined = gathered?.held !== undefined && (gathered.joins || gathered.behind !== undefined);
-        if (changed === undefined || isMuted || (event.status === "resolved" && !isJoined)) continue;
-        const one = counts.get(place) ?? { alerts: 0, rings: 0, heldBack: 0, far: 0 };
+        const rings = judged.asNew && !isQuiet;
+        const one = counts.get(place) ?? { ...nothing };
         counts.set(place, one);
-        if (isJoined) one.joined = (one.joined ?? 0) + 1;
-        if (event.status === "resolved") continue;
+        if (gathered) messages.add(place.destination, { event: grouped.event, rings, count: one }, gathered);
+        if (changed === undefined || isMuted || event.status === "resolved") continue;
         one.alerts += 1;
-        if (judged.asNew && !event.isQuiet) one.rings += 1;
+        if (rings && gathered?.held === undefined) one.rings += 1;
         if (judged.rings) continue;
         one.heldBack += 1;
         noteWorst(one, event, judged.memory);
       }
     }
-    return counts;
+    messages.end();
+    return new Map([...counts].filter(([place, { alerts, joined }]) => change(place) && alerts + joined > 0));
   }
 
   function propose(asIs: ReturnType<typeof count>): RingTally["proposals"] {
@@ -94,17 +100,20 @@ export function createRingTally() {
     for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
     const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
     return loudest.flatMap(([route, insteadOf]) => {
-      const isItsOwn = (judged: Judged) => judged.places.some((place) => place.route === route);
-      const keys = new Set(newestFirst.filter(isItsOwn).map(({ alertKey }) => alertKey));
+      const isItsOwn = ({ places }: Judged) => places.some((place) => place.route === route);
+      // What is tried may wait behind a cause of another route.
+      const isCause = ({ groups }: Judged) =>
+        groups?.event.status === "firing" && [...groups.rules.values()].some(({ holds }) => holds !== undefined);
+      const keys = new Set(newestFirst.filter((one) => isItsOwn(one) || isCause(one)).map(({ alertKey }) => alertKey));
       let least = insteadOf;
       return triedPercents.flatMap((percent) => {
         const options = triedOptions(percent);
         const changed = (place: Place) => (place.route === route ? { ...place.rule, ...options } : undefined);
         const counts = count(changed, keys);
-        const { far: _, ...sum } = [...counts.values()].reduce(addUp);
-        if (sum.rings > least * (1 - leastSaved)) return [];
+        const sum = [...counts.values()].reduce(addUp, nothing);
+        if (least === 0 || sum.rings > least * (1 - leastSaved)) return [];
         least = sum.rings;
-        return [{ route, options: writeRinging(options), insteadOf, ...sum }];
+        return [{ route, options: writeRinging(options), insteadOf, ...toRingCount(sum) }];
       });
     });
   }
@@ -131,7 +140,7 @@ export function createRingTally() {
       const counts = count(({ rule }) => rule);
       return {
         places: [...counts]
-          .map(([{ destination, route }, { far: _, ...one }]) => ({ destination, route, ...one }))
+          .map(([{ destination, route }, one]) => ({ destination, route, ...toRingCount(one) }))
           .sort((one, other) => other.rings - one.rings),
         proposals: propose(counts),
         ...(isFull && { judgedFrom: toIso(newestFirst.at(-1)?.event.at ?? 0) }),
@@ -152,7 +161,11 @@ function groupsOf(
   return { event: { id, at, alertKey, severity, status, title }, rules };
 }
 
-function noteWorst(count: RingCount & { far: number }, { id, at, value }: RingEvent, { rings }: RingMemory): void {
+function toRingCount({ far: _, joined, messages, ...count }: Counted): RingCount {
+  return { ...count, ...(messages > 0 && { joined, messages }) };
+}
+
+function noteWorst(count: Counted, { id, at, value }: RingEvent, { rings }: RingMemory): void {
   const last = rings.at(-1);
   if (value === undefined || !last?.value) return;
   const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
@@ -162,15 +175,14 @@ function noteWorst(count: RingCount & { far: number }, { id, at, value }: RingEv
   count.worst = { id, receivedAt: toIso(at), change };
 }
 
-function addUp(one: RingCount & { far: number }, other: RingCount & { far: number }): RingCount & { far: number } {
+function addUp(one: Counted, other: Counted): Counted {
   const { far, worst } = other.far > one.far ? other : one;
   return {
     alerts: one.alerts + other.alerts,
     rings: one.rings + other.rings,
     heldBack: one.heldBack + other.heldBack,
-    ...(one.joined !== undefined || other.joined !== undefined
-      ? { joined: (one.joined ?? 0) + (other.joined ?? 0) }
-      : {}),
+    joined: one.joined + other.joined,
+    messages: one.messages + other.messages,
     far,
     worst,
   };

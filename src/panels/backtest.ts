@@ -51,7 +51,7 @@ function ringingSections({ places, proposals, judgedFrom }: Tally["ringing"]): (
         firing: ({ alerts }) => alerts,
         rings: ({ rings }) => rings,
         "held back": ({ heldBack }) => heldBack,
-        "wait for others": ({ joined }) => joined ?? "",
+        "go out together": ({ joined, messages }) => (messages ? `${joined} in ${countOf(messages, "message")}` : ""),
         "the furthest held": worst,
       },
       { title: `What would ring, where people read${judgedFrom ? `, of the alerts since ${judgedFrom}` : ""}:` },

@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { type GroupMemory, type GroupRule, nameGroup } from "../../src/core/group.ts";
 import type { RingRule } from "../../src/core/ring.ts";
-import type { PlannedDelivery } from "../../src/core/rules.ts";
+import type { PlannedDelivery, Rules } from "../../src/core/rules.ts";
 import { createRingTally } from "../../src/explain/ring-tally.ts";
-import { facts, noon } from "../routing/sample.ts";
+import { groupBy } from "../../src/ground/group-by.ts";
+import { judgeGroups } from "../../src/ringing/judge-group.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import { chat, facts, is, noon, route, rules } from "../routing/sample.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 const minute = 60_000;
 const pools: PlannedDelivery = {
@@ -56,4 +62,155 @@ test("judges nothing that is muted or that a program reads, and counts what no o
   expect(history(8, [hook, { ...pools, state: "muted" }, all]).places).toMatchObject([
     { destination: "ops", rings: 8, heldBack: 0 },
   ]);
+});
+
+interface Came {
+  at: number;
+  facts: AlertFacts;
+}
+
+function tallyOf(came: readonly Came[], deliveriesOf: (one: Came) => PlannedDelivery[]) {
+  const tally = createRingTally();
+  for (const [index, one] of [...came.entries()].reverse())
+    tally.add({ id: `${index}`, receivedAt: one.at, facts: one.facts }, deliveriesOf(one));
+  return tally.tally();
+}
+
+const bridge: Partial<AlertFacts> = { title: "Bridge halted", alertKey: "bridge", chain: "eth" };
+const fortyPools = Array.from({ length: 40 }, (_, index) => {
+  return { title: `Pool ${index}`, severity: "warning", alertKey: `pool ${index}`, chain: "eth" } as const;
+});
+const over = (one: Partial<AlertFacts>) => ({ ...one, status: "resolved" as const });
+const times = { by: ["chain"], waitMs: 30_000, againMs: 5 * minute, waitCriticalMs: 0 };
+const behindBridge: Partial<Rules> = {
+  inhibit: [
+    {
+      name: "bridge down",
+      while: [is("title", "Bridge halted")],
+      hold: [is("severity", "warning")],
+      equal: ["chain"],
+      atMostMs: 24 * 60 * minute,
+    },
+  ],
+};
+
+/** What the journeys in test/journey/groups.test.ts hear of the same alerts. */
+test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
+  [
+    "41 of a group with their cause last ring once",
+    [...fortyPools, bridge],
+    { routes: [route("all", ["desk"], { group: times })] },
+    { alerts: 41, rings: 1, joined: 41, messages: 1 },
+  ],
+  [
+    "41 of a group with their cause first ring once",
+    [bridge, ...fortyPools],
+    { routes: [route("all", ["desk"], { group: { ...times, waitCriticalMs: 30_000 } })] },
+    { alerts: 41, rings: 1, joined: 41, messages: 1 },
+  ],
+  [
+    "40 behind a cause ring with it, and once for what still fires when it is over",
+    [bridge, ...fortyPools, ...fortyPools.slice(0, 30).map(over), over(bridge)],
+    { routes: [route("all", ["desk"])], ...behindBridge },
+    { alerts: 41, rings: 2, joined: 10, messages: 1 },
+  ],
+  [
+    "40 behind a cause that all are over before it do not ring",
+    [bridge, ...fortyPools, ...fortyPools.map(over), over(bridge)],
+    { routes: [route("all", ["desk"])], ...behindBridge },
+    { alerts: 41, rings: 1 },
+  ],
+])("counts messages: %s", (_, came, asked, expected) => {
+  const router = createRouter(rules({ destinations: [chat("desk")], ...asked }));
+  const all = came.map((one, index) => ({ at: noon + index * 400, facts: facts(one) }));
+  const { places } = tallyOf(all, (one) => router.route({ facts: one.facts, origin: "hook" }, [], one.at).deliveries);
+  expect(places).toEqual([{ destination: "desk", route: "all", heldBack: 0, ...expected }]);
+});
+
+test("does not try options without the cause of another route that holds what they are for", () => {
+  const routes = [route("bridges", ["desk"], { matchers: [is("alertKey", "bridge")] }), route("pools", ["desk"])];
+  const router = createRouter(rules({ destinations: [chat("desk")], routes, ...behindBridge }));
+  const falling = Array.from({ length: 30 }, (_, index) => [
+    { ...fortyPools[0], threshold: "100", value: String(98 - index / 10) },
+    { ...over(fortyPools[0] as Partial<AlertFacts>), value: "100.2" },
+  ]);
+  const all = [bridge, ...falling.flat()].map((one, index) => ({ at: noon + index * minute, facts: facts(one) }));
+  const { places, proposals } = tallyOf(all, ({ facts, at }) =>
+    router.route({ facts, origin: "hook" }, [], at).deliveries.map((one) => ({ ...one, ring: { flapping: false } })),
+  );
+  expect(places.map(({ route, rings }) => [route, rings])).toEqual([
+    ["bridges", 1],
+    ["pools", 1],
+  ]);
+  expect(proposals).toEqual([]);
+});
+
+/** As rows of a table: each change looks through all of them, and messages are told apart at the end. */
+function tellRows(came: readonly Came[], ruleOf: (one: Came) => GroupRule) {
+  const memories = new Map<string, GroupMemory>();
+  const rows: { name: string; dueAt: number; came: Came; isOver: boolean }[] = [];
+  for (const [index, one] of came.entries()) {
+    const { at, facts } = one;
+    const judged = judgeGroups((name) => memories.get(name), { id: `${index}`, at, ...facts }, ruleOf(one), true);
+    for (const [name, memory] of judged.memories) memories.set(name, memory);
+    for (const { name, kind, dueAt } of judged.changes) {
+      const those = rows.filter((row) => row.name === name && row.dueAt >= at && !row.isOver);
+      for (const [place, row] of those.entries()) {
+        const isEnd = (other: (typeof rows)[number]) =>
+          other.came.facts.status === "resolved" && other.came.facts.alertKey === row.came.facts.alertKey;
+        row.isOver = kind === "release" && those.slice(place).some(isEnd);
+        row.dueAt = Math.min(row.dueAt, dueAt);
+      }
+    }
+    rows.push({ name: judged.held?.name ?? `${index}`, dueAt: judged.held?.dueAt ?? at, came: one, isOver: false });
+  }
+  const told = groupBy(
+    rows.filter(({ isOver }) => !isOver),
+    ({ name, dueAt }) => `${name} ${dueAt}`,
+  );
+  const messages = [...told.values()].map((those) => those.map(({ came }) => came));
+  const together = messages.filter(({ length }) => length > 1);
+  const fires = ({ facts }: Came) => facts.status === "firing";
+  return {
+    alerts: came.filter(fires).length,
+    rings: messages.filter((one) => one.some(fires)).length,
+    joined: together.flat().length,
+    messages: together.length,
+  };
+}
+
+test("100 histories of groups and causes ring as often as rows say that are looked through one by one", () => {
+  let seen = 0;
+  for (let seed = 0; seed < 100; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const group = {
+      name: nameGroup("group", "all", []),
+      ...{ waitMs: pick([0, 20]) * 1000, againMs: pick([0, 300]) * 1000, waitCriticalMs: pick([0, 10]) * 1000 },
+    };
+    // No alert comes at the very time at which a cause has held back for long enough.
+    const causes = ["bridge", "rpc"].map((of) => ({
+      name: nameGroup("cause", of, []),
+      atMostMs: pick([60_500, 3_600_500]),
+    }));
+    const isGrouped = next() < 0.6;
+    let at = noon;
+    const came = Array.from({ length: 80 }, (): Came => {
+      at += pick([0, 1, 5, 60]) * below(5) * 1000;
+      const alertKey = pick(["bridge", "rpc", "a", "b", "c", "d"]);
+      const severity = alertKey.length > 1 || next() < 0.1 ? "critical" : "warning";
+      return { at, facts: facts({ alertKey, severity, status: next() < 0.4 ? "resolved" : "firing" }) };
+    });
+    const ruleOf = ({ facts: { alertKey } }: Came): GroupRule => {
+      const holds = causes.filter(({ name }) => name.includes(`"${alertKey}"`));
+      return {
+        ...(isGrouped && { group }),
+        ...(holds.length > 0 ? { holds } : { heldBy: causes.map(({ name }) => name) }),
+      };
+    };
+    const expected = tellRows(came, ruleOf);
+    const { places } = tallyOf(came, (one) => [{ ...pools, ring: { flapping: false }, group: ruleOf(one) }]);
+    expect({ joined: 0, messages: 0, ...places[0] }, `history ${seed}`).toMatchObject(expected);
+    seen += expected.messages;
+  }
+  expect(seen).toBeGreaterThan(100);
 });
