@@ -184,3 +184,38 @@ it("holds back what follows a cause, counts it in place, and tells what still fi
   for (const [index, { title }] of all.entries()) expect(last.includes(title), title).toBe(index >= 30);
   await relay.stop();
 });
+
+it("says last of each key whether it is over, with two causes and ends that say less than their beginnings", async () => {
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+routes:
+  - { name: all, to: desk, flapping: off }
+inhibit:
+  - { name: bridge down, while: title~Bridge*, hold: title~Pool*, equal: [chain] }
+  - { name: rpc down, while: title~Rpc*, hold: title~Pool*, equal: [chain] }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 12));
+  const rpc = { title: "Rpc of eth is down", severity: "critical", alertKey: "rpc", chain: "eth" };
+  const over = ({ title, alertKey }: typeof cause) => ({ title, alertKey, status: "resolved" });
+  const post = async (body: object) => {
+    await relay.post(JSON.stringify({ status: "firing", ...body }));
+    await relay.advance(minute);
+  };
+  const last = (title: string) =>
+    world.chat
+      .messages(deskChat)
+      .findLast(({ text }) => text.includes(title))
+      ?.text.split("\n")[0];
+  // The first one is told before its causes, the second one waits for both.
+  for (const body of [follower(1), rpc, follower(2), cause, follower(1), over(follower(1)), over(rpc)])
+    await post(body);
+  expect(last("• ⚠️ Pool 2")).toBeUndefined();
+  await post(over(cause));
+  expect(last("• ✅ Pool 1")).toBeDefined();
+  expect(last("• ⚠️ Pool 2")).toBe(last("• ✅ Pool 1"));
+  const bridge = world.chat.messages(deskChat).filter(({ text }) => text.includes("Bridge of eth halted"));
+  expect(bridge.some(({ text }) => text.includes("it fired") || text.includes("time since"))).toBe(false);
+  await relay.stop();
+});
