@@ -158,24 +158,16 @@ export const routeSchema = (known?: readonly string[]) =>
 
 type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
+/** What is said of deliveries and of what rings. */
+const ofDeliveries = [
+  ...["fallback", "freshness", "silent", "title", "note", "links", "updates"],
+  ...["again", "rearm", "cooldown", "flapping", "group"],
+] as (keyof RouteOptions)[];
+
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const {
-    to,
-    drop,
-    fallback,
-    freshness,
-    silent,
-    title,
-    note,
-    links,
-    updates,
-    again,
-    rearm,
-    cooldown,
-    flapping,
-    group,
-  } = context.value;
+  const route = context.value;
+  const { to, drop } = route;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
     refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
@@ -186,19 +178,9 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
     const message = "the route names no destination, so it drops what it takes";
     refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
   } else if (to === undefined || to.length === 0) {
-    const ofRinging = { again, rearm, cooldown, flapping, group };
-    const meaningless = {
-      fallback,
-      freshness,
-      silent,
-      title,
-      note,
-      links,
-      updates: updates === "auto" ? undefined : updates,
-      ...ofRinging,
-    };
-    for (const [option, written] of Object.entries(meaningless)) {
-      if (written === undefined) continue;
+    for (const option of ofDeliveries) {
+      // `auto` is also what a route without it has.
+      if (route[option] === undefined || route[option] === "auto") continue;
       refuseAt(context, [option], new Refusal("has no meaning for a route that drops what it takes", "remove it"));
     }
   }
