@@ -75,14 +75,26 @@ export const inhibitSchema = z
 
 /** The list `inhibit:`. */
 export function buildInhibit(values: unknown, problems: ProblemList): Inhibition[] {
-  const names = new Set<string>();
+  const names = new Set<unknown>();
+  const causeOf = new Map<string, string>();
   return listEntries(values, "inhibit", "rule", problems).flatMap((value, index): Inhibition[] => {
     const read = readShape(inhibitSchema, value, ["inhibit", index], problems);
+    // As it stands in the file, so that an entry with other mistakes is compared, too.
+    const { name: written } = Object(value) as { name?: unknown };
+    if (typeof written === "string" && names.has(written))
+      problems.add(["inhibit", index, "name"], `${showValue(written)} is also the name of another rule`, "rename one");
+    names.add(written);
     if (read === undefined) return [];
     const { name, equal = [], atMost } = read;
-    if (names.has(name))
-      problems.add(["inhibit", index, "name"], `${showValue(name)} is also the name of another rule`, "rename one");
-    names.add(name);
+    const [cause, hold] = [JSON.stringify(read.while), JSON.stringify(read.hold)];
+    const other = causeOf.get(JSON.stringify([hold, cause]));
+    if (other !== undefined)
+      problems.warn(
+        problems.whereIs(["inhibit", index]),
+        `${showValue(name)} and ${showValue(other)} hold back each other: what fires first holds the other`,
+        "keep the one whose while is the cause",
+      );
+    causeOf.set(JSON.stringify([cause, hold]), name);
     return [{ name, while: read.while, hold: read.hold, equal, atMostMs: atMost }];
   });
 }

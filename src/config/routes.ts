@@ -19,6 +19,7 @@ import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { linkPattern, readLinkTemplate } from "../matching/fill-link.ts";
 import { readTitleTemplate, titlePattern } from "../matching/fill-title.ts";
+import { vendorOf } from "../vendors/index.ts";
 import { groupSchema } from "./grouping.ts";
 import { ringingOptions, toRinging } from "./ringing.ts";
 import { hoursOptions, match, silenceSetting } from "./sections.ts";
@@ -122,9 +123,11 @@ export const routeSchema = (known?: readonly string[]) =>
       silence: silenceSetting
         .prefault("off")
         .describe("a notice when no alert came for this route for this long ([more](configuration.md#silence))"),
-      freshness: duration("10s", "30d")
-        .optional()
-        .meta({ description: "an alert that is older than this goes into a digest", otherwise: "no bound" }),
+      freshness: duration("10s", "30d").optional().meta({
+        description:
+          "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
+        otherwise: "no bound",
+      }),
       ...ringingOptions,
       group: groupSchema.optional().meta({
         description:
@@ -323,6 +326,13 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
       "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody",
       "name a destination under to",
     );
+  }
+  const programs = new Set(
+    destinations.flatMap(({ name, type }) => (vendorOf(type).can.informsPrograms ? [name] : [])),
+  );
+  for (const { name, definedAt, group, to } of working) {
+    if (group !== undefined && to.every((one) => programs.has(one)))
+      problems.warn(definedAt, `group of the route ${name} does nothing: programs get each alert at once`, "remove it");
   }
   const used = new Set(routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])));
   for (const { name, definedAt, notices } of destinations) {

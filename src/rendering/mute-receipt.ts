@@ -1,4 +1,4 @@
-import type { AlertFacts } from "../core/alert.ts";
+import { type Alert, type AlertFacts, type AlertStatus, isWorse, type Severity } from "../core/alert.ts";
 import type { SilencedKeys } from "../core/ports/shared.ts";
 import { keptNameOf, type Mute } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";
@@ -11,6 +11,8 @@ import { stateSymbol } from "./headline.ts";
 /** Alert keys that a receipt names: with these it is whole in one message. */
 export const mostReceiptKeys = 8;
 const maxReasonUnits = 200;
+/** What would be missed where only its end is shown. */
+const wakes: readonly Severity[] = ["critical", "warning"];
 const { full } = createTimeFormat("UTC");
 
 /**
@@ -18,15 +20,11 @@ const { full } = createTimeFormat("UTC");
  * still fires: nobody there was told of that, and a mute that has ended is no reason not to be. All else can wait until somebody looks.
  */
 export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: string): AlertFacts {
-  const { alerts, keys, firing, latest } = silenced;
+  const { alerts, keys, firing, latest, worst } = silenced;
   const stillFiring = Object.values(firing).reduce((sum, one) => sum + one, 0);
-  const lines = latest.map((alert, index) => {
-    const symbol = stateSymbol(alert.facts.severity, index < stillFiring ? "firing" : "resolved");
-    const words = writeAlertLine(alert, alert.receivedAt).map((inline) =>
-      inline.kind === "time" ? full(inline.at) : inline.text,
-    );
-    return `${symbol} ${words.join("")}`;
-  });
+  const lines = latest.map((alert, index) => writeLine(alert, index < stillFiring ? "firing" : "resolved"));
+  const firstFiring = stillFiring > 0 ? latest[0] : undefined;
+  const isSaid = worst === undefined || (firstFiring && !isWorse(worst.facts.severity, firstFiring.facts.severity));
   const more = keys - latest.length;
   const span = mute.startsAt === 0 ? "until" : `from ${full(mute.startsAt)} to`;
   const reason = cut(cleanLine(mute.reason), maxReasonUnits);
@@ -34,6 +32,7 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
     title: writeWhile("muted", alerts, firing),
     text: [
       `Muted ${span} ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
+      ...(isSaid || !wakes.includes(worst.facts.severity) ? [] : [`Worst: ${writeLine(worst, "firing")}; over`]),
       ...lines,
       ...(more > 0 ? [`and ${countOf(more, "more alert key")}`] : []),
       stillFiring > 0
@@ -49,4 +48,11 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
     fields: [],
     notes: [],
   };
+}
+
+function writeLine(alert: Alert, status: AlertStatus): string {
+  const words = writeAlertLine(alert, alert.receivedAt).map((inline) =>
+    inline.kind === "time" ? full(inline.at) : inline.text,
+  );
+  return `${stateSymbol(alert.facts.severity, status)} ${words.join("")}`;
 }

@@ -49,7 +49,7 @@ const mostWaiting = 1_000;
 const answerWithinMs = { putBack: 60_000, gaps: 5 * 60_000 };
 const asking = {
   subject: "the watches",
-  howToSee: "The page Setup and `tocsin status` show in some seconds what was done. If nothing was, ask again.",
+  howToSee: "The page Account and `tocsin status` show in some seconds what was done. If nothing was, ask again.",
 };
 
 interface ShapeNote {

@@ -65,3 +65,26 @@ test("an alert is a cause or held back where the facts are equal, and an end may
   const [end] = groupsOf(yaml, { status: "resolved" });
   expect(end).toMatchObject({ holds: [], heldBy: [] });
 });
+
+test("says of two rules of one name also where one has another mistake", () => {
+  const found = problemsOf(
+    `${two}inhibit: [{ name: a, while: metric=x }, { name: a, while: metric=x, hold: metric=z }]`,
+    botEnv,
+  );
+  expect(found.map(({ path }) => path)).toEqual(["inhibit[0].hold", "inhibit[1].name"]);
+});
+
+test.each([
+  [
+    `${two}inhibit: [{ name: a, while: metric=x, hold: metric=y }, { name: b, while: metric=y, hold: metric=x }]`,
+    '"b" and "a" hold back each other: what fires first holds the other',
+  ],
+  [
+    `destinations: { page: { type: webhook, url: "https://a.example/x" } }
+routes: [{ name: all, to: page, group: { by: token } }]`,
+    "group of the route all does nothing: programs get each alert at once",
+  ],
+])("warns of what does not do what it says", (yaml, message) => {
+  const found = load(yaml, botEnv).warnings.find((one) => one.message === message);
+  expect(found?.where).toMatch(/:\d+:\d+$/);
+});

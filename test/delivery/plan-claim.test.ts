@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DueDelivery } from "../../src/core/delivery-job.ts";
-import { type ClaimLimits, planClaim, planRun } from "../../src/delivery/plan/plan-claim.ts";
+import { type ClaimLimits, isStale, planClaim, planRun } from "../../src/delivery/plan/plan-claim.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 
 const chat: ClaimLimits = {
@@ -138,6 +138,9 @@ describe("what is sent next", () => {
   });
 
   it("is a digest of what is older than its route allows", () => {
+    const behind = { groupName: "g", receivedAt: now - 360_000, createdAt: now - 360_000, freshnessMs: 60_000 };
+    expect(isStale(dueDelivery(1, { ...behind, state: "held", dueAt: now - 60_000 }), now)).toBe(false);
+    expect(isStale(dueDelivery(1, { ...behind, state: "waiting", heldUntil: now - 60_001 }), now)).toBe(true);
     const stale = several(2, { receivedAt: now - 60_001, freshnessMs: 60_000 });
     expect(plan([dueDelivery(9), ...stale])).toEqual({ kind: "digest", reason: "stale", deliveries: [2, 1] });
     expect(plan(several(2, { receivedAt: now - 60_000, freshnessMs: 60_000 }))?.kind).toBe("single");

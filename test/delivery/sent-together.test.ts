@@ -43,6 +43,19 @@ describe("alerts that are sent together", () => {
     expect(await fixture.states(ids[0] as string)).toEqual({ chat: "digested" });
   });
 
+  it("ring once for a group that takes several messages, and again for what is due later", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const dueAt = fixture.clock.now() + minute;
+    const held = { planned: { state: "held" as const, dueAt, groupName: "g" } };
+    for (let index = 0; index < 402; index += 1) await fixture.accept({ alertKey: `k${index}` }, held);
+    await fixture.clock.advance(2 * minute);
+    expect(channelOf(fixture, "chat").calls.map((call) => call.context.silent)).toEqual([false, true]);
+    const later = { planned: { ...held.planned, dueAt: fixture.clock.now() + minute } };
+    for (let index = 0; index < 2; index += 1) await fixture.accept({ alertKey: `l${index}` }, later);
+    await fixture.clock.advance(2 * minute);
+    expect(channelOf(fixture, "chat").calls[2]?.context.silent).toBe(false);
+  });
+
   it("ping nobody when all are older than their route allows, and neither does one alone", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");

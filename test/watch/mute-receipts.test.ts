@@ -232,3 +232,18 @@ it("makes no notice for a destination that is no longer configured", async () =>
   await world.run(2 * minute);
   expect((await world.told()).map(({ to }) => to)).toEqual(["ops"]);
 });
+
+it("names the worst where only its end would be a line, and not where something as bad still fires", async () => {
+  const world = await openWorld();
+  const mute = await world.mute({ endsAt: world.clock.now() + minute });
+  await world.silence(mute, "USDC", ["desk", "ops"], "critical");
+  await world.silence(mute, "USDC", ["desk", "ops"], "warning", "resolved");
+  for (let index = 0; index <= mostReceiptKeys; index += 1) await world.silence(mute, `key ${index}`, ["desk"]);
+  await world.silence(mute, "EURC", ["ops"], "critical");
+  await world.run(2 * minute);
+  const [desk, ops] = await world.told();
+  expect(desk?.text.split("\n")[1]).toMatch(/^Worst: 🚨 .?USDC.* UTC; over$/u);
+  expect(desk?.severity).toBe("info");
+  expect(ops?.text).not.toContain("Worst");
+  expect(ops?.text).toMatch(/🚨 .?EURC.*\n✅ .?USDC/u);
+});

@@ -133,6 +133,6 @@ async function announce(relay: Relay, config: Config, context: CliContext, outpu
 
 function whereSecretIs(config: Config): string {
   if (config.webhookSecret !== undefined) return "WEBHOOK_SECRET";
-  if (config.databaseUrl !== undefined) return "in the database: the page Setup shows it";
+  if (config.databaseUrl !== undefined) return "in the database: the page Account shows it";
   return `in ${join(config.dataDir, "secrets", "webhook-secret")}`;
 }

@@ -10,6 +10,8 @@ export interface SilencedKeys {
   firing: Partial<Record<Severity, number>>;
   /** What still fires first, the worst first, of equals the newest. As many as were asked for. */
   latest: Alert[];
+  /** Of all that fired, also of what is over since: of equals the newest. Absent: nothing fired. */
+  worst?: Alert;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isWorse, type Severity, severities } from "../../core/alert.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { DeliveryFigures } from "../../core/delivery-figures.ts";
 import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
@@ -10,7 +11,16 @@ import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, isEndOf, isQuiet, isSilenced, isStale, isStoredLate, withEndAfterMs } from "../plan/plan-claim.ts";
+import {
+  type Claim,
+  isEndOf,
+  isQuiet,
+  isSilenced,
+  isStale,
+  isStoredLate,
+  openSince,
+  withEndAfterMs,
+} from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import {
   answerTo,
@@ -124,6 +134,8 @@ const giveBackForMs = 5_000;
 export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #shared: SharedRecords;
+  /** The last message of a group in a chat: what was due with it follows without a sound, unless it is worse. */
+  #lastGroup: { key: string; dueAt: number; worst: Severity } | undefined;
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;
@@ -143,7 +155,7 @@ export class Deliverer {
       claim: claimed,
       stop,
       listener,
-      silent: isSilent(claimed, clock.now()),
+      silent: isSilent(claimed, clock.now()) || this.#isRestOfGroup(claimed),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
@@ -482,6 +494,7 @@ export class Deliverer {
     work.leaseUntil = now + claims.leaseMs;
     work.paces = [];
     figures.noteAttempt(destination.name, outcome);
+    if (next?.state === "digested") this.#noteGroup(claim);
     if (result === "recorded" && (next?.state === "sent" || next?.state === "digested"))
       figures.noteSent(destination.name, claim.deliveries, now);
     if (result === "recorded") health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
@@ -494,6 +507,22 @@ export class Deliverer {
       state: next?.state,
       late: result === "late" || undefined,
     });
+  }
+
+  #isRestOfGroup({ deliveries }: Claim): boolean {
+    const last = this.#lastGroup;
+    return deliveries.every(
+      (one) =>
+        last?.key === groupKeyOf(one) && openSince(one) <= last.dueAt && !isWorse(one.facts.severity, last.worst),
+    );
+  }
+
+  #noteGroup({ deliveries, digest }: Claim): void {
+    if (digest?.reason !== "group") return;
+    const [first] = deliveries;
+    const worst = severities[Math.min(...deliveries.map(({ facts }) => severities.indexOf(facts.severity)))];
+    const dueAt = Math.max(...deliveries.map(openSince));
+    this.#lastGroup = { key: groupKeyOf(first), dueAt, worst: worst ?? "unknown" };
   }
 
   #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
@@ -581,6 +610,8 @@ const firedSince: Outcome = {
   kind: "sent",
   note: "no message: it came too late, and it was told before that this has fired again since",
 };
+
+const groupKeyOf = ({ groupName, recipient }: ClaimedDelivery): string => JSON.stringify([recipient, groupName ?? ""]);
 
 /** What is stale, over or silent by its route makes no sound; nor does a beginning in one message with its end. */
 function isSilent({ deliveries, digest }: Claim, now: number): boolean {

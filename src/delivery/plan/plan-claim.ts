@@ -262,9 +262,11 @@ export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {
   return delivery.purpose === "resend" || delivery.purpose === "test";
 }
 
-/** Too old to ping anybody, by the freshness that its route asks for. */
+/** Too old to ping anybody, by the freshness that its route asks for. The time that it waited for others does not count. */
 export function isStale(delivery: DueDelivery, now: number): boolean {
-  return delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs;
+  const { freshnessMs, groupName, receivedAt, createdAt } = delivery;
+  const waitedMs = groupName === undefined ? 0 : openSince(delivery) - createdAt;
+  return freshnessMs !== undefined && now - receivedAt - waitedMs > freshnessMs;
 }
 
 /**

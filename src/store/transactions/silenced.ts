@@ -4,6 +4,8 @@ import type { Dialect, Tx } from "../tx.ts";
 
 interface LatestRow {
   destination: string;
+  /** 0: the worst of all, whether it is over or not. */
+  place: number;
   id: string;
   seq: number;
   origin: AlertOrigin;
@@ -62,11 +64,13 @@ export function createSilenced(sql: Dialect) {
      ranked AS MATERIALIZED (
        SELECT j.destination, j.seq, row_number() OVER (
          PARTITION BY j.destination ORDER BY j.is_over, ${rankOf("a")} DESC, j.seq DESC) AS place
-       FROM judged j JOIN alerts a ON a.seq = j.seq)
-     SELECT r.destination, a.id, a.seq, a.origin, a.received_at, a.facts
+       FROM judged j JOIN alerts a ON a.seq = j.seq
+       UNION ALL SELECT l.destination, max(l.worst) % ${step}, 0 FROM last l GROUP BY l.destination)
+     SELECT r.destination, r.place, a.id, a.seq, a.origin, a.received_at, a.facts
      FROM ranked r JOIN alerts a ON a.seq = r.seq WHERE r.place <= :most ORDER BY r.destination, r.place`,
-    ({ destination, received_at: receivedAt, facts, ...alert }: LatestRow) => ({
+    ({ destination, place, received_at: receivedAt, facts, ...alert }: LatestRow) => ({
       destination,
+      isWorst: Number(place) === 0,
       alert: { ...alert, receivedAt, facts: JSON.parse(facts) as AlertFacts },
     }),
   );
@@ -83,7 +87,11 @@ export function createSilenced(sql: Dialect) {
         if (isOver === 0) its.firing[severity] = keys;
         found.set(destination, its);
       }
-      for (const { destination, alert } of latest) found.get(destination)?.latest.push(alert);
+      for (const { destination, isWorst, alert } of latest) {
+        const its = found.get(destination);
+        if (isWorst && its !== undefined) its.worst = alert;
+        else its?.latest.push(alert);
+      }
       return found;
     },
   };

@@ -250,6 +250,32 @@ export function describeGroups(open: OpenStore): void {
       expect((await scene.told("mail")).map(([, key]) => key)).toEqual(["bridge", "bridge"]);
     });
 
+    it.each(["failed", "expired", "fallback"] as const)(
+      "does not wait where nobody was told of the cause in time: %s",
+      async (way) => {
+        const scene = await openGroups(open);
+        const fallback = { to: "mail", at: noon + 600 * second };
+        const [causeId] = await scene.route([
+          { at: 0, group: holds, facts: bridge, delivery: { fallback } },
+          { at: 1 * second, group: heldBy, facts: { alertKey: "pool" }, delivery: { fallback } },
+        ]);
+        const deliverySeq = (await scene.store.listDue("chat", noon, 1))[0]?.seq ?? 0;
+        const at = noon + 60 * second;
+        if (way === "fallback") await scene.store.callFallbacks([{ deliverySeq, planned: [] }], at);
+        else await scene.store.finishDeliveries(scene.lane, [deliverySeq], { state: way, reason: "gone" }, at, []);
+        const pool = async (destination: string) =>
+          (await scene.waiting(destination)).find(([, , key]) => key === "pool")?.[0];
+        expect(causeId).toBeDefined();
+        expect([await pool("chat"), await pool("mail")]).toEqual([60, 3600]);
+        // The fallback of what waited is called as if it had come then.
+        expect((await scene.store.listFallbacksDue(at + 600 * second)).map(({ alertKey }) => alertKey)).toContain(
+          "pool",
+        );
+        await scene.route([{ at: 61 * second, group: heldBy }]);
+        expect((await scene.waiting("chat")).at(-1)).toEqual([61, undefined, "key 61000", "queued"]);
+      },
+    );
+
     it("waits until all that hold it back are over", async () => {
       const scene = await openGroups(open);
       const rpc = nameGroup("cause", "rpc down", [["chain", "eth"]]);

@@ -51,7 +51,8 @@ export function describeSilenced(open: OpenStore): void {
       await scene.restart();
       const found = await scene.store.listSilenced("m1", 3);
       expect([...found.keys()]).toEqual(["chat", "mail"]);
-      const { latest = [], ...counts } = found.get("chat") ?? {};
+      const { latest = [], worst, ...counts } = found.get("chat") ?? {};
+      expect(worst?.facts).toMatchObject({ alertKey: "c", severity: "critical" });
       expect(counts).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
       expect(latest.map(({ facts }) => [facts.alertKey, facts.severity])).toEqual([
         ["a", "critical"],
