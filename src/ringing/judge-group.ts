@@ -242,9 +242,12 @@ export function judgeGroups(
   }
   for (const { name, atMostMs } of holds) {
     const known = causes[name] ?? {};
-    if (!isSent && !Object.hasOwn(known.firing ?? {}, alertKey)) continue;
+    const fired = Object.hasOwn(known.firing ?? {}, alertKey) ? known.firing?.[alertKey] : undefined;
+    if (!isSent && fired === undefined) continue;
     const { dueAt: toldAt = at, name: group } = judged.held ?? {};
-    note({ ...causes, [name]: noteCause(known, event, { toldAt, group, atMostMs }) });
+    // Its message is that of the last one that was sent: there it is counted, and it is forgotten where that did not arrive.
+    const told = isSent ? event : { ...event, ...(fired && { id: fired.id }) };
+    note({ ...causes, [name]: noteCause(known, told, { toldAt, group, atMostMs }) });
     if (known.held) judged.with ??= listHeld(known.held);
   }
   return judged;

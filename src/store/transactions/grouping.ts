@@ -61,7 +61,7 @@ function statementsOf(sql: Dialect) {
     { seqs: "int8[]", at: "int8" },
     `WITH over AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")} AND state = 'held' ${sql.forUpdate("seq")})
-     UPDATE deliveries SET state = 'digested', reason = '${overBefore}', due_at = NULL, finished_at = :at
+     UPDATE deliveries SET state = 'digested', reason = '${overBefore}', due_at = NULL, fallback_at = NULL, finished_at = :at
      WHERE seq ${sql.isIn("SELECT seq FROM over")} AND state = 'held' RETURNING alert_seq`,
     changed,
   );
@@ -91,7 +91,7 @@ function statementsOf(sql: Dialect) {
        JOIN group_memories m ON m.destination = one.destination AND m.name = '${allCauses}'
      WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary') AND NOT EXISTS (
        SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
-         AND d.state IN ('sent', 'digested'))`,
+         AND d.updates NOT IN ('count', 'summary') AND d.state IN ('sent', 'digested'))`,
     (row: { destination: string; id: string }) => row,
   );
   const findCause = sql.statement(

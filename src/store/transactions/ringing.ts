@@ -74,7 +74,7 @@ export function createRinging(sql: Dialect) {
     { seqs: "int8[]" },
     `SELECT one.destination, a.alert_key AS key, a.id, one.recipient, one.purpose, EXISTS (
        SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
-         AND d.state NOT IN ('failed', 'expired', 'muted')) AS others
+         AND d.updates <> 'count' AND d.state NOT IN ('failed', 'expired', 'muted')) AS others
      FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
        JOIN rings ON rings.destination = one.destination AND rings.alert_key = a.alert_key
      WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary')`,

@@ -276,6 +276,35 @@ export function describeGroups(open: OpenStore): void {
       },
     );
 
+    it("does not wait for a cause that nobody was told of, also where it was counted there and fired without a ring", async () => {
+      const scene = await openGroups(open);
+      const again = { group: holds, facts: bridge, delivery: { ring: { flapping: false, cooldownMs: 600 * second } } };
+      const causeSeqs = async () =>
+        (await scene.store.listDue("chat", noon, 9)).flatMap(({ alertKey, seq }) => (alertKey === "bridge" ? seq : []));
+      await scene.route([{ at: 0, ...again }]);
+      const behind = { group: heldBy };
+      for (const [index, step] of [behind, again, behind, behind].entries())
+        await scene.route([{ at: (index + 1) * second, ...step }]);
+      const at = noon + 60 * second;
+      await scene.store.finishDeliveries(scene.lane, await causeSeqs(), { state: "failed", reason: "gone" }, at, []);
+      const left = await scene.told("chat");
+      expect(left.filter(([, key]) => key !== "bridge").map(([due]) => due)).toEqual([60, 60, 60]);
+      const [id] = await scene.route([{ at: 61 * second, ...again }]);
+      expect((await scene.store.getAlert(id ?? ""))?.decisions[0]?.reason).not.toContain("does not ring");
+    });
+
+    it("calls no fallback for what was over before its cause", async () => {
+      const scene = await openGroups(open);
+      const fallback = { to: "mail", at: noon + 600 * second };
+      await scene.route([
+        { at: 0, group: holds, facts: bridge },
+        { at: 1 * second, group: heldBy, facts: { alertKey: "pool" }, delivery: { fallback } },
+        { at: 2 * second, group: ends, facts: { alertKey: "pool", status: "resolved" } },
+        { at: 3 * second, group: ends, facts: { ...bridge, status: "resolved" } },
+      ]);
+      expect(await scene.store.listFallbacksDue(noon + 7 * 24 * 3_600_000)).toEqual([]);
+    });
+
     it("waits until all that hold it back are over", async () => {
       const scene = await openGroups(open);
       const rpc = nameGroup("cause", "rpc down", [["chain", "eth"]]);
