@@ -1,7 +1,8 @@
 import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
-import { isNameOfCause, writeGroup } from "../core/group.ts";
+import { distancePercentOf } from "../core/computed-facts.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import { placeOf, type SubjectName, writeFactLine } from "../core/fact-line.ts";
+import { isNameOfCause, writeGroup } from "../core/group.ts";
 import type { DigestContext } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
@@ -24,13 +25,15 @@ const maxValueUnits = 40;
 const maxParts = 3;
 /** Alerts within this time need no time of their own. */
 const oneMomentMs = 60_000;
+/** What would be missed where only its end, or what came later, is a line. */
+export const wakes: readonly Severity[] = ["critical", "warning"];
 
 /** What is no news has a symbol of its own. */
 const symbolsOf: Partial<Record<DigestContext["reason"], string>> = { quiet_hours: "🌙", calm: "🔕" };
 
 /** Alerts of one alert key, on one line. */
 interface DigestItem {
-  /** The newest where the newest is a resolution; else the newest of the worst severity among them. */
+  /** The newest where the newest is a resolution, and after quiet hours; else the newest of the worst severity among them. */
   alert: Alert;
   /** All that the line stands for. */
   all: Alert[];
@@ -48,7 +51,8 @@ export function composeDigest(
   publicUrl: string | undefined,
   nameOf?: NameOf,
 ): Document {
-  const items = gatherDigestItems(alerts);
+  const isReceipt = context.reason === "quiet_hours";
+  const items = gatherDigestItems(alerts, isReceipt);
   const [shown, rest] = chooseShown(items, context.reason === "group" ? maxGroupItems : maxItems);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
@@ -79,7 +83,10 @@ export function composeDigest(
     },
     ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
     ...(isLate ? [reason] : []),
-    { kind: "list", items: shown.map((item) => writeItem(item, layout)) },
+    {
+      kind: "list",
+      items: [...(isReceipt ? writeWorst(alerts, shown, layout) : []), ...shown.map((item) => writeItem(item, layout))],
+    },
     ...writeRest(rest),
     ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
@@ -207,6 +214,21 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
   ];
 }
 
+/** What fired worst, of equals the furthest past its threshold, unless a line says that one as bad still fires. */
+function writeWorst(alerts: Alert[], shown: DigestItem[], layout: ItemLayout): Inline[][] {
+  const farOf = ({ facts }: Alert): number => Number(distancePercentOf(facts));
+  const isWorseThan = (one: Alert, other: Alert): boolean =>
+    rankOf(one) === rankOf(other) ? farOf(one) > farOf(other) : rankOf(one) < rankOf(other);
+  const [first, ...others] = alerts.toSorted(newestFirst).filter((alert) => !isResolved(alert));
+  if (first === undefined) return [];
+  const worst = others.reduce((one, other) => (isWorseThan(other, one) ? other : one), first);
+  const isSaid = shown.some(({ alert }) => !isResolved(alert) && !isWorseThan(worst, alert));
+  if (isSaid || !wakes.includes(worst.facts.severity)) return [];
+  const line = writeItem({ alert: worst, all: [worst] }, { ...layout, hasSymbol: true, hasTime: true });
+  const isOver = shown.some(({ all }) => all.includes(worst) && all[0] !== undefined && isResolved(all[0]));
+  return [[text("Worst: "), ...line, ...(isOver ? [text("; over")] : [])]];
+}
+
 function symbolOf({ facts }: Alert): string {
   return stateSymbol(facts.severity, facts.status);
 }
@@ -328,7 +350,7 @@ function count(number: number): string {
 }
 
 /** One item for each alert key: what still fires first, the worst first, of equals the largest, then the newest. */
-function gatherDigestItems(alerts: Alert[]): DigestItem[] {
+function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
   const byKey = new Map<string, Alert[]>();
   for (const alert of alerts.toSorted(newestFirst)) {
     const same = byKey.get(alert.facts.alertKey);
@@ -337,7 +359,7 @@ function gatherDigestItems(alerts: Alert[]): DigestItem[] {
   }
   return [...byKey.values()]
     .flatMap((same): DigestItem[] => {
-      const alert = pickShown(same);
+      const alert = latestOnly ? same[0] : pickShown(same);
       return alert === undefined ? [] : [{ alert, all: same, firedAt: firedBefore(alert, same) }];
     })
     .map((item) => ({ ...item, size: sizeOf(item.alert), money: isOfMoney(item.alert) ? 0 : 1 }))

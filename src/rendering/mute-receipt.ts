@@ -1,18 +1,16 @@
-import { type Alert, type AlertFacts, type AlertStatus, isWorse, type Severity } from "../core/alert.ts";
+import { type Alert, type AlertFacts, type AlertStatus, isWorse } from "../core/alert.ts";
 import type { SilencedKeys } from "../core/ports/shared.ts";
 import { keptNameOf, type Mute } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
-import { writeAlertLine, writeWhile } from "./compose-digest.ts";
+import { wakes, writeAlertLine, writeWhile } from "./compose-digest.ts";
 import { stateSymbol } from "./headline.ts";
 
 /** Alert keys that a receipt names: with these it is whole in one message. */
 export const mostReceiptKeys = 8;
 const maxReasonUnits = 200;
-/** What would be missed where only its end is shown. */
-const wakes: readonly Severity[] = ["critical", "warning"];
 const { full } = createTimeFormat("UTC");
 
 /**

@@ -103,6 +103,7 @@ describe("a digest", () => {
     const text = textOf(alerts, { reason: "quiet_hours", quietHours });
     expect(text).toMatch(/^While quiet \(22:00 to 07:00\): 4 alerts, 1 still firing \(1 warning\)\n/);
     expect(linesOf(text)).toEqual([
+      "• Worst: 🚨 Alert 0 · 02:02 UTC; over",
       "• ⚠️ Alert 500 · 02:10 UTC",
       "• ✅ Alert 600 · 02:12 UTC",
       "• ✅ Alert 480 ×2 · over after 8 min · 02:10 UTC",
@@ -110,6 +111,29 @@ describe("a digest", () => {
     expect(textOf(alerts.slice(0, 2), { reason: "quiet_hours" })).toMatch(
       /^While quiet: 2 alerts, none still firing\n/,
     );
+  });
+
+  it("after quiet hours names the worst of all, and of each key the latest", () => {
+    const of = (seq: number, alertKey: string, facts: Partial<Alert["facts"]>) =>
+      makeOne(seq, { alertKey, threshold: "20", severity: "warning", ...facts });
+    const night = [
+      of(10, "a", { value: "19" }),
+      of(20, "a", { value: "9" }),
+      of(30, "b", { severity: "critical" }),
+      of(40, "b", { severity: "info", status: "resolved" }),
+      of(50, "a", { value: "18" }),
+    ];
+    expect(linesOf(textOf(night, { reason: "quiet_hours" }))).toEqual([
+      "• Worst: 🚨 Alert 30 · 02:02 UTC; over",
+      "• ⚠️ Alert 50: 18, below 20 ×3",
+      "• ✅ Alert 40 ×2 · over after 10 s",
+    ]);
+    const warnings = night.filter(({ facts }) => facts.alertKey === "a");
+    expect(linesOf(textOf(warnings, { reason: "quiet_hours" }))).toEqual([
+      "• Worst: ⚠️ Alert 20 · 9 · 02:02 UTC",
+      "• Alert 50: 18, below 20 ×3",
+    ]);
+    expect(textOf([...night, of(60, "c", { severity: "critical" })], { reason: "quiet_hours" })).not.toContain("Worst");
   });
 
   it("names what was critical though it is over, and none that still fires gives way to it", () => {
