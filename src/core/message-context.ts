@@ -53,6 +53,8 @@ export interface DigestContext {
   quietHours?: { from: string; to: string };
   /** For `group`: its name, see `nameGroup`. */
   groupName?: string;
+  /** How many go out together, in several messages. Default: those of this message. */
+  total?: number;
   possibleRepeat: boolean;
   late?: { byMs: number; why: string };
   /** The name of the one that it goes to: its link leads to what it got. */

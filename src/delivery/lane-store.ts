@@ -19,7 +19,7 @@ type WithoutFence<Method> = Method extends (lane: LaneFence, ...rest: infer Rest
 /** The store as one lane group has it: whatever it writes goes under its fence. */
 export type LaneStore = { [Name in Fenced]: WithoutFence<Dispatch[Name]> } & Pick<
   Dispatch,
-  "listDue" | "listByKeys" | "nextDueAt" | "findThread" | "findAlertFacts"
+  "listDue" | "listByKeys" | "nextDueAt" | "countDueTogether" | "findThread" | "findAlertFacts"
 >;
 
 /**
@@ -52,6 +52,7 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     listDue: (...args) => store.listDue(...args),
     listByKeys: (...args) => store.listByKeys(...args),
     nextDueAt: (...args) => store.nextDueAt(...args),
+    countDueTogether: (...args) => store.countDueTogether(...args),
     findThread: (...args) => store.findThread(...args),
     findAlertFacts: (...args) => store.findAlertFacts(...args),
   };

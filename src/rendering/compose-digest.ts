@@ -8,6 +8,7 @@ import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
 import { withoutGroups } from "../ground/numbers/decimal.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
 import { stateSymbol } from "./headline.ts";
@@ -122,18 +123,24 @@ function spanOf(alerts: Alert[]): Span {
 }
 
 /** After quiet hours the first question is what is still open; otherwise it is how much, how bad, and how fast. */
-function writeHead(alerts: Alert[], items: DigestItem[], span: Span, { reason, quietHours }: DigestContext): string {
-  const total = countOf(alerts.length, "alert");
+function writeHead(
+  alerts: Alert[],
+  items: DigestItem[],
+  span: Span,
+  { reason, quietHours, total: all = 0 }: DigestContext,
+): string {
+  const isPart = all > alerts.length;
+  const total = `${isPart ? `${count(alerts.length)} of ` : ""}${countOf(Math.max(all, alerts.length), "alert")}`;
   const firing = firingOf(items.map(({ alert }) => alert).filter((alert) => !isResolved(alert)));
   if (reason === "calm") return `Calm: ${countOf(items.length, "key")}, ${writeStill(firing)}`;
   if (reason !== "quiet_hours") {
     const during = alerts.length === 1 ? "" : ` in ${formatDuration(Math.max(span.ms, 1000))}`;
     const counts = writeCounts(alerts);
-    if (counts.includes(",")) return `${total}${during}: ${counts}`;
+    if (isPart || counts.includes(",")) return `${total}${during}: ${counts}`;
     return `${/^\S+ (?:info|without)/.test(counts) ? total : counts}${during}`;
   }
   const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
-  return writeWhile(`quiet${hours}`, alerts.length, firing);
+  return writeWhile(`quiet${hours}`, total, firing);
 }
 
 type Firing = Partial<Record<Severity, number>>;
@@ -144,9 +151,9 @@ function firingOf(open: Alert[]): Firing {
   return firing;
 }
 
-/** What was held back, by quiet hours or by a mute: how much, and what of it still fires, each alert key once. */
-export function writeWhile(held: string, alerts: number, firing: Firing): string {
-  return `While ${held}: ${countOf(alerts, "alert")}, ${writeStill(firing)}`;
+/** What was held back, by quiet hours or by a mute: how many alerts, and what of it still fires, each alert key once. */
+export function writeWhile(held: string, alerts: string, firing: Firing): string {
+  return `While ${held}: ${alerts}, ${writeStill(firing)}`;
 }
 
 function writeStill(firing: Firing): string {
@@ -339,10 +346,6 @@ function worstSeverity(alerts: Alert[]): Severity {
 
 function countPart(number: number, words: string): string | undefined {
   return number === 0 ? undefined : `${count(number)} ${words}`;
-}
-
-function countOf(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function count(number: number): string {

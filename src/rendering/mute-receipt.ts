@@ -27,7 +27,7 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
   const span = mute.startsAt === 0 ? "until" : `from ${full(mute.startsAt)} to`;
   const reason = cut(cleanLine(mute.reason), maxReasonUnits);
   return {
-    title: writeWhile("muted", alerts, firing),
+    title: writeWhile("muted", countOf(alerts, "alert"), firing),
     text: [
       `Muted ${span} ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
       ...(isSaid || !wakes.includes(worst.facts.severity) ? [] : [`Worst: ${writeLine(worst, "firing")}; over`]),

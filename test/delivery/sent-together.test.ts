@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nameGroup } from "../../src/core/group.ts";
 import { channelOf, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, second } from "./outcomes.ts";
 
@@ -43,18 +44,32 @@ describe("alerts that are sent together", () => {
     expect(await fixture.states(ids[0] as string)).toEqual({ chat: "digested" });
   });
 
-  it("ring once for a group that takes several messages, and again for what is due later", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const dueAt = fixture.clock.now() + minute;
-    const held = { planned: { state: "held" as const, dueAt, groupName: "g" } };
-    for (let index = 0; index < 402; index += 1) await fixture.accept({ alertKey: `k${index}` }, held);
-    await fixture.clock.advance(2 * minute);
-    expect(channelOf(fixture, "chat").calls.map((call) => call.context.silent)).toEqual([false, true]);
-    const later = { planned: { ...held.planned, dueAt: fixture.clock.now() + minute } };
-    for (let index = 0; index < 2; index += 1) await fixture.accept({ alertKey: `l${index}` }, later);
-    await fixture.clock.advance(2 * minute);
-    expect(channelOf(fixture, "chat").calls[2]?.context.silent).toBe(false);
-  });
+  it.each([
+    [
+      "a group",
+      nameGroup("group", "pools", [["chain", "eth"]]),
+      /^⚠️ 400 of 402 alerts in 1 s: 400 warnings/u,
+      /^⚠️ 2 of 402 alerts/u,
+    ],
+    ["quiet hours", undefined, /^🌙 While quiet: 400 of 402 alerts, /u, /^🌙 While quiet: 2 of 402 alerts, /u],
+  ])(
+    "ring once for %s where that takes several messages, say how many they are, and ring for what is due later",
+    async (_, groupName, first, last) => {
+      const fixture = await startFixture([telegramTo("chat")]);
+      const { calls } = channelOf(fixture, "chat");
+      const dueAt = fixture.clock.now() + minute;
+      const held = { planned: { state: "held" as const, dueAt, groupName } };
+      for (let index = 0; index < 402; index += 1) await fixture.accept({ alertKey: `k${index}` }, held);
+      await fixture.clock.advance(2 * minute);
+      expect(calls.map((call) => call.context.silent)).toEqual([false, true]);
+      expect(calls.map((call) => call.text)).toEqual([expect.stringMatching(first), expect.stringMatching(last)]);
+      const later = { planned: { ...held.planned, dueAt: fixture.clock.now() + minute } };
+      for (let index = 0; index < 2; index += 1) await fixture.accept({ alertKey: `l${index}` }, later);
+      await fixture.clock.advance(2 * minute);
+      expect(calls[2]?.context.silent).toBe(false);
+      expect(calls[2]?.text).not.toContain(" of 2");
+    },
+  );
 
   it("ping nobody when all are older than their route allows, and neither does one alone", async () => {
     const fixture = await startFixture([telegramTo("chat")]);

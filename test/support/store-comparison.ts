@@ -740,6 +740,7 @@ class Comparison {
     const key = `key ${this.random.below(5)}`;
     for (const destination of destinations) {
       await this.#both(({ store }) => store.nextDueAt(destination));
+      await this.#both(({ store }) => store.countDueTogether(destination, `${destination}-0`, undefined, this.#at));
       await this.#both(({ store }) => store.listByKeys(destination, [key, "none"], 10));
       await this.#both(({ store }) => store.findThread(destination, `${destination}-0`, key));
     }

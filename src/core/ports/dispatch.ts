@@ -164,6 +164,8 @@ export interface Dispatch {
   listByKeys(destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
+  /** How many that were held are due for this recipient and this group; without one, at the end of quiet hours. */
+  countDueTogether(destination: string, recipient: string, group: string | undefined, now: number): Promise<number>;
   /**
    * Marks as `sending` those that are still claimable, saves the paces as `savePaces` does, and returns them with their
    * alerts' facts, in the order asked.

@@ -189,6 +189,7 @@ export function composeDigest(
     reason: claim.digest?.reason ?? "burst",
     quietHours: hoursOf(destination, claim),
     groupName: claim.deliveries[0].groupName,
+    total: claim.digest?.total,
     destination: destination.name,
     possibleRepeat: mayBeRepeat(claim),
   };

@@ -134,8 +134,8 @@ const giveBackForMs = 5_000;
 export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #shared: SharedRecords;
-  /** The last message of a group in a chat: what was due with it follows without a sound, unless it is worse. */
-  #lastGroup: { key: string; dueAt: number; worst: Severity } | undefined;
+  /** The last message of a group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
+  #lastGroup: { key: string; dueAt: number; worst: Severity; total: number } | undefined;
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;
@@ -167,6 +167,7 @@ export class Deliverer {
       await claims.begin(claimed);
       if (claimed.digest) {
         work.progress = advance(work.progress, { kind: "digest", reason: claimed.digest.reason });
+        claimed.digest.total = await this.#countTotal(claimed, clock.now());
         await this.#send(work, { action: "send" }, undefined);
       } else await this.#deliverAlert(work);
     } catch (error) {
@@ -509,6 +510,16 @@ export class Deliverer {
     });
   }
 
+  /** What goes out together may take several messages. Undefined: it does not, or it is not known how many they are. */
+  async #countTotal(claim: Claim, now: number): Promise<number | undefined> {
+    const { store, destination } = this.#deps;
+    const { deliveries, digest } = claim;
+    if (!isTogether(digest)) return undefined;
+    if (this.#isRestOfGroup(claim)) return this.#lastGroup?.total;
+    const [{ recipient, groupName }] = deliveries;
+    return deliveries.length + (await store.countDueTogether(destination.name, recipient, groupName, now));
+  }
+
   #isRestOfGroup({ deliveries }: Claim): boolean {
     const last = this.#lastGroup;
     return deliveries.every(
@@ -518,11 +529,12 @@ export class Deliverer {
   }
 
   #noteGroup({ deliveries, digest }: Claim): void {
-    if (digest?.reason !== "group") return;
+    if (!isTogether(digest)) return;
     const [first] = deliveries;
     const worst = severities[Math.min(...deliveries.map(({ facts }) => severities.indexOf(facts.severity)))];
     const dueAt = Math.max(...deliveries.map(openSince));
-    this.#lastGroup = { key: groupKeyOf(first), dueAt, worst: worst ?? "unknown" };
+    const { total = deliveries.length } = digest;
+    this.#lastGroup = { key: groupKeyOf(first), dueAt, worst: worst ?? "unknown", total };
   }
 
   #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
@@ -611,7 +623,14 @@ const firedSince: Outcome = {
   note: "no message: it came too late, and it was told before that this has fired again since",
 };
 
-const groupKeyOf = ({ groupName, recipient }: ClaimedDelivery): string => JSON.stringify([recipient, groupName ?? ""]);
+/** Of a group, or held by quiet hours; of anything else nothing is due with it. */
+function groupKeyOf({ id, groupName, recipient, state, progress }: ClaimedDelivery): string {
+  const isOfQuietHours = state === "held" || progress.digestReason === "quiet_hours";
+  return JSON.stringify([recipient, groupName ?? (isOfQuietHours ? "" : id)]);
+}
+
+const isTogether = (digest: Claim["digest"]): digest is NonNullable<Claim["digest"]> =>
+  digest?.reason === "group" || digest?.reason === "quiet_hours";
 
 /** What is stale, over or silent by its route makes no sound; nor does a beginning in one message with its end. */
 function isSilent({ deliveries, digest }: Claim, now: number): boolean {

@@ -38,7 +38,8 @@ export interface Claim {
   leaseUntil: number;
   /** The first is the newest; the rest are sent by its message. */
   deliveries: [LoadedDelivery, ...LoadedDelivery[]];
-  digest?: { id: string; reason: DigestReason };
+  /** `total`: of all that go out together, where they take several messages. */
+  digest?: { id: string; reason: DigestReason; total?: number };
   /** When a slot for its first call was taken, epoch milliseconds. Absent: it has none yet. */
   slotAt?: number;
   /** Claimed together with others that are sent before it or behind it, see `planRun`. */

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { DueDelivery, Thread } from "../../core/delivery-job.ts";
-import type { MessageExtras } from "../../core/rules.ts";
 import type { AbandonedDelivery, AlertRequest } from "../../core/ports/dispatch.ts";
+import type { MessageExtras } from "../../core/rules.ts";
 import { type DeliveryRow, deliveryColumnsWith, fromRow, readJson, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
@@ -78,6 +78,14 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     `SELECT min(at) AS at FROM (${firstDue(false)} UNION ALL ${firstDue(true)}) AS kinds`,
     ({ at }: { at: number | null }) => at ?? undefined,
   );
+  const countDueTogether = sql.statement(
+    "count_due_together",
+    { destination: "text", recipient: "text", group: "text", now: "int8" },
+    `SELECT count(*) AS n FROM deliveries
+     WHERE destination = :destination AND due_at IS NOT NULL AND due_at <= :now AND ${sql.isBulk(false)} AND state = 'held'
+       AND recipient = :recipient AND coalesce(group_name, '') = :group AND updates <> 'summary'`,
+    ({ n }: { n: number | string }) => Number(n),
+  );
   const listAbandoned = sql.statement(
     "list_abandoned",
     { destinations: "text[]", fences: "int8[]", limit: "int8" },
@@ -112,6 +120,11 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     async nextDueAt(tx: Tx, destination: string): Promise<number | undefined> {
       const [at] = await tx.run(nextDue, { destination });
       return at;
+    },
+
+    async countDueTogether(tx: Tx, destination: string, recipient: string, group: string | undefined, now: number) {
+      const [count = 0] = await tx.run(countDueTogether, { destination, recipient, group: group ?? "", now });
+      return count;
     },
 
     listAbandoned: async (tx: Tx, held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]> =>

@@ -117,6 +117,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   changeWatchState: "statement",
   claimDeliveries: "transaction",
   countByDestination: "read",
+  countDueTogether: "look",
   countNotices: "read",
   countSilenced: "read",
   countSince: "read",

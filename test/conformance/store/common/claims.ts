@@ -93,6 +93,17 @@ export function describeClaims(open: OpenStore): void {
       expect(await due("chat", noon + 100)).toMatchObject([{ state: "held" }]);
     });
 
+    it("counts what is due together for a recipient: at the end of quiet hours, and of a group", async () => {
+      const { store, route } = await openScene(open);
+      const held = planned("chat", { state: "held", dueAt: noon + 100 });
+      for (const groupName of [undefined, "g", "g"]) await route({ to: [{ ...held, groupName }] });
+      await route({ to: [{ ...held, updates: "summary" }] });
+      await route({ to: [{ ...held, recipient: "other" }] });
+      await route({ to: [planned("chat")] });
+      const countAt = (at: number, group?: string) => store.countDueTogether("chat", held.recipient, group, noon + at);
+      expect(await Promise.all([countAt(99), countAt(100), countAt(100, "g")])).toEqual([0, 1, 2]);
+    });
+
     it("gives each delivery to one claim only, however many ask at once", async () => {
       const { store, lane, route, due } = await openScene(open);
       for (let count = 0; count < 5; count += 1) await route();
