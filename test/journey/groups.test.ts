@@ -185,6 +185,26 @@ it("holds back what follows a cause, counts it in place, and tells what still fi
   await relay.stop();
 });
 
+it("lists in place what a cause holds back that was told in the digest of its group", async () => {
+  const { relay, inChat, mails, rings } = await openWorld(
+    ", group: { by: [chain], wait: 30s, waitCritical: 30s, again: 0s }",
+    "inhibit: [{ name: bridge down, while: title~*halted, hold: 'title~Pool*', equal: [chain] }]",
+  );
+  const other = { title: "Sequencer of eth is slow", severity: "warning", alertKey: "sequencer", chain: "eth" };
+  await send(relay, [cause, other]);
+  await relay.advance(30_000);
+  await send(relay, all.slice(0, 5));
+  await relay.advance(minute);
+  expect(rings()).toBe(1);
+  expect(inChat().map(({ silent }) => silent)).toEqual([false, true]);
+  expect(inChat()[1]?.text).toContain("With it: 5");
+  expect(mails()).toHaveLength(1);
+  await send(relay, [{ ...cause, status: "resolved" }]);
+  await relay.advance(minute);
+  expect(inChat().filter(({ text }) => /Over after.*With it: 5/su.test(text))).toHaveLength(1);
+  await relay.stop();
+});
+
 it("says last of each key whether it is over, with two causes and ends that say less than their beginnings", async () => {
   const yaml = `
 destinations:

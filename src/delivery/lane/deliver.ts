@@ -92,6 +92,8 @@ type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
 const longestSlotWaitMs = 15_000;
 /** Between two tries to record what a call came to. */
 const recordAgainMs = 1_000;
+/** Of a key, to find the message of a cause among them. */
+const mostUnsent = 100;
 /** Before what could not be sent for a reason of our own is tried again. */
 const giveBackForMs = 5_000;
 
@@ -186,8 +188,15 @@ export class Deliverer {
     const isUpdate = isUpdatable(newest);
     const thread = isUpdate ? await this.#findThread(work.claim) : undefined;
     const policy = isUpdate ? policyOf(deliveries) : "new";
+    const isOfCause = policy === "count" && newest.extras?.with !== undefined;
+    const toldAt = isOfCause && thread === undefined ? await this.#findUnsent(newest) : undefined;
+    if (toldAt !== undefined) {
+      await this.#deps.claims.release(work.claim, Math.max(toldAt, clock.now() + giveBackForMs));
+      return;
+    }
     const steps = planUpdate({
       policy,
+      isOfCause,
       can: channel.can,
       isOlder: thread !== undefined && (await this.#isOlder(newest, thread)),
       status,
@@ -208,7 +217,7 @@ export class Deliverer {
       return;
     }
     if (isDamped(newest)) {
-      await this.#record(work, { action: "edit", part: 1, parts: 1 }, countedOnly, "settles");
+      await this.#record(work, { action: "edit", part: 1, parts: 1 }, isOfCause ? listedLater : countedOnly, "settles");
       return;
     }
     if (steps.length === 0) {
@@ -218,6 +227,13 @@ export class Deliverer {
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
     await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+  }
+
+  /** When the message of a cause is due that nobody has yet: what it holds back is not told before it. */
+  async #findUnsent({ alertKey, alertSeq, recipient }: ClaimedDelivery): Promise<number | undefined> {
+    const { store, destination } = this.#deps;
+    const unsent = await store.listByKeys(destination.name, [alertKey], mostUnsent);
+    return unsent.find((one) => one.alertSeq === alertSeq && one.recipient === recipient && !isDamped(one))?.dueAt;
   }
 
   /**
@@ -611,6 +627,11 @@ const laterEnd: Outcome = {
 const countedOnly: Outcome = {
   kind: "sent",
   note: "no message: it does not ring, and there was none to change; it is counted in what is told later",
+};
+
+const listedLater: Outcome = {
+  kind: "sent",
+  note: "no message: there was none to change; the message that it is over lists what it held back",
 };
 
 const overBefore: Outcome = {

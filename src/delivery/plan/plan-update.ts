@@ -33,6 +33,8 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: DeliveryUpdates;
+  /** It says what its cause holds back. Default false. */
+  isOfCause?: boolean;
   can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey" | "carries">;
   /** It came before the newest alert of its key that was sent here. */
   isOlder: boolean;
@@ -71,9 +73,13 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
 }
 
-/** It rings for nobody, so where no message can be changed nothing is said. */
+/**
+ * It rings for nobody, so where no message can be changed nothing is said. A cause that was told in a digest has no message yet: the first
+ * of what it holds back begins one.
+ */
 function planCount(input: UpdateInput): UpdateStep[] {
-  const { thread, can, isOlder } = input;
+  const { thread, can, isOlder, isOfCause = false } = input;
+  if (thread === undefined && isOfCause && can.edits) return [{ action: "send" }];
   const mayEdit = thread !== undefined && can.edits && !isOlder && !isOutOfSight(input, thread);
   const edit = mayEdit ? editOf(thread) : undefined;
   return edit ? [edit] : [];
