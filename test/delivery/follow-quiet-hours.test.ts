@@ -83,6 +83,56 @@ describe("a restart with other quiet hours", () => {
   });
 });
 
+describe("what became due in quiet hours in its group", () => {
+  async function startGroup() {
+    const { fixture, until, calls } = await startNight([telegramTo("chat"), telegramTo("phone")]);
+    const dueAt = fixture.clock.now() + minute;
+    const fallback = { to: "phone", at: dueAt + 10 * minute };
+    const planned = { state: "held" as const, dueAt, groupName: '["group","all"]', fallback };
+    const ids: string[] = [];
+    for (const alertKey of ["a", "b"]) ids.push(await fixture.accept({ alertKey }, { to: ["chat"], planned }));
+    const { store, clock } = fixture;
+    const destinations = [telegramTo("chat")];
+    const release = (filter = {}) => releaseHeld({ store, destinations, clock }, filter);
+    return { fixture, until, calls, ids, clock, release };
+  }
+
+  it("waits for their end, and its fallback as long behind it", async () => {
+    const { fixture, ids, calls, clock } = await startGroup();
+    await clock.advance(12 * minute);
+    channelOf(fixture, "chat").always = () => ({ kind: "retry", reason: "connect_failed", detail: "no" });
+    await clock.jump(8 * hour - 12 * minute);
+    await clock.advance(9 * minute);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(Object.keys(await fixture.states(ids[0] ?? ""))).toEqual(["chat"]);
+    await clock.advance(2 * minute);
+    expect(Object.keys(await fixture.states(ids[0] ?? ""))).toEqual(["chat", "phone"]);
+  });
+
+  it("follows the quiet hours of a restart, and the release of its destination", async () => {
+    const { fixture, calls, clock } = await startGroup();
+    await clock.advance(2 * minute);
+    fixture.quietHours.find = undefined;
+    await fixture.restart();
+    await clock.advance(second);
+    expect(calls).toHaveLength(1);
+    const other = await startGroup();
+    await other.clock.advance(2 * minute);
+    expect(await other.release()).toEqual([{ destination: "chat", released: 2 }]);
+    await other.clock.advance(second);
+    expect(other.calls).toHaveLength(1);
+  });
+
+  it("goes out alone where a person releases it before", async () => {
+    const { fixture, calls, ids, clock, release } = await startGroup();
+    expect(await release({ alertIds: [ids[0]] })).toEqual([{ destination: "chat", released: 1 }]);
+    await clock.advance(second);
+    expect(calls).toHaveLength(1);
+    expect(await fixture.states(ids[0] ?? "")).toEqual({ chat: "sent" });
+    expect(await fixture.states(ids[1] ?? "")).toEqual({ chat: "held" });
+  });
+});
+
 describe("the summary", () => {
   it.each([
     [{ from: "11:00", to: "13:00" }, "While quiet (11:00 to 13:00): 2 alerts"],

@@ -22,6 +22,8 @@ export function createHolding(sql: Dialect) {
       dueAt: due_at,
     }),
   );
+  // As one that is held quiet hours would hold it again.
+  const waitsForOthers = "due_at IS NOT NULL AND (group_name IS NOT NULL OR updates = 'summary')";
   const isHeld = `destination = :destination AND state = 'held' AND resent_by IS NULL
     AND (due_at > :now OR (due_at IS NULL AND :includes_ambiguous = 1))`;
   const reschedule = sql.statement(
@@ -33,7 +35,10 @@ export function createHolding(sql: Dialect) {
     `WITH held AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE id ${sql.isOneOf(":ids")} AND ${isHeld} ${sql.forUpdate("seq")})
      UPDATE deliveries SET fallback_at = CASE WHEN due_at IS NULL THEN fallback_at ELSE fallback_at + :due_at - due_at END,
-       due_at = :due_at, reason = reason || '; ' || :why
+       due_at = :due_at, reason = reason || '; ' || :why,
+       state = CASE WHEN ${waitsForOthers} THEN 'queued' ELSE state END,
+       held_until = CASE WHEN ${waitsForOthers} THEN :due_at ELSE held_until END,
+       group_name = CASE WHEN due_at IS NULL THEN group_name END
      WHERE seq ${sql.isIn("SELECT seq FROM held")} AND ${isHeld} RETURNING alert_seq`,
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );

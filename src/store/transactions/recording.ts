@@ -197,7 +197,9 @@ function prepareSteps(sql: Dialect) {
   const finish = sql.step("finish_deliveries", {
     given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8", mute_id: "text" },
     set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at, mute_id = coalesce(:mute_id, mute_id),
-      ${noteHold("AND :state <> 'held'")}, fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
+      ${noteHold("AND :state <> 'held'")},
+      group_name = CASE WHEN :state <> 'held' THEN group_name END,
+      fallback_at = CASE WHEN :state = 'held' THEN fallback_at + :due_at - due_at WHEN :due_at IS NOT NULL THEN fallback_at END`,
     where: "due_at IS NOT NULL",
   });
   return { advance, finish };
