@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AccountView, WatchView } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
 import type { Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
@@ -27,7 +26,7 @@ import {
   toLook,
 } from "./judge-account.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   service: AccountService;
@@ -299,7 +298,7 @@ class AccountRules implements WatchRules<Memory> {
       : "Tocsin puts it back now.";
   }
 
-  #write({ finding, isWorse, isLast, hidden }: DueNotice<AccountFinding>): AlertFacts {
+  #write({ finding, isWorse, isLast, hidden }: DueNotice<AccountFinding>) {
     const { matter, title, text, severity } = finding;
     const { source, watch } = this.#names;
     const joined = hidden === 0 ? "" : ` It also came and went ${hidden === 1 ? "once" : `${hidden} times`} before.`;
@@ -307,15 +306,14 @@ class AccountRules implements WatchRules<Memory> {
       ? " This has changed three times within a day; for 24 hours from the first time you get a notice only of what lasts for ten minutes."
       : "";
     const account = this.#answer?.name;
-    return writeNotice({
+    return {
       key: `${watch}:${matter}`,
       link: this.#options.pageUrl,
       title: source === undefined ? title : `${source}: ${title}`,
       text: `${text}${isWorse ? joined : ""}${last}`.trim() || undefined,
       severity: isWorse ? severity : "info",
-      status: isWorse ? "firing" : "resolved",
       fields: account === undefined ? [] : [{ name: "account", value: account }],
-    });
+    };
   }
 
   view(): WatchView {

@@ -8,7 +8,7 @@ import type { Secret } from "../core/secret.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type Duty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
@@ -24,9 +24,7 @@ export interface CanaryDeps extends WatchDeps {
   newId: NewId;
 }
 
-export interface Canary extends Duty {
-  view(): CanaryView;
-}
+export type Canary = ShownDuty<CanaryView>;
 
 /** What became of one. `where`: the stage that it did not pass. */
 type Flight = { ok: true } | { ok: false; stage: CanaryStage; detail: string };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SystemView, WatchView } from "../contract/operations.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ConfigurationWatchDeps extends WatchDeps {
   /** The configuration in force against the file on disk, and what is wrong with that. */
@@ -34,10 +34,7 @@ class ConfigurationRules implements WatchRules<Told> {
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: Number.POSITIVE_INFINITY,
-      write: ({ finding: { title, text, severity }, isWorse }) => {
-        const about = { key: "configuration", link: `${deps.publicUrl}/system` };
-        return writeNotice({ ...about, title, text, severity, status: isWorse ? "firing" : "resolved" });
-      },
+      write: () => ({ key: "configuration", link: `${deps.publicUrl}/system` }),
     });
   }
 

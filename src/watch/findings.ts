@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { AlertFacts, Severity } from "../core/alert.ts";
-import type { Watch } from "./watch.ts";
+import type { Severity } from "../core/alert.ts";
+import { type Notice, type Watch, writeNotice } from "./watch.ts";
 
 /** What one look says of one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
@@ -46,7 +46,8 @@ export interface FindingRules<Found extends Finding> {
   mostADay: number;
   /** Default: another mark is. */
   isNews?(matter: Found["matter"], told: string | undefined, mark: string): boolean;
-  write(due: DueNotice<Found>): AlertFacts;
+  /** Where the notice leads and what it is called, and what it says otherwise than the finding. */
+  write(due: DueNotice<Found>): Pick<Notice, "key" | "link"> & Partial<Notice>;
   onTold?(due: DueNotice<Found>): void;
 }
 
@@ -120,7 +121,9 @@ export class Findings<Found extends Finding, Memory extends Told> {
     }
     const isLast = isWorse && (memory.toldAt[matter]?.length ?? 0) >= this.#rules.mostADay;
     const notice = { finding, isWorse, isLast, hidden: this.#hidden.get(matter) ?? 0 };
-    await watch.tell(this.#rules.write(notice), memory);
+    const { title, text, severity } = finding;
+    const status = isWorse ? "firing" : "resolved";
+    await watch.tell(writeNotice({ title, text, severity, status, ...this.#rules.write(notice) }), memory);
     this.#hidden.delete(matter);
     this.#suspected.delete(matter);
     this.#rules.onTold?.(notice);

@@ -4,7 +4,7 @@ import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts
 import { countOf } from "../ground/text/count-of.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 /** What has come to the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
@@ -100,15 +100,10 @@ class RefusalRules implements WatchRules<Told> {
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: 1,
-      write: ({ finding: { matter: source, title, text, severity }, isWorse }) =>
-        writeNotice({
-          key: `source:${source}`,
-          link: `${deps.publicUrl}/refused?source=${source}`,
-          title,
-          text,
-          severity,
-          status: isWorse ? "firing" : "resolved",
-        }),
+      write: ({ finding: { matter } }) => ({
+        key: `source:${matter}`,
+        link: `${deps.publicUrl}/refused?source=${matter}`,
+      }),
       onTold: ({ finding, isWorse }) => deps.log.warn("source.noticed", { source: finding.matter, isWorse }),
     });
   }

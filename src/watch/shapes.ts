@@ -8,7 +8,7 @@ import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
 import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
-import { type Duty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to say what it is made of. */
@@ -20,10 +20,9 @@ export interface ShapeWatchDeps extends WatchDeps {
 }
 
 /** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
-export interface ShapeWatch extends Duty {
+export interface ShapeWatch extends ShownDuty<ShapesView> {
   /** The alerts of one request. Never throws, and waits for nothing. */
   note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
-  view(): ShapesView;
 }
 
 /** Counts of this long may be lost with the process; what was told is not. */
@@ -150,13 +149,10 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   }
 }
 
-/** Which routes look at a path of the payload, and at a fact. By their names, in their order. */
-interface Readers {
-  ofPath(path: string): string[];
-  ofFact(fact: MappableFact): string[];
-}
+type Readers = ReturnType<typeof listReaders>;
 
-function listReaders(routes: Route[]): Readers {
+/** Which routes look at a path of the payload, and at a fact. By their names, in their order. */
+function listReaders(routes: Route[]) {
   const ofFact = new Map<string, Set<string>>();
   const ofPath = new Map<string, Set<string>>();
   const add = (map: Map<string, Set<string>>, key: string, route: string) =>
@@ -179,8 +175,8 @@ function listReaders(routes: Route[]): Readers {
     }
   }
   return {
-    ofPath: (path) => [...(ofPath.get(path) ?? [])],
-    ofFact: (fact) => [...(ofFact.get(fact) ?? [])],
+    ofPath: (path: string) => [...(ofPath.get(path) ?? [])],
+    ofFact: (fact: MappableFact) => [...(ofFact.get(fact) ?? [])],
   };
 }
 

@@ -33,11 +33,6 @@ export interface SilenceState {
   tellsAt?: number;
 }
 
-export interface LastArrival {
-  at: number;
-  id: string;
-}
-
 /** Something to tell, and what to remember once it is reported. */
 export interface SilenceNews {
   says: "silent" | "again";
@@ -46,15 +41,9 @@ export interface SilenceNews {
   lastedMs?: number;
 }
 
-interface Watched {
+interface Watched extends SavedWatch {
   rule: SilenceRule;
   key: string;
-  since: number;
-  last?: LastArrival;
-  /** The silence that people know of; `back` is the first alert behind it. */
-  told?: { at: number; last?: LastArrival; back?: LastArrival };
-  /** Silences that people were told of and that are over. */
-  ended: Span[];
   came: SlotRing;
   usual?: { learned: UsualQuiet; at: number };
 }
@@ -312,19 +301,21 @@ function slotOf(at: number): number {
 const instant = z.number();
 const spanSchema = z.object({ from: instant, to: instant });
 const lastSchema = z.object({ at: instant, id: z.string() });
+type LastArrival = z.infer<typeof lastSchema>;
+const watchSchema = z.object({
+  since: instant,
+  last: lastSchema.optional(),
+  /** The silence that people know of; `back` is the first alert behind it. */
+  told: z.object({ at: instant, last: lastSchema.optional(), back: lastSchema.optional() }).optional(),
+  /** Silences that people were told of and that are over. */
+  ended: z.array(spanSchema),
+});
+type SavedWatch = z.infer<typeof watchSchema>;
 /** What has to be right after a restart; small, since it is saved at each look. */
 export const silenceSchema = z.object({
   seenAt: instant.optional(),
   aways: z.array(spanSchema),
-  watches: z.record(
-    z.string(),
-    z.object({
-      since: instant,
-      last: lastSchema.optional(),
-      told: z.object({ at: instant, last: lastSchema.optional(), back: lastSchema.optional() }).optional(),
-      ended: z.array(spanSchema),
-    }),
-  ),
+  watches: z.record(z.string(), watchSchema),
 });
 type SavedSilence = z.infer<typeof silenceSchema>;
 const arrivalsSchema = z.object({ ran: z.unknown(), watches: z.record(z.string(), z.unknown()) });

@@ -10,20 +10,13 @@ export interface SavedRing {
   bits: string;
 }
 
-/** One bit for each of the latest six weeks' slots; a slot is a number of five minutes since 1970. */
-export interface SlotRing {
-  /** What lies further back than six weeks behind the newest is ignored; adding twice is adding once. */
-  add(slot: number): void;
-  has(slot: number): boolean;
-  /** The oldest that it has. */
-  first(): number | undefined;
-  /** Forgets what lies ahead of this slot: the clock was wrong. */
-  cutAfter(slot: number): void;
-  save(): SavedRing;
-}
+export type SlotRing = ReturnType<typeof createSlotRing>;
 
-/** @param saved of `save`; what cannot be one is an empty ring */
-export function createSlotRing(saved?: unknown): SlotRing {
+/**
+ * One bit for each of the latest six weeks' slots; a slot is a number of five minutes since 1970.
+ * @param saved of `save`; what cannot be one is an empty ring
+ */
+export function createSlotRing(saved?: unknown) {
   const bits = new Uint8Array(slotsKept / 8);
   let head = readSaved(saved, bits);
 
@@ -45,7 +38,8 @@ export function createSlotRing(saved?: unknown): SlotRing {
     ((bits[(slot % slotsKept) >> 3] ?? 0) & (1 << ((slot % slotsKept) & 7))) !== 0;
 
   return {
-    add(slot) {
+    /** What lies further back than six weeks behind the newest is ignored; adding twice is adding once. */
+    add(slot: number): void {
       if (slot <= head - slotsKept) return;
       if (slot > head) {
         clear(head + 1, slot);
@@ -54,16 +48,18 @@ export function createSlotRing(saved?: unknown): SlotRing {
       put(slot, true);
     },
     has,
-    first() {
+    /** The oldest that it has. */
+    first(): number | undefined {
       for (let slot = head - slotsKept + 1; slot <= head; slot += 1) if (has(slot)) return slot;
       return undefined;
     },
-    cutAfter(slot) {
+    /** Forgets what lies ahead of this slot: the clock was wrong. */
+    cutAfter(slot: number): void {
       if (slot >= head) return;
       clear(slot + 1, head);
       head = slot;
     },
-    save: () => ({ head, bits: Buffer.from(bits).toString("base64") }),
+    save: (): SavedRing => ({ head, bits: Buffer.from(bits).toString("base64") }),
   };
 }
 

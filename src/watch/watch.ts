@@ -14,9 +14,9 @@ export interface Duty {
   run(stop: AbortSignal): Promise<void>;
 }
 
-/** A duty that page, API, metrics and `tocsin status` show in one line. */
-export interface ShownDuty extends Duty {
-  view(): WatchView;
+/** A duty that page, API, metrics and `tocsin status` show, most of them in one line. */
+export interface ShownDuty<View = WatchView> extends Duty {
+  view(): View;
 }
 
 /**

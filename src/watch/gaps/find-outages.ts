@@ -30,15 +30,7 @@ export interface FoundOutage {
   comesAgainAt?: number;
 }
 
-export interface Judged {
-  outages: FoundOutage[];
-  /** The chance that this crossing brought no alert by the habit of its rule, or since the service did not see it. */
-  habitOf(due: Due): number;
-  /** The same, or by the noise: an alert that the service lost as it now and then does. */
-  silenceOf(due: Due): number;
-  /** How many others of its past were due: neither itself nor what is lost with it. */
-  othersOf(due: Due): number;
-}
+export type Judged = ReturnType<typeof findOutages>;
 
 /** A notice takes odds of 1 to this number, or more. */
 const leastOdds = 1000;
@@ -71,7 +63,7 @@ const rounds = 4;
  * @param dues in the order of time
  * @param ends an outage begins behind such a one or ends before it: of what is over for people they are reported anew
  */
-export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []): Judged {
+export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []) {
   const sorted = ends.toSorted((a, b) => a.at - b.at);
   const endsOfAll = sorted.filter(({ rules }) => rules === undefined).map(({ at }) => at);
   const endsOf = (rule: GapRule) =>
@@ -107,23 +99,19 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
     together.get(due)?.filter((one) => one.past === past && model.ownOf(one) > 0).length;
   return {
     outages: [...ofAll, ...ofOne],
-    silenceOf: (due) => model.silence(due, model.ownOf(due), 0),
-    habitOf: (due) => model.habit(due, lostOf(due, due.past) ?? model.ownOf(due), lostOf(due, due.otherPast) ?? 0),
-    othersOf: (due) => due.past.due - (lostOf(due, due.past) ?? model.ownOf(due)),
+    /** The chance that this crossing brought no alert by the habit of its rule, or since the service did not see it. */
+    habitOf: (due: Due) => model.habit(due, lostOf(due, due.past) ?? model.ownOf(due), lostOf(due, due.otherPast) ?? 0),
+    /** The same, or by the noise: an alert that the service lost as it now and then does. */
+    silenceOf: (due: Due) => model.silence(due, model.ownOf(due), 0),
+    /** How many others of its past were due: neither itself nor what is lost with it. */
+    othersOf: (due: Due) => due.past.due - (lostOf(due, due.past) ?? model.ownOf(due)),
   };
 }
 
-interface Model {
-  /** See `Judged`. `own` and `other`: this many unanswered ones of the two turns of its past are not to count. */
-  habit(due: Due, own: number, other: number): number;
-  silence(due: Due, own: number, other: number): number;
-  /** 1: it is itself counted in its past. */
-  ownOf(due: Due): number;
-  isExplained(due: Due): boolean;
-}
+type Model = ReturnType<typeof weigh>;
 
 /** @param explained by an outage: they say nothing of the habits */
-function weigh(dues: readonly Due[], explained: ReadonlySet<Due>): Model {
+function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const pasts = new Set(dues.map(({ past }) => past));
   const counted = new Set<Due>();
   const countedBrief = new Set<Due>();
@@ -154,6 +142,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>): Model {
   const rules = new Map(dues.map(({ rule, past, otherPast }) => [rule, [past, otherPast] as const]));
   const habits = learnHabits([...rules.values()]);
 
+  /** See `Judged`. `own` and `other`: this many unanswered ones of the two turns of its past are not to count. */
   function habit(due: Due, own: number, other: number): number {
     const { crossing, past, otherPast, isClose } = due;
     const ofTurn = brief[`${crossing.holds}`];
@@ -167,9 +156,11 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>): Model {
   }
   return {
     habit,
-    silence: (due, own, other) => 1 - (1 - habit(due, own, other)) * (1 - habits.noise(counted.has(due))),
-    ownOf: (due) => (counted.has(due) ? 1 : 0),
-    isExplained: (due) => explained.has(due),
+    silence: (due: Due, own: number, other: number) =>
+      1 - (1 - habit(due, own, other)) * (1 - habits.noise(counted.has(due))),
+    /** 1: it is itself counted in its past. */
+    ownOf: (due: Due) => (counted.has(due) ? 1 : 0),
+    isExplained: (due: Due) => explained.has(due),
   };
 }
 

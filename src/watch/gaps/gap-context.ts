@@ -7,30 +7,6 @@ import type { Sighting } from "./sightings.ts";
 export const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
 
-/** What is true of a crossing among all others. */
-export interface Context {
-  isDown(crossing: Crossing): boolean;
-  /** Of the downtime or the sleep in which it lies, see `downId`. */
-  downIdOf(crossing: Crossing): string | undefined;
-  /** Others of the same downtime came when it was over, so this one may still come. */
-  mayStillCome(crossing: Crossing): boolean;
-  /** Why what came then may hold it after all; absent: nothing that came can. */
-  mayHaveCome(crossing: Crossing): string | undefined;
-  /** The relay did nothing then, or its clock was set: which of the two nobody can say. */
-  wasAway(crossing: Crossing): boolean;
-  /** An alert may be on its way for so long. */
-  freshMs: number;
-  /** Its alert may be on its way, and it is too early to call it missing. */
-  isFresh(crossing: Crossing): boolean;
-  /** When the newest alert that a rule accounts for happened; absent: there is none. */
-  newestAt?: number;
-  /**
-   * Nothing later has come yet, or it is younger than `leastMs` and than the latest alerts of this account.
-   * While no relay ran it was not on its way: that counts from when one ran again.
-   */
-  isOnItsWay(crossing: Crossing, leastMs: number): boolean;
-}
-
 /** An alert is read and routed within this, and what a sender repeats at once is here. */
 const leastFreshMs = 5 * 60_000;
 /** One in this number of alerts may be later than what is called usual, and a few of a small account. */
@@ -41,11 +17,14 @@ const lateFactor = 1.5;
 /** An alert is on its way no longer when others came that happened so much later, however late all of them come. */
 const leastOvertakenMs = 3_600_000;
 
+export type Context = ReturnType<typeof createContext>;
+
+/** What is true of a crossing among all others. */
 export function createContext(
   { downtimes, sightings, now, unreadSince }: GapEvidence,
   judged: JudgedRule[],
   unmatched: readonly Sighting[],
-): Context {
+) {
   const overlaps = (crossing: Crossing) => (down: Downtime) =>
     crossing.fromAt < down.toAt && crossing.dueUntil > down.fromAt;
   const downOf = (crossing: Crossing) => downtimes.find((down) => down.asleep !== true && overlaps(crossing)(down));
@@ -59,29 +38,40 @@ export function createContext(
   const isOvertaken = ({ dueUntil }: Crossing) => (newestAt ?? 0) >= dueUntil + overtakenMs;
   const repeatedAt = sightings.filter(({ at, receivedAt, hasOwnTime }) => hasOwnTime && receivedAt - at > lateMs);
   return {
-    isDown: (crossing) => downOf(crossing) !== undefined,
-    downIdOf(crossing) {
+    isDown: (crossing: Crossing) => downOf(crossing) !== undefined,
+    /** Of the downtime or the sleep in which it lies, see `downId`. */
+    downIdOf(crossing: Crossing): string | undefined {
       const down = downOf(crossing) ?? downtimes.find(overlaps(crossing));
       return down && downId(down);
     },
+    /** An alert may be on its way for so long. */
     freshMs,
-    isFresh: (crossing) => now < crossing.dueUntil + freshMs && !isOvertaken(crossing),
+    /** Its alert may be on its way, and it is too early to call it missing. */
+    isFresh: (crossing: Crossing) => now < crossing.dueUntil + freshMs && !isOvertaken(crossing),
+    /** When the newest alert that a rule accounts for happened; undefined: there is none. */
     newestAt,
-    isOnItsWay(crossing, leastMs) {
+    /**
+     * Nothing later has come yet, or it is younger than `leastMs` and than the latest alerts of this account.
+     * While no relay ran it was not on its way: that counts from when one ran again.
+     */
+    isOnItsWay(crossing: Crossing, leastMs: number): boolean {
       const backAt = downtimes.filter((down) => overlaps(crossing)(down)).map(({ toAt }) => toAt);
       const fromAt = Math.max(crossing.dueUntil, ...backAt);
       if ((newestAt ?? 0) <= crossing.dueUntil) return true;
       return now - fromAt < Math.max(leastMs, usualMs * 2) && (backAt.length > 0 || !isOvertaken(crossing));
     },
-    mayStillCome: (crossing) =>
+    /** Others of the same downtime came when it was over, so this one may still come. */
+    mayStillCome: (crossing: Crossing) =>
       downtimes.some(
         (down) =>
           overlaps(crossing)(down) &&
           now - down.toAt < mostLateMs &&
           repeatedAt.some(({ at }) => at >= down.fromAt && at < down.toAt),
       ),
-    wasAway: (crossing) => downtimes.some((down) => down.asleep === true && overlaps(crossing)(down)),
-    mayHaveCome(crossing) {
+    /** The relay did nothing then, or its clock was set: which of the two nobody can say. */
+    wasAway: (crossing: Crossing) => downtimes.some((down) => down.asleep === true && overlaps(crossing)(down)),
+    /** Why what came then may hold it after all; undefined: nothing that came can. */
+    mayHaveCome(crossing: Crossing): string | undefined {
       const { fromAt, toAt, dueUntil } = crossing;
       if (unreadSince !== undefined && unreadSince - toAt < mostLateMs) return "alerts that arrived wait to be read";
       for (let index = firstFrom(loose, fromAt - lateMs, ({ at }) => at); index < loose.length; index += 1) {

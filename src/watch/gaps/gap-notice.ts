@@ -1,6 +1,7 @@
 import type { GapReport, MissingAlert } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import { describeOdds, describeTurn, describeValues } from "../../core/gaps.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
 import { writeNotice } from "../watch.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
@@ -86,9 +87,8 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
 
 /** Whether alerts come again nobody knows, so it says nothing of that. */
 function writeLapse({ toldBefore }: Told): { title: string; text: string } {
-  const count = toldBefore === 1 ? "1 alert" : `${toldBefore.toLocaleString("en")} alerts`;
   return {
-    title: `Nothing more can be told of ${count} that seemed lost`,
+    title: `Nothing more can be told of ${countOf(toldBefore, "alert")} that seemed lost`,
     text: "The rules were changed, switched off or deleted, or it was more than seven days ago, of which the service has no records. Whether alerts of them come again is not known; a new loss is a notice of its own.",
   };
 }
@@ -114,10 +114,9 @@ function describeVerdict({ verdict, odds }: MissingAlert): string {
 }
 
 function countMissing(sure: number, likely: number): string {
-  const alerts = (count: number) => (count === 1 ? "1 alert" : `${count.toLocaleString("en")} alerts`);
-  if (sure === 0) return `${alerts(likely)} probably did not arrive`;
+  if (sure === 0) return `${countOf(likely, "alert")} probably did not arrive`;
   const more = likely === 0 ? "" : `, and probably ${likely.toLocaleString("en")} more`;
-  return `${alerts(sure)} did not arrive${more}`;
+  return `${countOf(sure, "alert")} did not arrive${more}`;
 }
 
 /** "USDC price above 3,300: 21 Nov 2026, 14:00:00 UTC to 21 Nov 2026, 14:05:00 UTC, 3,290 → 3,312" */

@@ -21,7 +21,7 @@ export interface GapWatchDeps extends WatchDeps {
   /** When no relay ran, the oldest first. */
   downtimes(): readonly Downtime[];
   /** Whether setup has turned the account's webhook off, so that none is expected, and since when it is as it is. */
-  readOff(): Promise<OffState>;
+  readOff(): Promise<{ isOff: boolean; at: number }>;
   /** See `GapCheckDeps`. */
   keptForMs?: number;
   /** The source whose account it is. Default: that of the environment. */
@@ -34,11 +34,6 @@ export interface GapWatch extends ShownDuty {
   report(): GapReport | undefined;
   /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
   check(window: { since?: number; until?: number }): Promise<GapReport>;
-}
-
-export interface OffState {
-  isOff: boolean;
-  at: number;
 }
 
 /** A sender that repeats what failed does so within minutes of a start. */

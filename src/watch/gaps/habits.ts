@@ -9,19 +9,6 @@ export interface Past {
 /** Both turns of a rule, the one that is judged first. */
 export type Turns = readonly [Pick<Past, "due" | "answered">, Pick<Past, "due" | "answered">];
 
-export interface Habits {
-  /**
-   * The chance that a crossing of the first turn brings no alert because the rule does not report each.
-   * @param turns without what is judged
-   */
-  ofRule(turns: Turns): number;
-  /**
-   * The share of alerts that the service loses all the time, one by one.
-   * @param isCounted the crossing that is judged is one of the `rules`
-   */
-  noise(isCounted: boolean): number;
-}
-
 /** Crossings and rules that count as seen before any was: little data makes nobody sure. */
 const priorCrossings = { due: 100, lost: 0.5 };
 const priorRules = { all: 10, spotty: 1 };
@@ -39,7 +26,7 @@ const rounds = 6;
  * Its own past says which of the two it is. The noise and the share of spotty rules are a shared prior, learned from all
  * rules by a few rounds of expectation and maximisation. A turn that was never answered says nothing and stays out. Pure.
  */
-export function learnHabits(rules: readonly Turns[]): Habits {
+export function learnHabits(rules: readonly Turns[]) {
   const seen = rules.map(withAnswers).filter((turns) => turns.length > 0);
   let noise = priorCrossings.lost / priorCrossings.due;
   let spottyShare = priorRules.spotty / priorRules.all;
@@ -70,8 +57,17 @@ export function learnHabits(rules: readonly Turns[]): Habits {
     spottyShare = spotty / (priorRules.all + seen.length);
   }
   return {
-    ofRule: (turns) => (isSpotty(withAnswers(turns)) * (turns[0].due - turns[0].answered + 1)) / (turns[0].due + 2),
-    noise: (isCounted) => (isCounted ? Math.max(priorCrossings.lost, lost - 1) / (due - 1) : noise),
+    /**
+     * The chance that a crossing of the first turn brings no alert because the rule does not report each.
+     * @param turns without what is judged
+     */
+    ofRule: (turns: Turns) =>
+      (isSpotty(withAnswers(turns)) * (turns[0].due - turns[0].answered + 1)) / (turns[0].due + 2),
+    /**
+     * The share of alerts that the service loses all the time, one by one.
+     * @param isCounted the crossing that is judged is one of the `rules`
+     */
+    noise: (isCounted: boolean) => (isCounted ? Math.max(priorCrossings.lost, lost - 1) / (due - 1) : noise),
   };
 }
 

@@ -5,7 +5,7 @@ import { silentLog } from "../../../src/core/log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
 import type { Mute } from "../../../src/core/rules.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
-import { type GapWatch, type OffState, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
+import { type GapWatch, type GapWatchDeps, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
 import { openRunningTimes } from "../../../src/watch/running-times.ts";
 import { newIdAt, openScene } from "../../conformance/store/scene.ts";
 import { createTestClock } from "../../support/test-clock.ts";
@@ -65,7 +65,7 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
     scene,
     told,
     calls,
-    off: { isOff: false, at: 0 } as OffState,
+    off: { isOff: false, at: 0 } as Awaited<ReturnType<GapWatchDeps["readOff"]>>,
     /** Another relay has the duties, and this one does not know. */
     isTakenOver: false,
     watch: undefined as unknown as GapWatch,
