@@ -1,11 +1,6 @@
 import { parseEnv } from "node:util";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 
-export interface EnvFileFindings {
-  problems: ConfigProblem[];
-  warnings: ConfigProblem[];
-}
-
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
 const example = "write NAME=value";
 
@@ -16,13 +11,14 @@ const example = "write NAME=value";
  *
  * @param isRelevant whether anybody reads this variable; oddities in the value of another do not matter here.
  */
-export function checkEnvFile(text: string, isRelevant: (name: string) => boolean): EnvFileFindings {
+export function checkEnvFile(text: string, isRelevant: (name: string) => boolean) {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const at = (line: number) => `.env:${line}`;
   if (/[\0\uFFFD]/.test(text)) {
     const instead = "save it as UTF-8 text (editors on Windows may write UTF-16)";
-    return { problems: [{ where: at(1), message: "the file is not UTF-8 text", instead }], warnings };
+    problems.push({ where: at(1), message: "the file is not UTF-8 text", instead });
+    return { problems, warnings };
   }
   const read = parseEnv(text);
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.replace(/^\uFEFF/, ""));
@@ -80,15 +76,11 @@ function adviseOnLine(content: string): string {
   return spaced ? "a name has no spaces; write NAME=value" : `${example}, or begin a comment with #`;
 }
 
-interface QuoteEnd {
-  /** Index of the last line of the value. */
-  line: number;
-  /** Never closed, or only after other variables, which are lost in it. */
-  isOpen: boolean;
-}
-
-/** A value in quotes may go over several lines, as a key does. */
-function endOfQuote(lines: string[], start: number, rest: string): QuoteEnd {
+/**
+ * A value in quotes may go over several lines, as a key does. `line`: the index of its last one. `isOpen`: it is never closed, or
+ * only after other variables, which are lost in it.
+ */
+function endOfQuote(lines: string[], start: number, rest: string): { line: number; isOpen: boolean } {
   const mark = /^["'`]/.exec(rest)?.[0];
   if (mark === undefined || rest.indexOf(mark, 1) > 0) return { line: start, isOpen: false };
   for (let index = start + 1; index < lines.length; index += 1) {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { CanarySchedule } from "../core/canary-schedule.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { FactMapping } from "../core/mapping.ts";
@@ -7,11 +8,19 @@ import type { Secret } from "../core/secret.ts";
 import type { Source } from "../core/source.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
+import type { intakeSchema, marketSchema, watchSchema } from "./sections.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamAccess, UpstreamSettings } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+/** What senders may send. */
+export type IntakeSettings = z.output<typeof intakeSchema>;
+/** The watch over the account at the alerting service. */
+export type WatchSettings = z.output<typeof watchSchema>;
+/** What the service is asked for only to decorate messages and pages. */
+export type MarketSettings = z.output<typeof marketSchema>;
 
 export interface ServerSettings {
   /** 0 takes any free port. */
@@ -34,13 +43,6 @@ export interface ServerSettings {
   relayName?: string;
 }
 
-export interface IntakeSettings {
-  /** Larger bodies are answered 413. */
-  maxBodyBytes: number;
-  /** Paths like `payload.eventId` to the sender's own key of an event; the first that has a value counts. */
-  idempotencyPaths: string[];
-}
-
 /** One entry of `sources:`. */
 export interface SourceSettings extends Source {
   /** Of the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
@@ -53,25 +55,6 @@ export interface SourceSettings extends Source {
   silence?: SilenceRule["after"] | "off";
   /** `tocsin.yaml:12:5` */
   definedAt: string;
-}
-
-/** The watch over the account at the alerting service. */
-export interface WatchSettings {
-  enabled: boolean;
-  /** The longest time from one look to the next. */
-  everyMs: number;
-  /** What somebody has changed at the account is put back without being asked, at most three times a day. */
-  putBack: boolean;
-  /** How often it is looked for alerts that should have arrived and did not. Absent: never. */
-  gapsEveryMs?: number;
-}
-
-/** What the service is asked for only to decorate messages and pages. */
-export interface MarketSettings {
-  /** The line of what the market does around an alert. */
-  context: boolean;
-  /** Names of tokens and pools that alerts give by address alone. */
-  symbols: boolean;
 }
 
 /** Where alerts wait while PostgreSQL is away. */

@@ -2,128 +2,44 @@ import { describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { FactMapping } from "../core/mapping.ts";
 import { describeRetention } from "../core/ports/retention.ts";
 import { type Destination, describeHours, type Mute, type QuietHours, type Route } from "../core/rules.ts";
+import type { Secret } from "../core/secret.ts";
 import { describeCheck } from "../core/source.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
-import { writeGrouping } from "./grouping.ts";
 import { writeRinging } from "../ringing/advise-on-rings.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { hostOf } from "../vendors/options.ts";
 import type { Config, SourceSettings } from "./config.ts";
-import type { ConfigProblem } from "./shape/problem-list.ts";
+import { writeGrouping } from "./grouping.ts";
 
-/** What is configured, in words and without any secret; plain JSON. */
-export interface ConfigDescription {
-  /** Absent when everything comes from the environment. */
-  file?: string;
-  server: {
-    listensOn: string;
-    publicUrl?: string;
-    /** Absent with PostgreSQL where none was named: nothing is written there. */
-    dataDir?: string;
-    /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
-    database?: string;
-    /** Where signals are heard. */
-    listensAt?: string;
-    /** `/var/lib/tocsin/spool, up to 1.0 GiB`; absent: nothing waits on this machine while the database is away. */
-    spool?: string;
-  };
-  secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
-  upstream: { alerting?: string; pricing?: string };
-  /** What is said of the market with alerts: `context`, `symbols`; empty where nothing is asked. */
-  market: string[];
-  /** To whom the signs of life go; the host alone. */
-  heartbeat?: { to: string; service: string; every: string };
-  destinations: DestinationDescription[];
-  routes: RouteDescription[];
-  /** Empty where no alert holds others back. */
-  inhibit: { name: string; while: string; hold: string; equal: string[]; atMost: string }[];
-  mutes: { when: string; disabled?: true; reason: string; from?: string; until: string }[];
-  /** Absent: every fact is guessed. */
-  mapping?: FactMapping;
-  sources: SourceDescription[];
-  /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when silence makes no notice. */
-  silence: string[];
-  /** Absent: none is sent. `to` is empty when nobody gets it as a message. */
-  canary?: { when: string; to: string[] };
-  /** How long alerts are kept, in words. */
-  retention: string;
-  warnings: ConfigProblem[];
-}
+export type ConfigDescription = ReturnType<typeof describeConfig>;
 
-export interface DestinationDescription {
-  name: string;
-  type: Destination["type"];
-  /** Chat id, mailboxes, or the server; never an address that is itself a secret. */
-  reaches: string;
-  quietHours?: string;
-  /** How much of an alert its messages hold, where that is not `normal`. */
-  detail?: Destination["detail"];
-  /** Whether a picture of the value joins its messages; absent where the channel can show none. */
-  chart?: boolean;
-  definedAt: string;
-}
-
-export interface RouteDescription {
-  name: string;
-  /** The matchers in their text form, or "every alert". */
-  when: string;
-  disabled?: true;
-  activeHours?: string;
-  silent?: string[];
-  to: string[];
-  continue: boolean;
-  fallback?: string;
-  freshness?: string;
-  /** What it says of ringing again, as it is written: `again: { furtherBy: 5% }, flapping: off`. */
-  ringing?: string;
-  /** As the file has it: `by: [token], wait: 20s, again: 5m`. */
-  group?: string;
-  definedAt: string;
-}
-
-/** A named hook. */
-export interface SourceDescription {
-  name: string;
-  secret: "given" | "generated";
-  /** What else its sender has to prove: `github`, `hmac (x-signature)`; empty: nothing. */
-  checks: string[];
-  /** The address of the service where it has an account of its own. */
-  account?: string;
-  /** `header:x-event-id`, `payload.eventId`; empty: what all senders use. */
-  idempotency: string[];
-  /** Absent: as for all. */
-  mapping?: FactMapping;
-  definedAt: string;
-}
-
-export function describeConfig(config: Config): ConfigDescription {
+/** What is configured, in words and without any secret; plain JSON. What is undefined is not there. */
+export function describeConfig(config: Config) {
   const { server, upstream, rules } = config;
   return {
-    ...(config.configFile === undefined ? {} : { file: config.configFile }),
+    file: config.configFile,
     server: {
       listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
-      ...(server.publicUrl === undefined ? {} : { publicUrl: server.publicUrl }),
-      ...(config.dataDir !== undefined && { dataDir: config.dataDir }),
-      ...(config.databaseUrl && { database: `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}` }),
-      ...(config.databaseListenUrl && {
-        listensAt: `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
-      }),
-      ...(config.spool && { spool: `${config.spool.dir}, up to ${formatBytes(config.spool.maxBytes)}` }),
+      publicUrl: server.publicUrl,
+      /** Absent with PostgreSQL where none was named: nothing is written there. */
+      dataDir: config.dataDir,
+      /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
+      database: config.databaseUrl && `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`,
+      /** Where signals are heard. */
+      listensAt: config.databaseListenUrl && `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
+      /** Absent: nothing waits on this machine while the database is away. */
+      spool: config.spool && `${config.spool.dir}, up to ${formatBytes(config.spool.maxBytes)}`,
     },
-    secrets: {
-      webhookSecret: config.webhookSecret === undefined ? "generated" : "given",
-      adminToken: config.adminToken === undefined ? "generated" : "given",
-    },
-    upstream: {
-      ...(upstream.alerting === undefined ? {} : { alerting: upstream.alerting.url }),
-      ...(upstream.pricing === undefined ? {} : { pricing: upstream.pricing.url }),
-    },
+    secrets: { webhookSecret: originOf(config.webhookSecret), adminToken: originOf(config.adminToken) },
+    upstream: { alerting: upstream.alerting?.url, pricing: upstream.pricing?.url },
+    /** What is said of the market with alerts; empty where nothing is asked. */
     market: describeMarket(config),
-    ...(config.heartbeat && { heartbeat: describeHeartbeat(config.heartbeat) }),
+    /** To whom the signs of life go; the host alone. */
+    heartbeat: config.heartbeat && describeHeartbeat(config.heartbeat),
     destinations: rules.destinations.map(describeDestination),
     routes: rules.routes.map(describeRoute),
     inhibit: (rules.inhibit ?? []).map(({ name, hold, equal, atMostMs, ...rule }) => ({
@@ -134,16 +50,26 @@ export function describeConfig(config: Config): ConfigDescription {
       atMost: writeDuration(atMostMs),
     })),
     mutes: rules.mutes.map(describeMute),
-    ...(Object.keys(config.mapping).length === 0 ? {} : { mapping: config.mapping }),
+    /** Absent: every fact is guessed. */
+    mapping: unlessEmpty(config.mapping),
     sources: config.sources.map(describeSource),
+    /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when silence makes no notice. */
     silence: config.silence.map(({ of, name, after }) => {
       const what = name === undefined ? of : `${of} ${name}`;
       return `${what}: ${after === "auto" ? after : writeDuration(after)}`;
     }),
-    ...(config.canary && { canary: { when: describeCanarySchedule(config.canary), to: rules.canaryTo ?? [] } }),
+    canary: config.canary && { when: describeCanarySchedule(config.canary), to: rules.canaryTo ?? [] },
     retention: describeRetention(config.retention),
     warnings: config.warnings,
   };
+}
+
+function originOf(secret: Secret | undefined): "given" | "generated" {
+  return secret === undefined ? "generated" : "given";
+}
+
+function unlessEmpty(mapping: FactMapping): FactMapping | undefined {
+  return Object.keys(mapping).length === 0 ? undefined : mapping;
 }
 
 function describeMarket({ upstream, watch, market }: Config): string[] {
@@ -151,22 +77,17 @@ function describeMarket({ upstream, watch, market }: Config): string[] {
   return [...(market.context ? ["context"] : []), ...(market.symbols ? ["symbols"] : [])];
 }
 
-function describeSource({
-  name,
-  secret,
-  checks,
-  account,
-  keyPlaces,
-  mapping,
-  definedAt,
-}: SourceSettings): SourceDescription {
+/** A named hook. */
+function describeSource({ name, secret, checks, account, keyPlaces, mapping, definedAt }: SourceSettings) {
   return {
     name,
-    secret: secret === undefined ? "generated" : "given",
+    secret: originOf(secret),
+    /** What else its sender has to prove: `github`, `hmac (x-signature)`; empty: nothing. */
     checks: checks.map(describeCheck),
-    ...(account && { account: account.url }),
+    account: account?.url,
+    /** Empty: what all senders use. */
     idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
-    ...(Object.keys(mapping).length === 0 ? {} : { mapping }),
+    mapping: unlessEmpty(mapping),
     definedAt,
   };
 }
@@ -175,15 +96,16 @@ function describeHeartbeat({ url, service, everyMs }: HeartbeatSettings) {
   return { to: hostOf(url.reveal()), service, every: writeDuration(everyMs) };
 }
 
-function describeDestination(destination: Destination): DestinationDescription {
+function describeDestination(destination: Destination) {
   const { name, type, definedAt, quietHours, timeZone, detail, chart } = destination;
   return {
     name,
     type,
+    /** Chat id, mailboxes, or the server; never an address that is itself a secret. */
     reaches: vendorOf(type).describe(destination),
-    ...(quietHours === undefined ? {} : { quietHours: describeQuietHours(quietHours, timeZone) }),
-    ...(detail === undefined || detail === "normal" ? {} : { detail }),
-    ...(chart === undefined ? {} : { chart }),
+    quietHours: quietHours && describeQuietHours(quietHours, timeZone),
+    detail: detail === "normal" ? undefined : detail,
+    chart,
     definedAt,
   };
 }
@@ -193,21 +115,21 @@ function describeQuietHours(quietHours: QuietHours, timeZone: string): string {
   return `${describeHours(quietHours, timeZone)}${except.length === 0 ? "" : `, except ${except.join(", ")}`}`;
 }
 
-function describeRoute(route: Route): RouteDescription {
+function describeRoute(route: Route) {
   const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, silent, ringing, group } = route;
   const when = describeMatchers(route.matchers);
   return {
     name,
     when: route.isDefault ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}` : when,
-    ...(isDisabled && { disabled: true as const }),
-    ...(activeHours && { activeHours: describeHours(activeHours, activeHours.timeZone) }),
-    ...(silent && { silent }),
+    disabled: isDisabled || undefined,
+    activeHours: activeHours && describeHours(activeHours, activeHours.timeZone),
+    silent,
     to,
     continue: route.continue,
-    ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
-    ...(freshnessMs === undefined ? {} : { freshness: writeDuration(freshnessMs) }),
-    ...(ringing && { ringing: writeRinging(ringing) }),
-    ...(group && { group: writeGrouping(group) }),
+    fallback: fallback && `${fallback.to} after ${writeDuration(fallback.afterMs)}`,
+    freshness: freshnessMs === undefined ? undefined : writeDuration(freshnessMs),
+    ringing: ringing && writeRinging(ringing),
+    group: group && writeGrouping(group),
     definedAt,
   };
 }
@@ -215,9 +137,9 @@ function describeRoute(route: Route): RouteDescription {
 function describeMute({ matchers, isDisabled, reason, startsAt, endsAt }: Mute) {
   return {
     when: describeMatchers(matchers),
-    ...(isDisabled && { disabled: true as const }),
+    disabled: isDisabled || undefined,
     reason,
-    ...(startsAt === 0 ? {} : { from: new Date(startsAt).toISOString() }),
+    from: startsAt === 0 ? undefined : new Date(startsAt).toISOString(),
     until: new Date(endsAt).toISOString(),
   };
 }

@@ -124,18 +124,13 @@ function textsOf(value: object): Record<string, string> {
   return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string" && text !== ""));
 }
 
-interface BaseOptions extends Defaults {
-  quietHours?: QuietHours;
-  notices?: boolean;
-}
-
 const defaultProveMs = 60 * 60_000;
 
 /** What every destination has, from its own options, then `defaults:`, then the defaults of its vendor. */
 function buildBase(
   name: string,
   vendor: Vendor,
-  options: BaseOptions,
+  options: Defaults & { quietHours?: QuietHours; notices?: boolean },
   defaults: Defaults,
   definedAt: string,
 ): Destination {

@@ -28,7 +28,7 @@ import {
 } from "./sections.ts";
 import { type ConfigProblem, createProblemList, lineOf, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
-import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
+import { YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
 import type { Env } from "./variables.ts";
 
@@ -55,7 +55,7 @@ export type ReadConfig = { config: Config; mistakes?: undefined } | { config?: u
  * call it as often as its file changes.
  */
 export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mistakes = [] }: Written): ReadConfig {
-  const file = readYamlFile(given?.text ?? "", given?.name ?? "tocsin.yaml", env);
+  const file = new YamlFile(given?.text ?? "", given?.name ?? "tocsin.yaml", env);
   const problems = createProblemList(file.locate, [...mistakes, ...file.problems], file.isReference);
   const settings = readEnv(env, cwd, problems);
   const { server, webhookSecret, adminToken, upstream } = settings;
@@ -74,7 +74,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
     alerting,
     problems,
   });
-  const { gaps, every, ...watch } = read("watch", watchSchema);
+  const watch = read("watch", watchSchema);
   if (watch.putBack && !(watch.enabled && alerting)) {
     problems.warn(
       problems.whereIs(["watch", "putBack"]),
@@ -99,7 +99,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
     ...(canary && { canary: canary.schedule(defaults.timeZone) }),
     delivery: read("delivery", deliverySchema),
     retention: read("retention", retentionSchema),
-    watch: { ...watch, everyMs: every, ...(gaps !== "off" && { gapsEveryMs: gaps }) },
+    watch,
     market: read("market", marketSchema),
     ...(heartbeat && { heartbeat }),
     logLevel: settings.logLevel,
@@ -124,7 +124,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
  * @throws AppError `invalid_request` with each mistake and its line
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
-  const file = readYamlFile(text, "file", {});
+  const file = new YamlFile(text, "file", {});
   const found = file.problems.filter(({ path = "routes" }) => /^(?:routes|mutes|defaults)\b/.test(path));
   const problems = createProblemList(file.locate, found, file.isReference);
   const { routes: written, mutes = [], defaults = {} } = Object(file.value) as Record<string, unknown>;
@@ -148,14 +148,11 @@ const sectionNames = z.strictObject(
 );
 type Sections = z.infer<typeof sectionNames>;
 
-interface CanaryContext {
-  rules: Rules;
-  server: Config["server"];
-  problems: ProblemList;
-}
-
 /** The section `canary:`. It needs an address that leads back here. */
-function buildCanary(sections: Sections, { rules, server, problems }: CanaryContext) {
+function buildCanary(
+  sections: Sections,
+  { rules, server, problems }: Pick<Config, "rules" | "server"> & { problems: ProblemList },
+) {
   const { canary: value, destinations } = sections;
   if (value === undefined || value === "off" || value === false) return undefined;
   const known = [...new Set([...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})])];
@@ -259,17 +256,8 @@ function routeEverything(fromEnv: Destination[], fromFile: Destination[], define
   const to = [...others, ...fromFile].map(({ name }) => name);
   if (to.length === 0) return [];
   const where = fromFile.length > 0 ? definedAt : (fromEnv[0]?.definedAt ?? definedAt);
-  return [
-    {
-      name: "everything",
-      matchers: [],
-      to,
-      continue: false,
-      isDefault: false,
-      updates: "auto",
-      definedAt: where,
-    },
-  ];
+  const everything = { name: "everything", matchers: [], to, continue: false, isDefault: false };
+  return [{ ...everything, updates: "auto", definedAt: where }];
 }
 
 function warnOfSharedAddresses(destinations: Destination[], problems: ProblemList): void {

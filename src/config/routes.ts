@@ -211,11 +211,6 @@ export function buildRoutes(
   return routes.map(({ route }) => route);
 }
 
-interface PlacedRoute {
-  route: Route;
-  index: number;
-}
-
 function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems: ProblemList): Route {
   const { name = nameOf(Number(path.at(-1))), match = [], to = [], fallback, freshness, silence } = options;
   return {
@@ -282,7 +277,7 @@ function refuseSecondDefault(routes: WrittenRoute[], problems: ProblemList): voi
 }
 
 /** A route after one that takes at least the same alerts and does not continue is never asked. */
-function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
+function refuseUnreachable(routes: { route: Route; index: number }[], problems: ProblemList): void {
   const ordinary = routes.filter(({ route }) => !route.isDefault && !route.isDisabled);
   for (const [position, { route, index }] of ordinary.entries()) {
     const wider = ordinary

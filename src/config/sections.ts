@@ -42,7 +42,6 @@ import { factFields, readKeyPath } from "../matching/path.ts";
 import { conditionKeys, readMatch } from "../matching/read-match.ts";
 import { type HeartbeatSettings, heartbeatServiceOf, heartbeatServices } from "../vendors/heartbeat.ts";
 import { allowInternal } from "../vendors/options.ts";
-import type { IntakeSettings, MarketSettings } from "./config.ts";
 import { daysOfWeek } from "./days.ts";
 
 /**
@@ -186,7 +185,7 @@ export const intakeSchema = z
       }
     }),
   )
-  .transform(({ maxBodyBytes, idempotencyPaths = [] }): IntakeSettings => ({ maxBodyBytes, idempotencyPaths }));
+  .transform(({ maxBodyBytes, idempotencyPaths = [] }) => ({ maxBodyBytes, idempotencyPaths }));
 
 /** Of one fact. Each costs every alert a look. */
 const maxPaths = 16;
@@ -262,7 +261,7 @@ export const marketSchema = writtenShort(
     symbols: flag
       .prefault(true)
       .describe("addresses are [called by their symbols](log.md#names-of-bare-addresses) in later messages"),
-  }) satisfies z.ZodType<MarketSettings>,
+  }),
   (value) => {
     if (value === "off" || value === false) return { context: false, symbols: false };
     return value === "on" || value === true ? {} : value;
@@ -291,18 +290,25 @@ export const heartbeatSchema = z
     }),
   );
 
-export const watchSchema = z.strictObject({
-  enabled: flag.prefault(true).describe("`false`: the relay never asks the service anything"),
-  every: duration("10s", "1h")
-    .prefault("1m")
-    .describe("the longest time between looks. One look is one call: `1m` is about 70 an hour, `5m` 14"),
-  putBack: flag
-    .prefault(false)
-    .describe("changed outputs are put back, at most three times a day; not an address where this relay answers"),
-  gaps: orOff(duration("5m", "1d"))
-    .prefault("15m")
-    .describe("how often [missing alerts](senders.md#alerts-that-should-have-come) are looked for"),
-});
+export const watchSchema = z
+  .strictObject({
+    enabled: flag.prefault(true).describe("`false`: the relay never asks the service anything"),
+    every: duration("10s", "1h")
+      .prefault("1m")
+      .describe("the longest time between looks. One look is one call: `1m` is about 70 an hour, `5m` 14"),
+    putBack: flag
+      .prefault(false)
+      .describe("changed outputs are put back, at most three times a day; not an address where this relay answers"),
+    gaps: orOff(duration("5m", "1d"))
+      .prefault("15m")
+      .describe("how often [missing alerts](senders.md#alerts-that-should-have-come) are looked for"),
+  })
+  .transform(({ gaps, every, ...watch }) => ({
+    ...watch,
+    everyMs: every,
+    /** Absent: never. */
+    ...(gaps !== "off" && { gapsEveryMs: gaps }),
+  }));
 
 /** After how long without an alert people get a notice. */
 export const silenceSetting = field(

@@ -45,52 +45,44 @@ export type ConfigPath = (string | number)[];
 /** Finds the line of an option: of its value, or of its name where the name itself is wrong. */
 export type Locate = (path: ConfigPath, part: "key" | "value") => string;
 
-/** Gathers mistakes and warnings while the configuration is read; nothing is thrown before all is read. */
-export interface ProblemList {
-  /** A mistake in the file. */
-  add(path: ConfigPath, message: string, instead?: string, part?: "key" | "value"): void;
-  /** A mistake in an environment variable. */
-  addEnv(name: string, message: string, instead?: string): void;
-  /** The same, for those who read variables. */
-  refuseVariable: RefuseVariable;
-  /** Works, but perhaps not as meant. */
-  warn(where: string, message: string, instead?: string): void;
-  /** `tocsin.yaml:12:5` */
-  whereIs(path: ConfigPath): string;
-  /** Whether the text at this place comes, at least in part, from the environment. */
-  isReference(path: ConfigPath): boolean;
-  hasEnvProblem(name: string): boolean;
-  readonly problems: ConfigProblem[];
-  readonly warnings: ConfigProblem[];
-}
+export type ProblemList = ReturnType<typeof createProblemList>;
 
-/** `found`: mistakes of the file's text. A place has one mistake, the first: what follows from it is not added. */
+/**
+ * Gathers mistakes and warnings while the configuration is read; nothing is thrown before all is read.
+ * @param found mistakes of the file's text. A place has one mistake, the first: what follows from it is not added
+ * @param isReference whether the text at this place comes, at least in part, from the environment
+ */
 export function createProblemList(
   locate: Locate,
   found: readonly ConfigProblem[],
-  isReference: ProblemList["isReference"] = () => false,
-): ProblemList {
+  isReference: (path: ConfigPath) => boolean = () => false,
+) {
   const problems: ConfigProblem[] = [...found];
   const warnings: ConfigProblem[] = [];
   return {
     problems,
     warnings,
-    add: (path, message, instead, part = "value") => {
+    /** A mistake in the file. */
+    add(path: ConfigPath, message: string, instead?: string, part: "key" | "value" = "value"): void {
       const place = formatPath(path);
       if (place !== "" && problems.some((problem) => problem.path === place)) return;
       problems.push(compact({ where: locate(path, part), path: place, message, instead }));
     },
-    addEnv: (name, message, instead) => {
+    /** A mistake in an environment variable. */
+    addEnv(name: string, message: string, instead?: string): void {
       problems.push(compact({ where: name, message, instead }));
     },
-    refuseVariable: (name, { message, instead }) => {
+    /** The same, for those who read variables. */
+    refuseVariable: ((name, { message, instead }) => {
       problems.push(compact({ where: name, message, instead }));
-    },
-    warn: (where, message, instead) => {
+    }) satisfies RefuseVariable,
+    /** Works, but perhaps not as meant. */
+    warn(where: string, message: string, instead?: string): void {
       warnings.push(compact({ where, message, instead }));
     },
-    whereIs: (path) => locate(path, "key"),
-    hasEnvProblem: (name) => problems.some((problem) => problem.where === name),
+    /** `tocsin.yaml:12:5` */
+    whereIs: (path: ConfigPath) => locate(path, "key"),
+    hasEnvProblem: (name: string) => problems.some((problem) => problem.where === name),
     isReference,
   };
 }

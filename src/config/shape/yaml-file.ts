@@ -1,22 +1,17 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+} from "yaml";
 import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
 import { type ConfigPath, type ConfigProblem, formatPath, type Locate } from "./problem-list.ts";
-
-/** A file taken apart into plain values, with the way back from each to its line. */
-export interface YamlFile {
-  /** Maps, lists, texts, numbers, booleans and null; `undefined` when the file is empty or cannot be read. */
-  value: unknown;
-  /** What is wrong with the file as YAML, and with its `${VAR}` references. */
-  problems: ConfigProblem[];
-  locate: Locate;
-  /** Whether the text at this path comes, at least in part, from the environment. */
-  isReference(path: ConfigPath): boolean;
-  /** The values that came from the environment; any of them may be secret. */
-  referencedValues: string[];
-  /** The variables that the file refers to, set or not. */
-  referencedNames: Set<string>;
-}
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -27,69 +22,112 @@ const maxDepth = 40;
 const reference = /\$(\$?)\{([^}]*)\}/g;
 
 /**
- * Reads YAML 1.2. In every text (not in keys) `${VAR}` is replaced by that environment variable and `$${` stands for a
- * plain `${`. Numbers under `match:` stay the text that was written: `1.10` keeps its zero, and an address `0xAb…` that
- * YAML takes for a hexadecimal number stays an address.
+ * YAML 1.2 taken apart into plain values, with the way back from each to its line. In every text (not in keys) `${VAR}` is replaced
+ * by that environment variable and `$${` stands for a plain `${`. Numbers under `match:` stay the text that was written: `1.10` keeps
+ * its zero, and an address `0xAb…` that YAML takes for a hexadecimal number stays an address.
  */
-export function readYamlFile(text: string, name: string, env: Env): YamlFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problems: ConfigProblem[] = [];
-  const references = new Set<string>();
-  const referencedValues: string[] = [];
-  const referencedNames = new Set<string>();
-  let nodes = 0;
+export class YamlFile {
+  /** Maps, lists, texts, numbers, booleans and null; `undefined` when the file is empty or cannot be read. */
+  readonly value: unknown;
+  /** What is wrong with the file as YAML, and with its `${VAR}` references. */
+  readonly problems: ConfigProblem[] = [];
+  /** The values that came from the environment; any of them may be secret. */
+  readonly referencedValues: string[] = [];
+  /** The variables that the file refers to, set or not. */
+  readonly referencedNames = new Set<string>();
+  readonly #name: string;
+  readonly #env: Env;
+  readonly #lines = new LineCounter();
+  readonly #document: Document.Parsed;
+  readonly #references = new Set<string>();
+  #nodes = 0;
 
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${name}:${line}:${col}`;
-  };
-  const whereOf = (node: Node): string => at(node.range?.[0] ?? 0);
-
-  function toValue(node: unknown, path: ConfigPath): unknown {
-    const resolved = isAlias(node) ? node.resolve(document) : node;
-    nodes += 1;
-    if (isAlias(node) && resolved === undefined) {
-      problems.push({
-        where: whereOf(node),
-        path: formatPath(path),
-        message: "there is no anchor of this name above",
-        instead: "put a text that begins with * in quotes",
-      });
+  constructor(text: string, name: string, env: Env) {
+    this.#name = name;
+    this.#env = env;
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+    const { errors, contents } = this.#document;
+    for (const error of errors) {
+      const where = this.#at(error.pos[0]);
+      const isTooDeep = error.message.includes("call stack");
+      this.problems.push(
+        isTooDeep
+          ? { where, message: "its values are nested too deep to be read", instead: `nest at most ${maxDepth} levels` }
+          : { where, message: `not YAML: ${error.message}`, instead: adviseOn(error.code) },
+      );
     }
-    if (nodes > maxNodes || path.length > maxDepth) return null;
+    const value = errors.length > 0 ? undefined : this.#toValue(contents, []);
+    if (this.#nodes > maxNodes) {
+      // What was cut off would be refused as well, at places that are in order.
+      this.problems.push({
+        where: `${name}:1:1`,
+        message: `the file has more than ${maxNodes.toLocaleString("en")} values, with those of aliases`,
+        instead: "use fewer aliases, or shorter lists",
+      });
+    } else this.value = value ?? undefined;
+  }
+
+  /** Whether the text at this path comes, at least in part, from the environment. */
+  readonly isReference = (path: ConfigPath): boolean => this.#references.has(formatPath(path));
+
+  readonly locate: Locate = (path, part) => {
+    let node: unknown = this.#document.contents;
+    let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0;
+    for (const [position, step] of path.entries()) {
+      const found = memberOf(this.#resolve(node), step);
+      if (found === undefined) break;
+      const isLast = position === path.length - 1;
+      offset = (isLast && part === "key" ? found.keyOffset : found.offset) ?? offset;
+      node = found.node;
+    }
+    return this.#at(offset);
+  };
+
+  #at(offset: number): string {
+    const { line, col } = this.#lines.linePos(offset);
+    return `${this.#name}:${line}:${col}`;
+  }
+
+  #resolve(node: unknown): unknown {
+    return isAlias(node) ? node.resolve(this.#document) : node;
+  }
+
+  #refuse(node: Node, path: ConfigPath, message: string, instead: string): void {
+    this.problems.push({ where: this.#at(node.range?.[0] ?? 0), path: formatPath(path), message, instead });
+  }
+
+  #toValue(node: unknown, path: ConfigPath): unknown {
+    const resolved = this.#resolve(node);
+    this.#nodes += 1;
+    if (isAlias(node) && resolved === undefined) {
+      const instead = "put a text that begins with * in quotes";
+      this.#refuse(node, path, "there is no anchor of this name above", instead);
+    }
+    if (this.#nodes > maxNodes || path.length > maxDepth) return null;
     if (isMap(resolved)) {
       return Object.fromEntries(
         resolved.items.map((pair) => {
           const key = keyText(pair.key);
-          return [key, toValue(pair.value, [...path, key])];
+          return [key, this.#toValue(pair.value, [...path, key])];
         }),
       );
     }
-    if (isSeq(resolved)) return resolved.items.map((item, index) => toValue(item, [...path, index]));
-    return isScalar(resolved) ? toScalarValue(resolved, path) : null;
+    if (isSeq(resolved)) return resolved.items.map((item, index) => this.#toValue(item, [...path, index]));
+    if (!isScalar(resolved)) return null;
+    const { value, source } = resolved;
+    if (typeof value === "string") return this.#substitute(value, path, resolved);
+    return typeof value === "number" && path.includes("match") && source !== undefined ? source : value;
   }
 
-  function toScalarValue(scalar: Scalar, path: ConfigPath): unknown {
-    const { value, source } = scalar;
-    if (typeof value === "string") return substitute(value, path, scalar);
-    if (typeof value === "number" && path.includes("match") && source !== undefined) return source;
-    return value;
-  }
-
-  function substitute(text: string, path: ConfigPath, scalar: Scalar): string {
-    const add = (message: string, instead: string): void => {
-      problems.push({ where: whereOf(scalar), path: formatPath(path), message, instead });
-    };
+  #substitute(text: string, path: ConfigPath, scalar: Scalar): string {
+    const add = (message: string, instead: string) => this.#refuse(scalar, path, message, instead);
     if (looksSecret(text.replace(reference, ""))) {
-      add(
-        "a secret is written in the file",
-        `put it in an environment variable and write \${NAME_OF_THE_VARIABLE} here`,
-      );
+      const instead = `put it in an environment variable and write ${referTo("NAME_OF_THE_VARIABLE")} here`;
+      add("a secret is written in the file", instead);
     }
     return text.replace(reference, (whole, extraDollar: string, variable: string) => {
       if (extraDollar !== "") return whole.slice(1);
-      references.add(formatPath(path));
+      this.#references.add(formatPath(path));
       if (!/^[A-Za-z_]\w*$/.test(variable)) {
         add(
           `\${${variable}} does not name an environment variable`,
@@ -97,61 +135,15 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
         );
         return "";
       }
-      referencedNames.add(variable);
-      const found = env[variable]?.trim();
-      if (found === undefined || found === "") {
-        add(
-          `the environment variable ${variable} is not set`,
-          `set ${variable}, or write $\${ where a plain \${ is meant`,
-        );
-        return "";
-      }
-      referencedValues.push(found);
+      this.referencedNames.add(variable);
+      const found = this.#env[variable]?.trim() ?? "";
+      if (found === "") {
+        const instead = `set ${variable}, or write $\${ where a plain \${ is meant`;
+        add(`the environment variable ${variable} is not set`, instead);
+      } else this.referencedValues.push(found);
       return found;
     });
   }
-
-  const locate: Locate = (path, part) => {
-    let node: unknown = document.contents;
-    let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0;
-    for (const [position, step] of path.entries()) {
-      const container = isAlias(node) ? node.resolve(document) : node;
-      const found = memberOf(container, step);
-      if (found === undefined) break;
-      const isLast = position === path.length - 1;
-      offset = (isLast && part === "key" ? found.keyOffset : found.offset) ?? offset;
-      node = found.node;
-    }
-    return at(offset);
-  };
-
-  for (const error of document.errors) {
-    const where = at(error.pos[0]);
-    const isTooDeep = error.message.includes("call stack");
-    problems.push(
-      isTooDeep
-        ? { where, message: "its values are nested too deep to be read", instead: `nest at most ${maxDepth} levels` }
-        : { where, message: `not YAML: ${error.message}`, instead: adviseOn(error.code) },
-    );
-  }
-  const value = document.errors.length > 0 ? undefined : toValue(document.contents, []);
-  const isTooMuch = nodes > maxNodes;
-  if (isTooMuch) {
-    problems.push({
-      where: `${name}:1:1`,
-      message: `the file has more than ${maxNodes.toLocaleString("en")} values, with those of aliases`,
-      instead: "use fewer aliases, or shorter lists",
-    });
-  }
-  return {
-    // What was cut off would be refused as well, at places that are in order.
-    value: isTooMuch ? undefined : (value ?? undefined),
-    problems,
-    locate,
-    isReference: (path) => references.has(formatPath(path)),
-    referencedValues,
-    referencedNames,
-  };
 }
 
 interface Member {
