@@ -1,10 +1,12 @@
 import type { IncomingMessage, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
 
 /** What the stand-ins have in common: a server on this machine, changes that others wait for, and faults that wait for their turn. */
 
-/** Resolves with the address, without a slash at the end. */
-export async function listen(server: Server, port = 0, host = "127.0.0.1"): Promise<{ url: string; port: number }> {
+type Listening = Pick<NetServer, "listen" | "once" | "off" | "address">;
+
+/** Resolves with the address, without a slash at the end. Rejects as the server does. */
+export async function listen(server: Listening, port = 0, host = "127.0.0.1"): Promise<{ url: string; port: number }> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
@@ -37,14 +39,9 @@ export async function readWhole(request: IncomingMessage, mostBytes: number): Pr
 /** Calls the listener on every change; returns what ends it. */
 export type OnChange = (listener: () => void) => () => void;
 
-export interface Changes {
-  changed(): void;
-  onChange: OnChange;
-  /** Resolves with what `look` finds, now or after a later change; rejects with `complaint()` after `timeoutMs`. */
-  waitFor<T>(look: () => T | undefined, timeoutMs: number, complaint: () => string): Promise<T>;
-}
+export type Changes = ReturnType<typeof createChanges>;
 
-export function createChanges(): Changes {
+export function createChanges() {
   const listeners = new Set<() => void>();
   const onChange: OnChange = (listener) => {
     listeners.add(listener);
@@ -52,11 +49,12 @@ export function createChanges(): Changes {
   };
   return {
     onChange,
-    changed() {
+    changed(): void {
       for (const listener of listeners) listener();
     },
-    waitFor: (look, timeoutMs, complaint) =>
-      new Promise((resolve, reject) => {
+    /** Resolves with what `look` finds, now or after a later change; rejects with `complaint()` after `timeoutMs`. */
+    waitFor: <T>(look: () => T | undefined, timeoutMs: number, complaint: () => string) =>
+      new Promise<T>((resolve, reject) => {
         const end = (settle: () => void) => {
           clearTimeout(timer);
           stop();
@@ -73,32 +71,24 @@ export function createChanges(): Changes {
   };
 }
 
+export type Faults<F extends object> = ReturnType<typeof createFaults<F>>;
+
 /** Faults that wait for what they fit. */
-export interface Faults<F> {
-  /** Queues a fault for the next that it fits; it is used `times` times (default once). */
-  next(fault: F & { times?: number | "always" }): void;
-  pending(): F[];
-  clear(): void;
-}
-
-export interface FaultQueue<F> extends Faults<F> {
-  /** The oldest fault that fits, counted down. */
-  take(fits: (fault: F) => boolean): F | undefined;
-}
-
-export function createFaults<F extends object>(changed = () => {}): FaultQueue<F> {
+export function createFaults<F extends object>(changed = () => {}) {
   let queue: { fault: F; times: number }[] = [];
   return {
-    next({ times = 1, ...fault }) {
+    /** Queues a fault for the next that it fits; it is used `times` times (default once). */
+    next({ times = 1, ...fault }: F & { times?: number | "always" }): void {
       queue.push({ fault: fault as unknown as F, times: times === "always" ? Number.POSITIVE_INFINITY : times });
       changed();
     },
-    pending: () => queue.map(({ fault }) => ({ ...fault })),
-    clear() {
+    pending: (): F[] => queue.map(({ fault }) => ({ ...fault })),
+    clear(): void {
       queue = [];
       changed();
     },
-    take(fits) {
+    /** The oldest fault that fits, counted down. */
+    take(fits: (fault: F) => boolean): F | undefined {
       const found = queue.find(({ fault }) => fits(fault));
       if (found === undefined) return undefined;
       found.times -= 1;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { setTimeout as delay } from "node:timers/promises";
 import type { Now } from "../../src/core/clock.ts";
 import { type BoardSource, offerFaults, type ShownCall } from "../board/source.ts";
-import { closeServer, createChanges, createFaults, type Faults, listen, readWhole } from "../stand-in.ts";
+import { closeServer, createChanges, createFaults, listen, readWhole } from "../stand-in.ts";
 import { type App, type AppName, Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
 import { createDiscord, type DiscordContent } from "./discord.tsx";
 import { createNtfy, type NtfyContent } from "./ntfy.tsx";
@@ -41,28 +41,13 @@ export interface AppsStandInOptions {
 }
 
 /** What the readers of each app see. */
-export interface AppContents {
+interface AppContents {
   slack: SlackContent;
   discord: DiscordContent;
   ntfy: NtfyContent;
 }
 
-/** Slack, Discord and ntfy on this machine, as strict as they are. */
-export interface AppsStandIn {
-  /** The webhooks' whole addresses; as users copy them. */
-  readonly slackUrl: string;
-  readonly discordUrl: string;
-  readonly ntfyServer: string;
-  readonly ntfyTopic: string;
-  /** For the board, one an app. */
-  readonly sources: BoardSource[];
-  readonly faults: Faults<AppFault>;
-  /** Oldest first. A snapshot. */
-  messages<A extends AppName>(app: A): Posted<AppContents[A]>[];
-  /** The latest requests, oldest first. */
-  calls(): ShownCall[];
-  close(): Promise<void>;
-}
+export type AppsStandIn = Awaited<ReturnType<typeof createAppsStandIn>>;
 
 const slackPath = "/services/T00STANDIN/B00STANDIN/onThisMachineOnlyXXXXXXX";
 const discordWebhook = "700000000000000001/on-this-machine-only-XXXXXXXXXXXXXXXX";
@@ -70,7 +55,8 @@ const ntfyBase = "/ntfy";
 const bodyLimitBytes = 10 << 20;
 const callsKept = 200;
 
-export async function createAppsStandIn(options: AppsStandInOptions): Promise<AppsStandIn> {
+/** Slack, Discord and ntfy on this machine, as strict as they are. */
+export async function createAppsStandIn(options: AppsStandInOptions) {
   const { now, slackChannel = "alerts", discordChannel = "alerts", ntfyTopic = "stand-in-topic" } = options;
   const { changed, onChange } = createChanges();
   const faults = createFaults<AppFault>(changed);
@@ -135,19 +121,25 @@ export async function createAppsStandIn(options: AppsStandInOptions): Promise<Ap
   const { url } = await listen(server);
 
   return {
+    /** The webhooks' whole addresses, as users copy them. */
     slackUrl: url + slackPath,
     discordUrl: `${url}/api/webhooks/${discordWebhook}`,
     ntfyServer: url + ntfyBase,
     ntfyTopic,
     faults,
-    sources: all.map((one) => ({
-      ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
-      calls: () => calls.filter(({ app }) => app === one.app.name),
-      faults: offerFaults(faults, faultChoices, () => ({ app: one.app.name })),
-    })),
+    /** For the board, one an app. */
+    sources: all.map(
+      (one): BoardSource => ({
+        ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
+        calls: () => calls.filter(({ app }) => app === one.app.name),
+        faults: offerFaults(faults, faultChoices, () => ({ app: one.app.name })),
+      }),
+    ),
+    /** Oldest first. A snapshot. */
     messages: <A extends AppName>(app: A) => structuredClone(desks[app].messages.posted) as Posted<AppContents[A]>[],
+    /** The latest requests, oldest first. */
     calls: () => structuredClone(calls),
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await closeServer(server);
     },

@@ -13,26 +13,23 @@ import type { BoardSource, Place, ShownCall, ShownMessage } from "./source.ts";
 import { boardStyle } from "./style.ts";
 import { Clock } from "./views.tsx";
 
-/** One page that shows what the readers of all applications see, and lets a person break what comes next. */
-export interface Board {
-  /** Without a slash at the end. `/?app=slack` shows an application, `&place=ID` a place of it. */
-  url: string;
-  close(): Promise<void>;
-}
-
 const messagesShown = 100;
 const callsShown = 12;
 
-/** Serves the board on a free port of this machine. */
-export async function openBoard(sources: readonly BoardSource[]): Promise<Board> {
+/**
+ * One page that shows what the readers of all applications see, and lets a person break what comes next, on a free port of this
+ * machine. `/?app=slack` shows an application, `&place=ID` a place of it.
+ */
+export async function openBoard(sources: readonly BoardSource[]) {
   const closing = new AbortController();
   const app = createBoardApp(sources, closing.signal);
   const serve = getRequestListener(app.fetch);
   const server = createServer((request, response) => void serve(request, response));
   const { url } = await listen(server);
   return {
+    /** Without a slash at the end. */
     url,
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await closeServer(server);
     },

@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import type { Now } from "../../src/core/clock.ts";
-import type { BoardSource } from "../board/source.ts";
-import { closeServer, createFaults, type Faults, listen } from "../stand-in.ts";
+import { closeServer, createFaults, listen } from "../stand-in.ts";
 import { answerBotRequest, type StandInCall, type TelegramFault } from "./endpoint.ts";
 import { FloodControl, type FloodLimits } from "./flood.ts";
 import { type Bot, chatOf, describeMembership } from "./methods.ts";
@@ -30,68 +29,14 @@ export interface ChatStandInOptions {
   limits?: Partial<FloodLimits>;
 }
 
-/** A strict stand-in of the Telegram Bot API. In memory only. */
-export interface ChatStandIn {
-  /** For `apiRoot`, without a slash at the end. */
-  readonly url: string;
-  readonly port: number;
-  /** For the board. */
-  readonly source: BoardSource;
-  /** What a reader sees now, oldest first: deleted messages are left out. A snapshot. */
-  messages(chatId: string): StandInMessage[];
-  /** The latest requests, oldest first, at most 20,000. A snapshot. */
-  calls(): StandInCall[];
-  readonly faults: Faults<TelegramFault>;
-  /** A person writes, in a topic or to the whole chat; returns the id of the message. */
-  post(chatId: string, from: string, text: string, topicId?: number): number;
-  setMembership(chatId: string, membership: Membership): void;
-  /** A person opens a topic, or gives it another name. */
-  nameTopic(chatId: string, topicId: number, name: string): void;
-  closeTopic(chatId: string, topicId: number): void;
-  deleteTopic(chatId: string, topicId: number): void;
-  /** As if the bot's owner had done it elsewhere; undefined takes it away. */
-  setWebhook(token: string, url: string | undefined): void;
-  /** A person deletes a message. */
-  deleteMessage(chatId: string, messageId: number): void;
-  /** Upgrades a group; returns the id of the supergroup. */
-  migrate(chatId: string): string;
-  /** Resolves when the chat shows at least `count` messages; rejects after `timeoutMs` (default 10,000). */
-  waitForMessages(chatId: string, count: number, timeoutMs?: number): Promise<StandInMessage[]>;
-  close(): Promise<void>;
-}
-
 const callsKept = 20_000;
 
-export async function createChatStandIn(options: ChatStandInOptions): Promise<ChatStandIn> {
-  const { now } = options;
-  const bots = new Map(options.tokens.map((token) => [token, botOf(token, options)]));
-  const date = () => Math.floor(now() / 1000);
-  const tell = (content: Record<string, unknown>) => {
-    for (const bot of bots.values()) bot.updates.add(content);
-  };
-  const tellMembership = (chat: StandInChat, before: Membership) => {
-    for (const bot of bots.values()) {
-      const members = {
-        old_chat_member: describeMembership(chat, bot, before),
-        new_chat_member: describeMembership(chat, bot),
-      };
-      const from = { id: 1, is_bot: false, first_name: "Owner" };
-      bot.updates.add({ my_chat_member: { chat: chatOf(chat), from, date: date(), ...members } });
-    }
-  };
-  /** What Telegram itself writes into a chat; every bot is shown it. */
-  const tellService = (chat: StandInChat, content: Record<string, unknown>) => {
-    const message = { message_id: world.nextMessageId(chat), chat: chatOf(chat), date: date(), ...content };
-    tell({ [postIn(chat)]: message });
-  };
-  const world = new World(options.chats, now, (event) => {
-    if (event.kind === "membership") return tellMembership(event.chat, event.before);
-    tellService(event.chat, { migrate_to_chat_id: Number(event.made.id) });
-    tellService(event.made, { migrate_from_chat_id: Number(event.chat.id) });
-  });
-  // A setup finds the ids of its chats by what a bot learns when it is added.
-  for (const chat of world.chats.values()) tellMembership(chat, "left");
+export type ChatStandIn = Awaited<ReturnType<typeof createChatStandIn>>;
 
+/** A strict stand-in of the Telegram Bot API. In memory only. */
+export async function createChatStandIn(options: ChatStandInOptions) {
+  const { now } = options;
+  const { world, bots, tellService } = openWorld(options);
   const { changed, onChange, waitFor } = world.changes;
   const faults = createFaults<TelegramFault>(changed);
   const calls: StandInCall[] = [];
@@ -115,33 +60,22 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
     if (chat === undefined) throw new Error(`the stand-in has no chat ${chatId}`);
     return chat;
   };
-  const shown = (chatId: string) => structuredClone(presentIn(chatOrThrow(chatId)));
+  /** What a reader sees now, oldest first: deleted messages are left out. A snapshot. */
+  const messages = (chatId: string) => structuredClone(presentIn(chatOrThrow(chatId)));
 
   return {
-    ...{ url, port, faults },
+    /** `url`: for `apiRoot`, without a slash at the end. */
+    ...{ url, port, faults, messages },
+    /** For the board. */
     source: viewTelegram({ world, faults, calls: () => calls, onChange }),
-    messages: shown,
+    /** The latest requests, oldest first, at most 20,000. A snapshot. */
     calls: () => structuredClone(calls),
-    post(chatId, from, text, topicId) {
-      const chat = chatOrThrow(chatId);
-      const lastBot = chat.messages.findLast(({ botId }) => botId !== undefined)?.botId;
-      const sent = world.addMessage(chat, { text, entities: [], from, silent: false, previewDisabled: false, topicId });
-      const isChannel = chat.kind === "channel";
-      const message = {
-        message_id: sent.messageId,
-        ...(isChannel ? { sender_chat: chatOf(chat) } : { from: { id: 2, is_bot: false, first_name: from } }),
-        chat: chatOf(chat),
-        date: date(),
-        ...(topicId !== undefined && inTopic(chat, topicId)),
-        text,
-      };
-      for (const bot of bots.values()) {
-        if (hears(bot, chat, text, lastBot)) bot.updates.add({ [postIn(chat)]: message });
-      }
-      return sent.messageId;
-    },
-    setMembership: (chatId, membership) => world.setMembership(chatOrThrow(chatId), membership),
-    nameTopic(chatId, topicId, name) {
+    /** A person writes, in a topic or to the whole chat; returns the id of the message. */
+    post: (chatId: string, from: string, text: string, topicId?: number) =>
+      post({ world, bots, now }, chatOrThrow(chatId), { from, text, topicId }),
+    setMembership: (chatId: string, membership: Membership) => world.setMembership(chatOrThrow(chatId), membership),
+    /** A person opens a topic, or gives it another name. */
+    nameTopic(chatId: string, topicId: number, name: string): void {
       const chat = chatOrThrow(chatId);
       const known = chat.topics.get(topicId);
       chat.topics.set(topicId, { id: topicId, name, closed: known?.closed ?? false });
@@ -150,33 +84,92 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
         [known === undefined ? "forum_topic_created" : "forum_topic_edited"]: { name, icon_color: 0 },
       });
     },
-    closeTopic(chatId, topicId) {
+    closeTopic(chatId: string, topicId: number): void {
       const chat = chatOrThrow(chatId);
       const topic = chat.topics.get(topicId);
       if (topic === undefined) return;
       topic.closed = true;
       tellService(chat, { ...inTopic(chat, topicId), forum_topic_closed: {} });
     },
-    deleteTopic: (chatId, topicId) => void chatOrThrow(chatId).topics.delete(topicId),
-    setWebhook(token, webhook) {
+    deleteTopic: (chatId: string, topicId: number) => void chatOrThrow(chatId).topics.delete(topicId),
+    /** As if the bot's owner had done it elsewhere; undefined takes it away. */
+    setWebhook(token: string, webhook: string | undefined): void {
       const bot = bots.get(token);
       if (bot === undefined) throw new Error("the stand-in has no such bot");
       bot.updates.setWebhook(webhook);
     },
-    deleteMessage(chatId, messageId) {
+    /** A person deletes a message. */
+    deleteMessage(chatId: string, messageId: number): void {
       const message = findMessage(chatOrThrow(chatId), messageId);
       if (message !== undefined) world.deleteMessage(message);
     },
-    migrate: (chatId) => world.migrate(chatOrThrow(chatId)),
-    waitForMessages(chatId, count, timeoutMs = 10_000) {
-      const look = () => (presentIn(chatOrThrow(chatId)).length < count ? undefined : shown(chatId));
-      return waitFor(look, timeoutMs, () => `chat ${chatId} shows ${shown(chatId).length} of ${count} messages`);
+    /** Upgrades a group; returns the id of the supergroup. */
+    migrate: (chatId: string) => world.migrate(chatOrThrow(chatId)),
+    /** Resolves when the chat shows at least `count` messages; rejects after `timeoutMs`. */
+    waitForMessages(chatId: string, count: number, timeoutMs = 10_000): Promise<StandInMessage[]> {
+      const look = () => (presentIn(chatOrThrow(chatId)).length < count ? undefined : messages(chatId));
+      return waitFor(look, timeoutMs, () => `chat ${chatId} shows ${messages(chatId).length} of ${count} messages`);
     },
-    async close() {
+    async close(): Promise<void> {
       for (const bot of bots.values()) bot.updates.close();
       await closeServer(server);
     },
   };
+}
+
+type Bots = ReadonlyMap<string, Bot>;
+
+const dateOf = (now: Now) => Math.floor(now() / 1000);
+
+/** The chats, and the bots that hear of what happens in them. */
+function openWorld(options: ChatStandInOptions) {
+  const { now } = options;
+  const bots: Bots = new Map(options.tokens.map((token) => [token, botOf(token, options)]));
+  const tellMembership = (chat: StandInChat, before: Membership) => {
+    for (const bot of bots.values()) {
+      const members = {
+        old_chat_member: describeMembership(chat, bot, before),
+        new_chat_member: describeMembership(chat, bot),
+      };
+      const from = { id: 1, is_bot: false, first_name: "Owner" };
+      bot.updates.add({ my_chat_member: { chat: chatOf(chat), from, date: dateOf(now), ...members } });
+    }
+  };
+  /** What Telegram itself writes into a chat; every bot is shown it. */
+  const tellService = (chat: StandInChat, content: Record<string, unknown>) => {
+    const message = { message_id: world.nextMessageId(chat), chat: chatOf(chat), date: dateOf(now), ...content };
+    for (const bot of bots.values()) bot.updates.add({ [postIn(chat)]: message });
+  };
+  const world: World = new World(options.chats, now, (event) => {
+    if (event.kind === "membership") return tellMembership(event.chat, event.before);
+    tellService(event.chat, { migrate_to_chat_id: Number(event.made.id) });
+    tellService(event.made, { migrate_from_chat_id: Number(event.chat.id) });
+  });
+  // A setup finds the ids of its chats by what a bot learns when it is added.
+  for (const chat of world.chats.values()) tellMembership(chat, "left");
+  return { world, bots, tellService };
+}
+
+function post(
+  { world, bots, now }: { world: World; bots: Bots; now: Now },
+  chat: StandInChat,
+  { from, text, topicId }: { from: string; text: string; topicId?: number },
+): number {
+  const lastBot = chat.messages.findLast(({ botId }) => botId !== undefined)?.botId;
+  const sent = world.addMessage(chat, { text, entities: [], from, silent: false, previewDisabled: false, topicId });
+  const isChannel = chat.kind === "channel";
+  const message = {
+    message_id: sent.messageId,
+    ...(isChannel ? { sender_chat: chatOf(chat) } : { from: { id: 2, is_bot: false, first_name: from } }),
+    chat: chatOf(chat),
+    date: dateOf(now),
+    ...(topicId !== undefined && inTopic(chat, topicId)),
+    text,
+  };
+  for (const bot of bots.values()) {
+    if (hears(bot, chat, text, lastBot)) bot.updates.add({ [postIn(chat)]: message });
+  }
+  return sent.messageId;
 }
 
 const postIn = ({ kind }: StandInChat) => (kind === "channel" ? "channel_post" : "message");

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Now } from "../../src/core/clock.ts";
-import { type FaultQueue, readWhole } from "../stand-in.ts";
+import { type Faults, readWhole } from "../stand-in.ts";
 import type { FloodControl } from "./flood.ts";
 import { type Bot, runMethod } from "./methods.ts";
 import { type Parameters, readParameters } from "./parameters.ts";
@@ -71,7 +71,7 @@ export interface StandInCall {
 export interface BotEndpoint {
   world: World;
   flood: FloodControl;
-  faults: FaultQueue<TelegramFault>;
+  faults: Faults<TelegramFault>;
   bots: ReadonlyMap<string, Bot>;
   now: Now;
   record(call: StandInCall): void;

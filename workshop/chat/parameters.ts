@@ -1,17 +1,6 @@
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** The parameters of a method, from JSON or from a multipart form: what Tocsin sends. */
-export interface Parameters {
-  text(name: string): string | undefined;
-  integer(name: string): number | undefined;
-  flag(name: string): boolean;
-  /** An object or a list. In a form it is JSON text. */
-  json(name: string): unknown;
-  /** Of a form. */
-  file(name: string): File | undefined;
-  /** For inspection: as received, but of a file only its name, type and size. */
-  readonly all: Readonly<Record<string, unknown>>;
-}
+export type Parameters = ReturnType<typeof createParameters>;
 
 /** @throws Refusal for a body that is not what its content type says */
 export async function readParameters(contentType: string, body: Buffer): Promise<Parameters> {
@@ -29,7 +18,8 @@ export async function readParameters(contentType: string, body: Buffer): Promise
   return createParameters(Object.fromEntries(fields));
 }
 
-export function createParameters(all: Record<string, unknown>): Parameters {
+/** The parameters of a method, from JSON or from a multipart form: what Tocsin sends. */
+export function createParameters(all: Record<string, unknown>) {
   const text = (name: string) => {
     const value = all[name];
     return value === undefined || value === null || typeof value === "object" ? undefined : String(value);
@@ -39,18 +29,21 @@ export function createParameters(all: Record<string, unknown>): Parameters {
     value instanceof File ? { filename: value.name, contentType: value.type, size: value.size } : value,
   ];
   return {
+    /** For inspection: as received, but of a file only its name, type and size. */
     all: Object.fromEntries(Object.entries(all).map(shown)),
     text,
-    integer(name) {
+    integer(name: string): number | undefined {
       const value = text(name);
       return value !== undefined && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
     },
-    flag: (name) => text(name) === "true",
-    json(name) {
+    flag: (name: string) => text(name) === "true",
+    /** An object or a list. In a form it is JSON text. */
+    json(name: string): unknown {
       const value = all[name];
       return typeof value === "string" ? parseJson(value, `can't parse ${name} JSON object`) : (value ?? undefined);
     },
-    file(name) {
+    /** Of a form. */
+    file(name: string): File | undefined {
       const value = all[name];
       return value instanceof File ? value : undefined;
     },

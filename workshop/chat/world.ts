@@ -1,5 +1,5 @@
 import type { Now } from "../../src/core/clock.ts";
-import { type Changes, createChanges } from "../stand-in.ts";
+import { createChanges } from "../stand-in.ts";
 import type { Entity, FormattedText } from "./text.ts";
 
 /** `muted` is in the chat and may not write. */
@@ -62,7 +62,7 @@ const picturesKept = 200;
 /** Every chat that the stand-in knows, in memory. */
 export class World {
   readonly chats: Map<string, StandInChat>;
-  readonly changes: Changes = createChanges();
+  readonly changes = createChanges();
   readonly #now: Now;
   readonly #tell: (event: ChatEvent) => void;
   readonly #lastMessageIds = new Map<string, number>();

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { toListenError } from "../../src/http/listen-error.ts";
+import { closeServer, listen } from "../stand-in.ts";
 
 /** A relay as the balancer knows it. */
 export interface Upstream {
@@ -10,17 +11,7 @@ export interface Upstream {
   pid: number;
 }
 
-/** What people open and senders post to, while the relays behind it come and go. */
-export interface Balancer {
-  port: number;
-  /** From now on this one answers under that name; it takes part as soon as it says that it is ready. */
-  put(upstream: Upstream): void;
-  /** It is gone. */
-  remove(name: string): void;
-  /** Those that say they are ready. */
-  ready(): string[];
-  close(): Promise<void>;
-}
+export type Balancer = Awaited<ReturnType<typeof openBalancer>>;
 
 const host = "127.0.0.1";
 const lookEveryMs = 500;
@@ -33,7 +24,8 @@ const notPassedOn = new Set([
 ]);
 
 /**
- * The least that a balancer in front of relays has to do, on this machine only:
+ * What people open and senders post to, while the relays behind it come and go: the least that a balancer has to do, on this
+ * machine only.
  *
  * - one that does not say 200 at `/readyz` gets nothing, unless none does: one without its database may still take alerts
  *   into its spool;
@@ -44,7 +36,7 @@ const notPassedOn = new Set([
  *
  * @throws AppError `config_invalid` when the port cannot be listened on.
  */
-export async function openBalancer(port: number): Promise<Balancer> {
+export async function openBalancer(port: number) {
   const upstreams = new Map<string, Upstream & { isReady: boolean }>();
   let turn = 0;
 
@@ -70,9 +62,8 @@ export async function openBalancer(port: number): Promise<Balancer> {
 
   const server = createServer((incoming, answer) => void pass(incoming, answer));
   server.requestTimeout = 0;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(toListenError(host, port, error)));
-    server.listen(port, host, resolve);
+  const taken = await listen(server, port, host).catch((error) => {
+    throw toListenError(host, port, error);
   });
 
   const look = setInterval(() => {
@@ -84,16 +75,17 @@ export async function openBalancer(port: number): Promise<Balancer> {
   }, lookEveryMs);
 
   return {
-    port: (server.address() as AddressInfo).port,
-    put: (upstream) => void upstreams.set(upstream.name, { ...upstream, isReady: false }),
-    remove: (name) => void upstreams.delete(name),
+    port: taken.port,
+    /** From now on this one answers under that name; it takes part as soon as it says that it is ready. */
+    put: (upstream: Upstream) => void upstreams.set(upstream.name, { ...upstream, isReady: false }),
+    /** It is gone. */
+    remove: (name: string) => void upstreams.delete(name),
+    /** Those that say they are ready. */
     ready: () => [...upstreams.values()].filter(({ isReady }) => isReady).map(({ name }) => name),
-    close: () =>
-      new Promise((resolve) => {
-        clearInterval(look);
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close(): Promise<void> {
+      clearInterval(look);
+      return closeServer(server);
+    },
   };
 }
 

@@ -3,21 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Now, Random } from "../../src/core/clock.ts";
 import { type AppsStandIn, createAppsStandIn } from "../apps/apps-stand-in.ts";
-import { type Board, openBoard } from "../board/board.tsx";
+import { openBoard } from "../board/board.tsx";
 import { createChatStandIn } from "../chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../mailbox/mailbox-stand-in.ts";
-import { createServiceSandbox, type ServiceSandbox } from "../service/service.ts";
+import { createServiceSandbox } from "../service/service.ts";
 
-/** Everything of a demo that is not Tocsin itself, on free ports of this machine. */
-export interface DemoWorld {
-  service: ServiceSandbox;
-  /** What people see of the messages. */
-  board: Board;
-  dataDir: string;
-  /** What a real deployment would be given. */
-  env: Record<string, string>;
-  close(): Promise<void>;
-}
+export type DemoWorld = Awaited<ReturnType<typeof createDemoWorld>>;
 
 const botToken = "7700:demo-bot-token-of-this-machine-only";
 const deskChat = "-1001700000001";
@@ -65,8 +56,8 @@ routes:
     to: [operations]
 `;
 
-export async function createDemoWorld(deps: { now: Now; random: Random }): Promise<DemoWorld> {
-  const { now, random } = deps;
+/** Everything of a demo that is not Tocsin itself, on free ports of this machine. */
+export async function createDemoWorld({ now, random }: { now: Now; random: Random }) {
   const dataDir = await mkdtemp(join(tmpdir(), "tocsin-demo-"));
   const configPath = join(dataDir, "tocsin.yaml");
   const apps = await createAppsStandIn({
@@ -89,8 +80,10 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
   const service = await createServiceSandbox({ now, random, speed: 1, metricCount: 5_000 });
   return {
     service,
+    /** What people see of the messages. */
     board,
     dataDir,
+    /** What a real deployment would be given. */
     env: {
       DATA_DIR: dataDir,
       TOCSIN_CONFIG: configPath,
@@ -105,7 +98,7 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
       DISCORD_WEBHOOK_URL: apps.discordUrl,
       LOG_LEVEL: "warn",
     },
-    async close() {
+    async close(): Promise<void> {
       for (const part of [service, board, chat, mailbox, apps]) await part.close();
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -2,12 +2,13 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chown, cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer } from "node:http";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { type CliContext, untilAborted } from "../../src/cli/shell/context.ts";
 import { AppError } from "../../src/core/errors.ts";
+import { closeServer, listen } from "../stand-in.ts";
 
 /** What the keeper tells its parent: where its PostgreSQL takes connections, or why there is none. */
 export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { message: string; hint?: string } };
@@ -117,13 +118,9 @@ async function findBinaries(folder: string, account: Account): Promise<string> {
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
     // The bundle loads it by `require`, which names the failure otherwise.
     if (error.code !== "MODULE_NOT_FOUND" && error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new AppError(
-      "failed",
-      `the PostgreSQL of the demo (${name}) is not installed, or there is none for this machine`,
-      {
-        hint: `run npm ci without --omit=dev and --omit=optional, ${ownServer}`,
-      },
-    );
+    const hint = `run npm ci without --omit=dev and --omit=optional, ${ownServer}`;
+    const message = `the PostgreSQL of the demo (${name}) is not installed, or there is none for this machine`;
+    throw new AppError("failed", message, { hint });
   });
   let native = dirname(dirname(postgres));
   if (account !== undefined) {
@@ -173,14 +170,11 @@ function flagsFor(port: number): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  const { port } = await listen(server);
+  await closeServer(server);
+  return port;
 }
 
 /** False: it has ended instead. */

@@ -22,19 +22,6 @@ export interface RelayAtWork {
   pid: number;
 }
 
-export interface SeveralRelays {
-  /** Of the balancer: the same whichever relay lives. */
-  publicUrl: string;
-  webhookSecret: Secret;
-  adminToken: Secret;
-  databaseUrl: string;
-  relays(): RelayAtWork[];
-  /** Rejects when the database is gone for good; else it stays open. */
-  failed: Promise<never>;
-  /** Ends the relays in order, then their database; nothing is left of either. */
-  stop(): Promise<void>;
-}
-
 export interface SeveralRelaysOptions {
   count: number;
   /** A server that is there already. Default: one is made. */
@@ -53,12 +40,9 @@ export interface SeveralRelaysOptions {
  *
  * @throws AppError `failed` when the database or a relay does not start
  */
-export async function startSeveralRelays(
-  world: DemoWorld,
-  context: CliContext,
-  options: SeveralRelaysOptions,
-): Promise<SeveralRelays> {
+export async function startSeveralRelays(world: DemoWorld, context: CliContext, options: SeveralRelaysOptions) {
   const undo: (() => Promise<void>)[] = [];
+  /** Ends the relays in order, then their database; nothing is left of either. */
   const stop = async () => {
     for (const end of undo.reverse().splice(0)) await end();
   };
@@ -87,6 +71,7 @@ export async function startSeveralRelays(
     return {
       ...{ publicUrl, webhookSecret, adminToken, databaseUrl: postgres.url, stop },
       relays: relays.atWork,
+      /** Rejects when the database is gone for good; else it stays open. */
       failed: postgres.failed,
     };
   } catch (error) {
@@ -197,14 +182,8 @@ function keepRelays(
   };
 }
 
-interface Postgres {
-  url: string;
-  failed: Promise<never>;
-  stop(): Promise<void>;
-}
-
 /** @throws AppError `failed` with what to do about it */
-async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: string | undefined): Promise<Postgres> {
+async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: string | undefined) {
   const keeper = context.startApart(["demo", "--part", "postgres", "--leftovers", world.dataDir], {
     cwd: world.dataDir,
     env: { ...systemsOwn(context), ...(serverUrl && { DATABASE_URL: serverUrl }) },
@@ -234,7 +213,7 @@ async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: s
   return {
     url: message.url,
     failed,
-    async stop() {
+    async stop(): Promise<void> {
       isStopping = true;
       keeper.kill("SIGTERM");
       const timer = setTimeout(() => keeper.kill("SIGKILL"), keeperStopsWithinMs);

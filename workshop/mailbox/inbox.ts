@@ -1,8 +1,7 @@
 import PostalMime, { type Address, type Email } from "postal-mime";
-import { type Changes, createChanges } from "../stand-in.ts";
+import { createChanges } from "../stand-in.ts";
 
-/** A mail as its reader's program understands it. */
-export interface ReceivedMail {
+export interface ReceivedMail extends ParsedMail {
   /** Position in the stand-in, from 1. */
   id: number;
   mailbox: string;
@@ -12,33 +11,16 @@ export interface ReceivedMail {
   copies: number;
   /** The sender by the envelope. */
   envelopeFrom: string;
-  from: string;
-  to: string;
-  subject: string;
-  /** Epoch milliseconds by the mail's own word; `receivedAt` when it gives none. */
-  date: number;
-  /** With angle brackets. */
-  messageId: string;
-  inReplyTo?: string;
-  /** With angle brackets, oldest first. */
-  references: string[];
-  /** In their order, names as sent, values unfolded. */
-  headers: { name: string; value: string }[];
-  text: string;
-  html: string;
-  attachments: number;
-  /** As it came, one character a byte. */
-  source: string;
 }
 
-export type ParsedMail = Omit<ReceivedMail, "id" | "mailbox" | "receivedAt" | "copies" | "envelopeFrom">;
+export type ParsedMail = Awaited<ReturnType<typeof parseMail>>;
 
 /** The oldest go when there are more. */
 const mailsKept = 5_000;
 
 /** Mails by mailbox, in memory. */
 export class Inbox {
-  readonly changes: Changes = createChanges();
+  readonly changes = createChanges();
   #kept: ReceivedMail[] = [];
   #lastId = 0;
 
@@ -66,21 +48,27 @@ export class Inbox {
   }
 }
 
-export async function parseMail(source: Buffer, receivedAt: number): Promise<ParsedMail> {
+/** A mail as its reader's program understands it. */
+export async function parseMail(source: Buffer, receivedAt: number) {
   const mail = await PostalMime.parse(source);
   const date = Date.parse(mail.date ?? "");
   return {
     from: mail.from === undefined ? "" : showAddress(mail.from),
     to: (mail.to ?? []).map(showAddress).join(", "),
     subject: mail.subject ?? "",
+    /** Epoch milliseconds by the mail's own word; `receivedAt` when it gives none. */
     date: Number.isNaN(date) ? receivedAt : date,
+    /** With angle brackets. */
     messageId: mail.messageId ?? "",
     inReplyTo: mail.inReplyTo,
+    /** With angle brackets, oldest first. */
     references: mail.references?.match(/<[^<>\s]+>/g) ?? [],
+    /** In their order, names as sent, values unfolded. */
     headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
     text: mail.text ?? "",
     html: withPictures(mail),
     attachments: mail.attachments.length,
+    /** As it came, one character a byte. */
     source: source.toString("latin1"),
   };
 }

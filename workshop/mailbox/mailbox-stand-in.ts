@@ -1,6 +1,5 @@
 import type { Now } from "../../src/core/clock.ts";
-import type { BoardSource } from "../board/source.ts";
-import { createFaults, type Faults } from "../stand-in.ts";
+import { createFaults } from "../stand-in.ts";
 import { groupThreads, Inbox, type ReceivedMail } from "./inbox.ts";
 import { createSmtpEndpoint, type MailFault, type MailTls } from "./smtp-endpoint.ts";
 import { viewMailboxes } from "./view.tsx";
@@ -18,26 +17,10 @@ export interface MailboxStandInOptions {
   maxBytes?: number;
 }
 
-/** A mail provider on this machine. In memory only. */
-export interface MailboxStandIn {
-  /** For `SMTP_URL`, with the login where there is one. */
-  readonly smtpUrl: string;
-  readonly smtpPort: number;
-  /** For the board. */
-  readonly source: BoardSource;
-  readonly faults: Faults<MailFault>;
-  /** Oldest first; those of one mailbox, or all. A repeat of a Message-ID only raises `copies`. A snapshot. */
-  mails(mailbox?: string): ReceivedMail[];
-  /** As a mail program joins them, the newest first. */
-  threads(mailbox: string): ReceivedMail[][];
-  /** From now on the address does not exist, or exists again. At first every address exists. */
-  setExists(address: string, exists: boolean): void;
-  /** Resolves when the mailbox (or all together) holds at least `count` mails; rejects after 10 seconds. */
-  waitForMails(count: number, mailbox?: string): Promise<ReceivedMail[]>;
-  close(): Promise<void>;
-}
+export type MailboxStandIn = Awaited<ReturnType<typeof createMailboxStandIn>>;
 
-export async function createMailboxStandIn(options: MailboxStandInOptions): Promise<MailboxStandIn> {
+/** A mail provider on this machine. In memory only. */
+export async function createMailboxStandIn(options: MailboxStandInOptions) {
   const { user, password, tls } = options;
   const inbox = new Inbox();
   const faults = createFaults<MailFault>(inbox.changes.changed);
@@ -50,15 +33,21 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
     user === undefined || password === undefined ? "" : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
   const snapshot = (mailbox?: string) => structuredClone(inbox.mails(mailbox));
   return {
+    /** For `SMTP_URL`, with the login where there is one. */
     smtpUrl: `${tls?.from === "start" ? "smtps" : "smtp"}://${login}127.0.0.1:${port}`,
     smtpPort: port,
+    /** For the board. */
     source: viewMailboxes(inbox, faults),
     faults,
+    /** Oldest first; those of one mailbox, or all. A repeat of a Message-ID only raises `copies`. A snapshot. */
     mails: snapshot,
-    threads: (mailbox) => groupThreads(snapshot(mailbox)),
-    setExists: (address, exists) =>
+    /** As a mail program joins them, the newest first. */
+    threads: (mailbox: string) => groupThreads(snapshot(mailbox)),
+    /** From now on the address does not exist, or exists again. At first every address exists. */
+    setExists: (address: string, exists: boolean) =>
       void (exists ? gone.delete(address.toLowerCase()) : gone.add(address.toLowerCase())),
-    waitForMails(count, mailbox) {
+    /** Resolves when the mailbox (or all together) holds at least `count` mails; rejects after 10 seconds. */
+    waitForMails(count: number, mailbox?: string): Promise<ReceivedMail[]> {
       const look = () => (inbox.mails(mailbox).length < count ? undefined : snapshot(mailbox));
       const complaint = () => `${mailbox ?? "the mailbox"} holds ${inbox.mails(mailbox).length} of ${count} mails`;
       return inbox.changes.waitFor(look, 10_000, complaint);

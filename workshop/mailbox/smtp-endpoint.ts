@@ -1,7 +1,6 @@
-import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
 import type { Now } from "../../src/core/clock.ts";
-import type { FaultQueue } from "../stand-in.ts";
+import { type Faults, listen } from "../stand-in.ts";
 import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
 
 /** What goes wrong at a step of a conversation. */
@@ -29,7 +28,7 @@ export interface MailTls {
 export interface SmtpEndpointOptions {
   now: Now;
   inbox: Inbox;
-  faults: FaultQueue<MailFault>;
+  faults: Faults<MailFault>;
   smtpPort: number;
   tls?: MailTls;
   /** A login is required when both are given. */
@@ -39,17 +38,12 @@ export interface SmtpEndpointOptions {
   hasMailbox(address: string): boolean;
 }
 
-export interface SmtpEndpoint {
-  port: number;
-  close(): Promise<void>;
-}
-
 type Reply = (error?: Error | null, text?: string) => void;
 
 /**
  * Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand.
  */
-export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<SmtpEndpoint> {
+export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
   const { inbox, faults, tls } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
 
@@ -132,15 +126,11 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
     else strike(fault, session, reply);
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.server.once("error", reject);
-    server.listen(options.smtpPort, "127.0.0.1", () => resolve());
-  });
-
+  const { port } = await listen(server.server, options.smtpPort);
   return {
-    port: (server.server.address() as AddressInfo).port,
+    port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         for (const connection of server.connections) connection._socket.destroy();
         server.close(() => resolve());
       }),

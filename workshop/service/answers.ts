@@ -13,13 +13,9 @@ export type SandboxContext = Context<SandboxEnv>;
 
 /** An error's body. The interface shows none (section 7): status, reason and a sentence, as many services have it. */
 export function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
-  const body = JSON.stringify({ statusCode: status, message });
-  return new Response(body, {
+  return new Response(JSON.stringify({ statusCode: status, message }), {
     status,
-    headers: {
-      "content-type": "application/json; charset=utf-8",
-      ...headers,
-    },
+    headers: { "content-type": "application/json; charset=utf-8", ...headers },
   });
 }
 

@@ -1,13 +1,6 @@
 import type { Metric, Pool, Token } from "./catalogue.ts";
 import { mixNumbers, noiseAt, unitOf } from "./seeded.ts";
-
-/** A manual push: the metric's value is multiplied by `factor` between two instants. */
-export interface Nudge {
-  metricKey: string;
-  factor: number;
-  fromAt: number;
-  untilAt: number;
-}
+import type { Nudge } from "./state.ts";
 
 const minuteMs = 60_000;
 

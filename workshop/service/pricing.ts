@@ -122,13 +122,9 @@ const rows: [string, string, string, Equity["type"], number][] = [
   ["ROG", "Roche Holding AG", "SIX", "stock", 390],
 ];
 
-export const equities: readonly Equity[] = rows.map(([symbol, name, exchange, type, basePriceUsd]) => ({
-  symbol,
-  name,
-  exchange,
-  type,
-  basePriceUsd,
-}));
+export const equities: readonly Equity[] = rows.map(([symbol, name, exchange, type, basePriceUsd]) => {
+  return { symbol, name, exchange, type, basePriceUsd };
+});
 
 /** Accepts `AAPL` and `NASDAQ:AAPL`, in any case. */
 export function findEquity(symbol: string): Equity | undefined {

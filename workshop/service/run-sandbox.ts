@@ -3,8 +3,8 @@ import type { Run } from "../../src/cli/command.ts";
 import { untilAborted } from "../../src/cli/shell/context.ts";
 import type { Output } from "../../src/cli/shell/output.ts";
 import type { SandboxFlags } from "../../src/cli/workshop.ts";
-import { factsOf } from "../../src/panels/panel.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { factsOf } from "../../src/panels/panel.ts";
 import { createServiceSandbox, type ServiceSandbox } from "./service.ts";
 
 /** Serves the alerting service's stand-in, and prints where, until the process is asked to stop. */

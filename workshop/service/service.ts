@@ -1,7 +1,7 @@
-import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { AppError } from "../../src/core/errors.ts";
 import { isLoopback } from "../../src/ground/net/local-host.ts";
+import { listen } from "../stand-in.ts";
 import type { NewAccount, NewSubscription } from "./accounts.ts";
 import type { FireInput } from "./alarm.ts";
 import type { Fault } from "./faults.ts";
@@ -12,11 +12,6 @@ import { notificationStates, type SandboxNotification, type WatchSubscription } 
 import { openWorld, type World } from "./world.ts";
 
 export type { ServiceSandboxOptions } from "./options.ts";
-
-export interface PageLink {
-  name: string;
-  url: string;
-}
 
 /**
  * Starts a local implementation of the whole service: accounts, a catalogue of metrics, a market that moves, alerts.
@@ -33,11 +28,13 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
   const world = await openWorld(settings, (eventId) => `${sandbox?.url}/?event=${eventId}`);
   const app = createSandboxApp(world, settings, { isOpen: isLoopback(host), sandbox: () => sandbox as ServiceSandbox });
   const server = createAdaptorServer({ fetch: app.fetch });
-  const taken = await listen(server, port, host).catch(async (error: unknown) => {
+  const { url } = await listen(server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
     await world.close();
-    throw error;
+    const hint = "Name another port with --port, or 0 for any";
+    const message = `The sandbox cannot listen on ${host}:${port} (${cause.code ?? cause.message})`;
+    throw new AppError("usage", message, { hint, cause });
   });
-  sandbox = new ServiceSandbox(world, server, `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, tickMs);
+  sandbox = new ServiceSandbox(world, server, url, tickMs);
   return sandbox;
 }
 
@@ -50,7 +47,7 @@ export class ServiceSandbox {
   /** The first account's key. */
   readonly apiKey: string;
   /** What the page names under "Where they arrive". */
-  links: readonly PageLink[] = [];
+  links: readonly { name: string; url: string }[] = [];
   readonly #world: World;
   readonly #server: ReturnType<typeof createAdaptorServer>;
   readonly #timer: NodeJS.Timeout | undefined;
@@ -184,15 +181,4 @@ export class ServiceSandbox {
       await closed;
     }
   }
-}
-
-function listen(server: ReturnType<typeof createAdaptorServer>, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const hint = "Name another port with --port, or 0 for any";
-      const message = `The sandbox cannot listen on ${host}:${port} (${cause.code ?? cause.message})`;
-      reject(new AppError("usage", message, { hint, cause }));
-    });
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
-  });
 }

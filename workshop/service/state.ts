@@ -63,6 +63,15 @@ const registeredAssetSchema = z.strictObject({
 });
 export type RegisteredAsset = z.infer<typeof registeredAssetSchema>;
 
+/** A manual push: the metric's value is multiplied by `factor` between two instants. */
+const nudgeSchema = z.strictObject({
+  metricKey: z.string(),
+  factor: z.number(),
+  fromAt: z.number(),
+  untilAt: z.number(),
+});
+export type Nudge = z.infer<typeof nudgeSchema>;
+
 const attemptSchema = z.strictObject({
   at: z.number(),
   durationMs: z.number(),
@@ -99,24 +108,12 @@ const stateSchema = z.strictObject({
   apiKey: z.string(),
   accounts: z.array(accountSchema),
   assets: z.array(registeredAssetSchema),
-  nudges: z.array(
-    z.strictObject({
-      metricKey: z.string(),
-      factor: z.number(),
-      fromAt: z.number(),
-      untilAt: z.number(),
-    }),
-  ),
+  nudges: z.array(nudgeSchema),
   notifications: z.array(notificationSchema),
 });
 export type SandboxState = z.infer<typeof stateSchema>;
 
-export interface StateFile {
-  /** The state of the last run, or undefined on the first. */
-  read(): Promise<SandboxState | undefined>;
-  /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
-  save(state: SandboxState): Promise<void>;
-}
+export type StateFile = ReturnType<typeof createStateFile>;
 
 /** Nothing is kept: for tests and quick tries. */
 export function createMemoryState(): StateFile {
@@ -129,20 +126,22 @@ export function createMemoryState(): StateFile {
  *
  * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
  */
-export function createStateFile(dataDir: string): StateFile {
+export function createStateFile(dataDir: string) {
   const path = join(dataDir, "sandbox.json");
   let writing: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
 
   return {
-    async read() {
+    /** The state of the last run, or undefined on the first. */
+    async read(): Promise<SandboxState | undefined> {
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
         throw unreadable(path, error.message, error);
       });
       return text === undefined ? undefined : parseState(path, text);
     },
-    save(state) {
+    /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
+    save(state: SandboxState): Promise<void> {
       waiting ??= writing.then(() => {
         waiting = undefined;
         // A failed write rejects for its own callers and must not stop the next one.
