@@ -1,13 +1,6 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
-import {
-  type AnswerContext,
-  classifyRefusal,
-  describeAnswer,
-  jsonObjectOf,
-  rejected,
-  unexpectedSuccess,
-} from "../http/classify.ts";
+import { type AnswerContext, createClassify, describeAnswer, rejected } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import {
   basicAuthOf,
@@ -62,23 +55,20 @@ export function createAppriseChannel(
  * and not repeating it loses it elsewhere, so it is ambiguous, and `onAmbiguous` decides.
  */
 export function classifyApprise(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  const detail = describeAnswer(answer, context);
-  if (status === 204) {
-    const hint = `${detail}: no configuration under this key, or no usable address; nobody was notified`;
-    return rejected("destination", "address_invalid", hint);
-  }
-  if (status >= 200 && status < 300) {
-    const error = jsonObjectOf(answer)?.error;
-    const accepted = error === null || error === "" || error === false;
-    return accepted ? { kind: "sent" } : unexpectedSuccess(answer, context, "no error");
-  }
-  if (status === 424) return { kind: "ambiguous", reason: "server_error", detail };
-  if (status === 404 || status === 405) {
-    return rejected("destination", "address_invalid", `${detail}. Is this the address of an Apprise API server?`);
-  }
-  return classifyRefusal(answer, context, { repeatable: false });
+  if (answer.status !== 204) return classifyOther(answer, context);
+  const detail = `${describeAnswer(answer, context)}: no configuration under this key, or no usable address; nobody was notified`;
+  return rejected("destination", "address_invalid", detail);
 }
+
+const classifyOther = createClassify({
+  taken: (_answer, { error } = {}) =>
+    error === null || error === "" || error === false ? { kind: "sent" } : "no error",
+  refused({ status, detail }) {
+    if (status === 424) return { kind: "ambiguous", reason: "server_error", detail };
+    if (status !== 404 && status !== 405) return undefined;
+    return rejected("destination", "address_invalid", `${detail}. Is this the address of an Apprise API server?`);
+  },
+});
 
 /** `/status` answers 200, or 417 with what the server lacks; a lack of attachments or storage does not concern us. */
 function classifyAppriseStatus(answer: Answer, context: AnswerContext): Outcome {

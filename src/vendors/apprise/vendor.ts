@@ -8,18 +8,7 @@ import { allowInternal, hostOf } from "../options.ts";
 import type { BuildContext, Vendor } from "../vendor.ts";
 import { type AppriseMessage, renderApprise } from "./render.ts";
 
-export interface AppriseDestination extends Destination {
-  type: "apprise";
-  /** The Apprise API server. */
-  server: string;
-  /** A stored configuration key of that server (`/notify/KEY`) or … */
-  key?: string;
-  /** … the Apprise addresses themselves; they hold secrets. */
-  urls: Secret[];
-  /** Apprise tag that selects among the stored addresses. */
-  tag?: string;
-  allowInternal: string[];
-}
+export type AppriseDestination = Destination & { type: "apprise" } & ReturnType<typeof build>;
 
 const options = z.object({
   server: httpUrl.describe("an Apprise API server"),
@@ -40,19 +29,22 @@ function readAppriseKey(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
 }
 
+/** `key`: a configuration that the server has stored (`/notify/KEY`), else the addresses themselves, which hold secrets. */
+function build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
+  if ((key === undefined) === (urls.length === 0)) {
+    const instead = "write the key of a stored configuration, or the Apprise addresses";
+    context.refuse([], new Refusal("needs either key or urls", instead));
+  }
+  const secretUrls = urls.map((url) => new Secret(url));
+  return { server, ...(key && { key }), urls: secretUrls, ...(tag && { tag }), allowInternal };
+}
+
 export const apprise = {
   type: "apprise",
   can: { edits: false, answers: false, plainForm: false, joinsByKey: false },
   words: { otherSide: "the Apprise server" },
   options: options.shape,
-  build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
-    if ((key === undefined) === (urls.length === 0)) {
-      const instead = "write the key of a stored configuration, or the Apprise addresses";
-      context.refuse([], new Refusal("needs either key or urls", instead));
-    }
-    const secretUrls = urls.map((url) => new Secret(url));
-    return { server, ...(key && { key }), urls: secretUrls, ...(tag && { tag }), allowInternal };
-  },
+  build,
   recipients: ({ name }) => [name],
   addresses: ({ server, key, tag, urls }: AppriseDestination) =>
     key === undefined ? urls.map((url) => `apprise ${url.reveal()}`) : [`apprise ${server} ${key} ${tag ?? ""}`],

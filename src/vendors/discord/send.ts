@@ -5,18 +5,17 @@ import { parseRetryAfter } from "../../ground/net/retry-after.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import {
   type AnswerContext,
-  classifyRefusal,
+  createClassify,
   describeAnswer,
   jsonObjectOf,
   rateLimited,
   rejected,
-  unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { writeMultipart } from "../http/multipart.ts";
 import { secretsOfUrl } from "../http/redact.ts";
-import { createRecentRefs } from "../recent-refs.ts";
+import { RecentRefs } from "../recent-refs.ts";
 import type { DiscordMessage } from "./render.ts";
 import type { DiscordDestination } from "./vendor.ts";
 
@@ -42,7 +41,7 @@ export function createDiscordChannel(
   const http = createHttpClient(clientOptions);
   /** With connections of its own: a text finds its own warm, however slow a picture is. */
   const pictures = createHttpClient(clientOptions);
-  const illustrated = createRecentRefs();
+  const illustrated = new RecentRefs();
   const headers = { "content-type": "application/json" };
 
   return {
@@ -56,12 +55,8 @@ export function createDiscordChannel(
     },
     illustrate: async (ref, message, illustration, context) => {
       const { contentType, body } = writePicture(message, illustration);
-      const request = {
-        url: messageUrl(webhook, ref),
-        method: "PATCH" as const,
-        headers: { "content-type": contentType },
-        body,
-      };
+      const headers = { "content-type": contentType };
+      const request = { url: messageUrl(webhook, ref), method: "PATCH" as const, headers, body };
       const outcome = await pictures.call(request, classifyDiscordEdit, context);
       if (outcome.kind === "sent") illustrated.add(ref);
       // An edit may be made twice, so nothing about it is ambiguous.
@@ -75,29 +70,22 @@ export function createDiscordChannel(
 }
 
 /** Source: Discord's documentation of webhooks, rate limits and JSON error codes. */
-export function classifyDiscord(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  const body = jsonObjectOf(answer);
-  if (status === 204) return { kind: "sent" };
-  if (status >= 200 && status < 300) {
-    return typeof body?.id === "string"
-      ? { kind: "sent", ref: body.id }
-      : unexpectedSuccess(answer, context, "the message with its id");
-  }
-  const detail = describeAnswer(answer, context);
-  if (status === 404) return rejected("destination", "gone", detail);
-  if (status === 429) {
-    return rateLimited(detail, waitOf(answer, context), body?.global === true ? "account" : "destination");
-  }
-  if (status === 400 && typeof body?.code === "number") {
-    if (body.code === 50006) return rejected("message", "empty_text", detail);
-    if (forumCodes.has(body.code)) {
-      const hint = `${detail}. A forum channel needs ?thread_id=… in the webhook's address`;
-      return rejected("destination", "address_invalid", hint);
-    }
-  }
-  return classifyRefusal(answer, context, { repeatable: false });
-}
+export const classifyDiscord = createClassify({
+  taken({ status }, body) {
+    if (status === 204) return { kind: "sent" };
+    return typeof body?.id === "string" ? { kind: "sent", ref: body.id } : "the message with its id";
+  },
+  refused({ answer, status, body, context, detail }) {
+    if (status === 404) return rejected("destination", "gone", detail);
+    if (status === 429)
+      return rateLimited(detail, waitOf(answer, context), body?.global === true ? "account" : "destination");
+    if (status !== 400) return undefined;
+    if (body?.code === 50006) return rejected("message", "empty_text", detail);
+    if (!forumCodes.has(body?.code)) return undefined;
+    const hint = `${detail}. A forum channel needs ?thread_id=… in the webhook's address`;
+    return rejected("destination", "address_invalid", hint);
+  },
+});
 
 /** As for a message, but what is gone is the message, so it can be sent as a new one. */
 export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Outcome {
@@ -122,7 +110,7 @@ function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
 }
 
 /** Webhooks of forum and media channels: no thread named, or one where none is allowed. */
-const forumCodes = new Set([220001, 220002, 220003, 220004]);
+const forumCodes = new Set<unknown>([220001, 220002, 220003, 220004]);
 
 /** Whole and fractional seconds in three places; the longest holds. Cloudflare's own 429 has the header alone. */
 function waitOf(answer: Answer, context: AnswerContext): number | undefined {

@@ -3,9 +3,7 @@ import type { Vendor } from "../vendor.ts";
 import { type DiscordMessage, renderDiscord } from "./render.ts";
 
 /** A Discord webhook: the whole address is the secret. */
-export interface DiscordDestination extends SecretUrlDestination {
-  type: "discord";
-}
+export type DiscordDestination = SecretUrlDestination & { type: "discord" };
 
 export const discord = {
   ...secretUrlVendor("discord"),

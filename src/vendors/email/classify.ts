@@ -33,23 +33,22 @@ export function classify(breakdown: Breakdown, tlsRequired: boolean): Outcome {
     case "reply":
       return classifyReply(stage, cause.reply, tlsRequired);
     case "no_login":
-      return {
-        kind: "rejected",
-        scope: "account",
-        reason: "auth_failed",
-        detail:
-          "The mail server offers no login here, but a password is configured. Use its submission port (587 or 465), or remove user and password.",
-      };
+      return rejected("account", "auth_failed", noLogin);
     case "too_large":
-      return {
-        kind: "rejected",
-        scope: "message",
-        reason: "too_long",
-        detail: "The mail is larger than the mail server takes.",
-      };
+      return rejected("message", "too_long", "The mail is larger than the mail server takes.");
     default:
       return stage === "content" ? classifyUnanswered(cause) : classifyUnsent(stage, cause);
   }
+}
+
+const noLogin =
+  "The mail server offers no login here, but a password is configured. " +
+  "Use its submission port (587 or 465), or remove user and password.";
+
+type Rejected = Extract<Outcome, { kind: "rejected" }>;
+
+function rejected(scope: Rejected["scope"], reason: ReasonCode, detail: string): Rejected {
+  return { kind: "rejected", scope, reason, detail };
 }
 
 type Silence = Exclude<Cause, { kind: "reply" } | { kind: "no_login" } | { kind: "too_large" }>;
@@ -59,37 +58,32 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
   const detail = `${blamed === undefined ? refusals[stage] : blames[blamed]}: ${said(reply)}`;
   const { code, enhanced } = reply;
   if (code < 500) return classifyTemporary(stage, reply, detail);
-  const rejected = (scope: (Outcome & { kind: "rejected" })["scope"], reason: ReasonCode): Outcome => ({
-    kind: "rejected",
-    scope,
-    reason,
-    detail,
-  });
+  const refuse = (scope: Rejected["scope"], reason: ReasonCode) => rejected(scope, reason, detail);
   if (code === 503) return { kind: "retry", reason: "server_error", detail };
-  if (code === 530 || code === 534 || code === 535 || code === 538) return rejected("account", "auth_failed");
-  if (enhanced === "5.4.5") return rejected("account", "rate_limited");
-  if (blamed === "sender") return rejected("destination", "no_rights");
-  if (blamed !== undefined) return rejected("account", blamed === "login" ? "auth_failed" : "no_rights");
+  if (code === 530 || code === 534 || code === 535 || code === 538) return refuse("account", "auth_failed");
+  if (enhanced === "5.4.5") return refuse("account", "rate_limited");
+  if (blamed === "sender") return refuse("destination", "no_rights");
+  if (blamed !== undefined) return refuse("account", blamed === "login" ? "auth_failed" : "no_rights");
   switch (stage) {
     case "hello":
       // A server without EHLO cannot have STARTTLS either.
-      if (tlsRequired && (code === 500 || code === 502)) return rejected("account", "no_starttls");
+      if (tlsRequired && (code === 500 || code === 502)) return refuse("account", "no_starttls");
       return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
     case "connect":
     case "greeting":
     case "quit":
       return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
     case "starttls":
-      return rejected("account", "no_starttls");
+      return refuse("account", "no_starttls");
     case "auth":
-      return rejected("account", "auth_failed");
+      return refuse("account", "auth_failed");
     case "mail":
-      return isAboutSize(reply) ? rejected("message", "too_long") : rejected("destination", "no_rights");
+      return isAboutSize(reply) ? refuse("message", "too_long") : refuse("destination", "no_rights");
     case "rcpt":
-      return rejected("recipient", "recipient_refused");
+      return refuse("recipient", "recipient_refused");
     case "data":
     case "content":
-      return rejected("message", isAboutSize(reply) ? "too_long" : "message_refused");
+      return refuse("message", isAboutSize(reply) ? "too_long" : "message_refused");
     default:
       return stage satisfies never;
   }

@@ -100,22 +100,9 @@ const notAnAddress: Outcome = {
 function readSender(destination: EmailDestination): MailAddress {
   const from = parseMailAddress(destination.from);
   if (from !== undefined) return from;
-  throw new AppError(
-    "config_invalid",
-    `The sender of ${destination.name} (${destination.definedAt}) is not a mail address.`,
-    {
-      hint: "Write it as alerts@example.com or Tocsin <alerts@example.com>.",
-    },
-  );
-}
-
-interface ComposedMail {
-  /**
-   * With its angle brackets. The same for every repeat of a delivery, so that a mailbox that compares ids keeps one.
-   */
-  messageId: string;
-  /** The whole mail, lines ended by CRLF. */
-  source: Buffer;
+  const hint = "Write it as alerts@example.com or Tocsin <alerts@example.com>.";
+  const message = `The sender of ${destination.name} (${destination.definedAt}) is not a mail address.`;
+  throw new AppError("config_invalid", message, { hint });
 }
 
 type Context = Pick<SendContext, "deliveryId" | "alertId" | "receivedAt" | "threadKey" | "replyTo">;
@@ -141,8 +128,9 @@ export async function composeMail(
   to: string,
   context: Context,
   picture?: AlertPicture,
-): Promise<ComposedMail> {
+) {
   const domain = mailDomainOf(from.address);
+  // The same for every repeat of a delivery, so that a mailbox that compares ids keeps one.
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
   const root = `<thread-${hashOf(context.threadKey)}@${domain}>`;
   const answered = isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;

@@ -3,32 +3,20 @@ import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { Envelope, SmtpSession, Step } from "./session.ts";
 import type { Breakdown } from "./transcript.ts";
 
-export interface PoolOptions {
-  /** Connections at once; mail servers count them per account. */
-  maxConnections: number;
-  /** How long a connection is kept for the next mail, in milliseconds. */
-  idleMs: number;
-}
-
 /**
  * Connections to one account, kept for a while so that a burst logs in once.
  *
  * Not nodemailer's own pool: that puts a mail back in its queue unseen, and its log does not say which connection
  * carried which mail, without which nobody can say whether a mail may have arrived.
+ *
+ * @param options.maxConnections at once; mail servers count them per account
+ * @param options.idleMs how long a connection is kept for the next mail
  */
-export interface SessionPool {
-  deliver(envelope: Envelope, mail: Buffer, bounds: CallBounds): Promise<Step>;
-  /** Ends all connections. A mail under way breaks off and says how far it had come. */
-  close(): Promise<void>;
-}
-
-interface Idle {
-  session: SmtpSession;
-  timer: NodeJS.Timeout;
-}
-
-export function createSessionPool(createSession: () => SmtpSession, options: PoolOptions): SessionPool {
-  const idle: Idle[] = [];
+export function createSessionPool(
+  createSession: () => SmtpSession,
+  options: { maxConnections: number; idleMs: number },
+) {
+  const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = [];
   const busy = new Set<SmtpSession>();
   const waiting: (() => void)[] = [];
   let taken = 0;
@@ -79,7 +67,7 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
       void session.quit();
     }, options.idleMs);
     timer.unref();
-    const entry: Idle = { session, timer };
+    const entry = { session, timer };
     idle.push(entry);
   }
 
@@ -101,7 +89,7 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
   }
 
   return {
-    async deliver(envelope, mail, bounds) {
+    async deliver(envelope: Envelope, mail: Buffer, bounds: CallBounds): Promise<Step> {
       const { signal } = bounds;
       if (!(await takeSlot(signal))) return notStarted(signal);
       try {
@@ -116,7 +104,8 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
         freeSlot();
       }
     },
-    async close() {
+    /** Ends all connections. A mail under way breaks off and says how far it had come. */
+    async close(): Promise<void> {
       closed = true;
       for (const session of busy) session.destroy();
       const leaving = idle.splice(0).map(({ session, timer }) => {

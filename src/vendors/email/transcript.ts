@@ -13,48 +13,31 @@ import { oneLine } from "../../ground/text/clean.ts";
  * nodemailer reads the mail in the turn of the 354 (of a 250, from servers that say so there). Until then not a byte of it
  * has left, even when DATA was pipelined behind the recipients. From then on it may have arrived whole. That the last byte was
  * handed to the socket is seen too late to be relied on when the socket is congested, so `content` is one stage.
+ *
+ * @param onProgress called with the stage after each step, for the stage's time limit.
  */
-export interface Transcript {
-  /** What is being waited for: the first step without an answer, or the last one taken when all are answered. */
-  stage(): Stage;
-  observe(entry: LogEntry, line: string): void;
-  /** The mail is read to be written. */
-  startContent(): void;
-  /** Forgets the mail before: on a connection that is used again nothing of the next one has left yet. */
-  startMail(): void;
-}
-
-/** The part of a nodemailer log entry that is looked at. */
-export interface LogEntry {
-  tnx?: unknown;
-}
-
-/** @param onProgress called with the stage after each step, for the stage's time limit. */
-export function createTranscript(onProgress: (stage: Stage) => void): Transcript {
+export function createTranscript(onProgress: (stage: Stage) => void) {
   let latest: Stage = "connect";
   const unanswered: Stage[] = [];
 
+  /** What is being waited for: the first step without an answer, or the last one taken when all are answered. */
   function stage(): Stage {
     return unanswered[0] ?? latest;
   }
 
-  function hearReply(): void {
-    const answered = unanswered.shift();
-    if (answered === undefined) return;
-    latest = answered;
-  }
-
   return {
     stage,
-    startMail() {
+    /** Forgets the mail before: on a connection that is used again nothing of the next one has left yet. */
+    startMail(): void {
       latest = "mail";
       unanswered.length = 0;
     },
-    startContent() {
+    /** The mail is read to be written. */
+    startContent(): void {
       unanswered.push("content");
       onProgress(stage());
     },
-    observe(entry, line) {
+    observe(entry: LogEntry, line: string): void {
       switch (entry.tnx) {
         case "network":
           if (latest !== "connect" || unanswered.length > 0) return;
@@ -64,7 +47,7 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
           unanswered.push(stageOfCommand(line, latest));
           break;
         case "server":
-          hearReply();
+          latest = unanswered.shift() ?? latest;
           break;
         default:
           return;
@@ -72,6 +55,13 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
       onProgress(stage());
     },
   };
+}
+
+export type Transcript = ReturnType<typeof createTranscript>;
+
+/** The part of a nodemailer log entry that is looked at. */
+export interface LogEntry {
+  tnx?: unknown;
 }
 
 function stageOfCommand(line: string, latest: Stage): Stage {

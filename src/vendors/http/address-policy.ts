@@ -5,21 +5,16 @@ import { createIpRanges, isIpRange, readIpAddress } from "../../ground/net/ip-ra
 import { Refusal } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 
+export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
+
 /**
  * Which addresses an outgoing request may reach. A destination is a line of configuration, but its host name is
  * resolved by somebody else's name server: without this check a changed record turns the relay into a way to the
  * machine's own network, its cloud metadata, or Fly's private one.
- */
-export interface AddressPolicy {
-  /** Why `address`, to which `host` has resolved, is out of bounds, in a few words; undefined: it may be reached. */
-  refuse(host: string, address: string): string | undefined;
-}
-
-/**
  * @param allowInternal host names, addresses or CIDR ranges that may be internal.
  * @throws AppError `config_invalid` for an entry that is none of these.
  */
-export function createAddressPolicy(allowInternal: readonly string[]): AddressPolicy {
+export function createAddressPolicy(allowInternal: readonly string[]) {
   const ranges: string[] = [];
   const hosts = new Set<string>();
   for (const entry of allowInternal) {
@@ -33,7 +28,8 @@ export function createAddressPolicy(allowInternal: readonly string[]): AddressPo
   const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
   const allowed6 = createIpRanges(ranges.filter((range) => familyOf(range) === 6));
   return {
-    refuse(host, address) {
+    /** Why `address`, to which `host` has resolved, is out of bounds, in a few words; undefined: it may be reached. */
+    refuse(host: string, address: string): string | undefined {
       const plain = readIpAddress(address);
       if (plain === undefined) return "not an address";
       const reason = internalKindOf(plain);

@@ -25,15 +25,50 @@ export interface AnswerContext {
   redact: Redact;
 }
 
+/** Pure: what an answer of this vendor means. */
+export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
+
 /** Wait after a 429 that does not say how long. */
 const defaultRateLimitWaitMs = 30_000;
 
 /** Before these a proxy (Cloudflare's codes) never reached the server: refused, timed out, unroutable, TLS. */
 const neverReached = new Set([521, 522, 523, 525, 526]);
 
-/**
- * @param repeatable whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe.
- */
+/** What an answer means in a vendor's own words. */
+interface OwnWords {
+  /** Of a 2xx: what came of the message, or what was expected instead, in words. */
+  taken(answer: Answer, body: Record<string, unknown> | undefined): Outcome | string;
+  /** Of any other: undefined where it means what it does for all. */
+  refused(heard: Heard): Outcome | undefined;
+  /** Whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe. Default: it does not. */
+  repeatable?: boolean;
+}
+
+interface Heard {
+  answer: Answer;
+  status: number;
+  body: Record<string, unknown> | undefined;
+  context: AnswerContext;
+  /** What was answered, in a line. */
+  detail: string;
+}
+
+/** Judges answers by what the vendor says in its own words, and then by what is the same for all. */
+export function createClassify({ taken, refused, repeatable = false }: OwnWords): Classify {
+  return (answer, context) => {
+    const { status } = answer;
+    const body = jsonObjectOf(answer);
+    if (status >= 200 && status < 300) {
+      const outcome = taken(answer, body);
+      if (typeof outcome !== "string") return outcome;
+      const detail = `${describeAnswer(answer, context)} (expected ${outcome})`;
+      return { kind: "ambiguous", reason: "bad_answer", detail };
+    }
+    const detail = describeAnswer(answer, context);
+    return refused({ answer, status, body, context, detail }) ?? classifyRefusal(answer, context, { repeatable });
+  };
+}
+
 export function classifyRefusal(answer: Answer, context: AnswerContext, options: { repeatable: boolean }): Outcome {
   const { status } = answer;
   const detail = describeAnswer(answer, context);
@@ -79,12 +114,6 @@ export function rateLimited(
   scope: "destination" | "account" = "destination",
 ): Outcome {
   return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope };
-}
-
-/** A 2xx whose body is not what this vendor says when it has taken a message: a captive portal, a wrong address. */
-export function unexpectedSuccess(answer: Answer, context: AnswerContext, expected: string): Outcome {
-  const detail = `${describeAnswer(answer, context)} (expected ${expected})`;
-  return { kind: "ambiguous", reason: "bad_answer", detail };
 }
 
 /** `hooks.example.com answered 404: no_service`. */

@@ -38,17 +38,7 @@ export interface ExchangeLimits extends CallBounds {
   maxAnswerBytes: number;
 }
 
-/** One open connection. Carries one request at a time. */
-export interface HttpConnection {
-  /**
-   * Writes one request and reads one answer. No redirect is followed and nothing is repeated. What did not end with a
-   * whole answer of success ends the connection as well.
-   */
-  exchange(request: OutgoingRequest, limits: ExchangeLimits): Promise<Exchange>;
-  /** As far as this side has heard. */
-  isOpen(): boolean;
-  destroy(): void;
-}
+export type HttpConnection = ReturnType<typeof createHttpConnection>;
 
 /** Peers that say when they close an idle connection are taken at their word, but for a second for what is under way. */
 const hintMarginMs = 1_000;
@@ -56,11 +46,11 @@ const hintMarginMs = 1_000;
 const longestIdleMs = 30_000;
 
 /**
- * undici's client over one socket that somebody else has opened (and checked). It asks for the connection to be kept,
+ * One open connection, which carries one request at a time: undici's client over one socket that somebody else has opened (and checked). It asks for the connection to be kept,
  * closes it when it has been idle for `idleMs` or for as long as the peer's `Keep-Alive` allows, and at once when the
  * peer will not keep it or sends what nobody asked for.
  */
-export function createHttpConnection(socket: Socket, origin: string, idleMs: number): HttpConnection {
+export function createHttpConnection(socket: Socket, origin: string, idleMs: number) {
   let given = false;
   const client = new Client(origin, {
     // Time-outs are ours, one for the whole answer.
@@ -85,10 +75,18 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
   }
 
   return {
+    /** As far as this side has heard. */
     isOpen: () => !socket.destroyed,
     destroy,
-    exchange: ({ url, method, headers, body }, { timeoutMs, maxAnswerBytes, signal, mayCall }) =>
-      new Promise((settle) => {
+    /**
+     * Writes one request and reads one answer. No redirect is followed and nothing is repeated. What did not end with a
+     * whole answer of success ends the connection as well.
+     */
+    exchange: (
+      { url, method, headers, body }: OutgoingRequest,
+      { timeoutMs, maxAnswerBytes, signal, mayCall }: ExchangeLimits,
+    ) =>
+      new Promise<Exchange>((settle) => {
         let begun = false;
         let answer: { status: number; headers: Record<string, string> } | undefined;
         const chunks: Buffer[] = [];

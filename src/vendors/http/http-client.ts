@@ -6,10 +6,10 @@ import type { CallBounds, ChannelCalls, SendContext } from "../../core/ports/cha
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
-import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
-import type { Answer, OutgoingRequest } from "./exchange.ts";
+import { type Classify, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
+import type { OutgoingRequest } from "./exchange.ts";
 import type { ResolveHost } from "./open-connection.ts";
-import { decodePart } from "./redact.ts";
+import { decodePart, secretsOfUrl } from "./redact.ts";
 import { createTransport } from "./transport.ts";
 
 /** What every HTTP channel is given. */
@@ -32,24 +32,10 @@ export interface HttpClientOptions extends HttpChannelOptions {
   secrets: readonly string[];
 }
 
-/** Pure: what an answer of this vendor means. */
-export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
-
-export interface HttpClient {
-  /** One request, one outcome; never throws for what the network or the other side does. */
-  call(request: OutgoingRequest, classify: Classify, bounds: CallBounds): Promise<Outcome>;
-  /** Like `call`, for a question that people do not see: repeating it harms nobody, so nothing is ambiguous. */
-  ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome>;
-  /** Whether a permitted address of the host takes connections (TCP and TLS). Sends nothing. */
-  probeConnection(url: URL, signal: AbortSignal): Promise<Outcome>;
-  /** Ends what is under way; those calls resolve with what is known of them. */
-  close(): Promise<void>;
-}
-
 const maxDetailLength = 300;
 
 /** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
-export function createHttpClient(options: HttpClientOptions): HttpClient {
+export function createHttpClient(options: HttpClientOptions) {
   const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
   const policy = createAddressPolicy(options.allowInternal);
   const redact = createRedactor(options.secrets);
@@ -74,17 +60,22 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 
   return {
-    call: async (request, classify, bounds) => clean(await call(request, classify, bounds)),
-    ask: async (request, classify, signal) => {
+    /** One request, one outcome; never throws for what the network or the other side does. */
+    call: async (request: OutgoingRequest, classify: Classify, bounds: CallBounds) =>
+      clean(await call(request, classify, bounds)),
+    /** Like `call`, for a question that people do not see: repeating it harms nobody, so nothing is ambiguous. */
+    async ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
       const outcome = clean(await call(request, classify, { signal }));
       if (outcome.kind !== "ambiguous") return outcome;
       return { kind: "retry", reason: outcome.reason, detail: outcome.detail, waitMs: outcome.waitMs };
     },
-    probeConnection: async (url, signal) => {
+    /** Whether a permitted address of the host takes connections (TCP and TLS). Sends nothing. */
+    async probeConnection(url: URL, signal: AbortSignal): Promise<Outcome> {
       const fault = await transport.tryConnection(url, signal);
       if (fault !== undefined) return clean(outcomeOfConnectFault(fault, url.host));
       return { kind: "sent", note: `${url.host} takes connections; nothing was sent` };
     },
+    /** Ends what is under way; those calls resolve with what is known of them. */
     close: async () => transport.close(),
   };
 }
@@ -95,23 +86,21 @@ type Write<M> = (message: M, context: SendContext) => { headers?: Record<string,
 /**
  * A vendor that takes each message in one POST, and which can be asked nothing without a message: a probe only
  * connects.
+ * @param vendor.secrets besides those of the address
  * @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read.
  */
 export function createPostChannel<M extends Message>(
   url: URL,
-  { classify, write, ...options }: HttpClientOptions & { classify: Classify; write: Write<M> },
+  { allowInternal }: { allowInternal: readonly string[] },
+  options: HttpChannelOptions,
+  { classify, write, secrets = [] }: { classify: Classify; write: Write<M>; secrets?: string[] },
 ): ChannelCalls<M> {
-  const http = createHttpClient(options);
+  const http = createHttpClient({ ...options, allowInternal, secrets: [...secretsOfUrl(url), ...secrets] });
   return {
     send: async (message, context) => {
       const { headers, body } = write(message, context);
-      const request = {
-        url,
-        method: "POST" as const,
-        headers: { "content-type": "application/json", ...headers },
-        body,
-      };
-      return http.call(request, classify, context);
+      const withType = { "content-type": "application/json", ...headers };
+      return http.call({ url, method: "POST", headers: withType, body }, classify, context);
     },
     probe: (_recipient, signal) => http.probeConnection(url, signal),
     close: () => http.close(),

@@ -6,16 +6,14 @@ const restMs = 30 * 60_000;
 /** A vendor that fetches the picture before it answers, and has to wait for it. */
 const slowMs = 5_000;
 
-/** Sends messages with pictures so that no text is lost or held up by one. */
-export interface PictureRest {
-  /**
-   * `withPicture`, if now is a time for it. A message that is refused is sent `without` at once, as the same call; after
-   * that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
-   */
-  send(calls: { withPicture: (() => Promise<Outcome>) | undefined; without: () => Promise<Outcome> }): Promise<Outcome>;
+interface Calls {
+  /** Undefined: it has none. */
+  withPicture: (() => Promise<Outcome>) | undefined;
+  without: () => Promise<Outcome>;
 }
 
-export function createPictureRest(now: Now): PictureRest {
+/** Sends messages with pictures so that no text is lost or held up by one. */
+export function createPictureRest(now: Now) {
   let restsSince = Number.NEGATIVE_INFINITY;
 
   function isResting(): boolean {
@@ -24,7 +22,11 @@ export function createPictureRest(now: Now): PictureRest {
   }
 
   return {
-    async send({ withPicture, without }) {
+    /**
+     * `withPicture`, if now is a time for it. A message that is refused is sent `without` at once, as the same call; after
+     * that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
+     */
+    async send({ withPicture, without }: Calls): Promise<Outcome> {
       if (withPicture === undefined || isResting()) return without();
       const startedAt = now();
       const outcome = await withPicture();

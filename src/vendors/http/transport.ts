@@ -12,28 +12,7 @@ import { type ConnectFault, faultOfAbort, openConnection, type ResolveHost } fro
 /** `unsent` is sure: nothing of the request has left this machine. */
 export type Sending = Exclude<Exchange, { unsent: unknown }> | { unsent: ConnectFault };
 
-/**
- * One channel's connections, kept for the next request.
- *
- * | the connection                                       | the request                                            |
- * |------------------------------------------------------|--------------------------------------------------------|
- * | was closed by the peer while it was idle             | goes over another: nothing of it was written           |
- * | breaks once the first byte is written                | is `fault`: nobody knows, and nothing is repeated here |
- * | is closed by the peer as the request is on its way   | the same; idle ones are given up early to make it rare |
- *
- * Each connection was opened to a permitted address, and serves only the origin that it was opened for.
- */
-export interface Transport {
-  /**
-   * One request, one answer. Never throws for what the network or the other side does.
-   * @param withinMs bounds connecting and the answer together, in place of `answerTimeoutMs`.
-   */
-  exchange(request: OutgoingRequest, bounds: CallBounds, withinMs?: number): Promise<Sending>;
-  /** Whether a permitted address takes connections (TCP and TLS); undefined when it does. Sends nothing. */
-  tryConnection(url: URL, signal: AbortSignal): Promise<ConnectFault | undefined>;
-  /** Ends idle connections at once, and what is under way: that resolves with what is known of it. */
-  close(): void;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 export interface TransportOptions {
   policy: AddressPolicy;
@@ -66,7 +45,18 @@ interface Kept {
   openedAt: number;
 }
 
-export function createTransport(options: TransportOptions): Transport {
+/**
+ * One channel's connections, kept for the next request.
+ *
+ * | the connection                                       | the request                                            |
+ * |------------------------------------------------------|--------------------------------------------------------|
+ * | was closed by the peer while it was idle             | goes over another: nothing of it was written           |
+ * | breaks once the first byte is written                | is `fault`: nobody knows, and nothing is repeated here |
+ * | is closed by the peer as the request is on its way   | the same; idle ones are given up early to make it rare |
+ *
+ * Each connection was opened to a permitted address, and serves only the origin that it was opened for.
+ */
+export function createTransport(options: TransportOptions) {
   const { policy, connectTimeoutMs, answerTimeoutMs, maxAnswerBytes = 64 * 1024, idleMs = 1_500, resolve } = options;
   const { elapsed = () => performance.now() } = options;
   const open = new Set<Kept>();
@@ -106,7 +96,15 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async exchange(request, { signal, mayCall }, withinMs = Number.POSITIVE_INFINITY) {
+    /**
+     * One request, one answer. Never throws for what the network or the other side does.
+     * @param withinMs bounds connecting and the answer together, in place of `answerTimeoutMs`.
+     */
+    async exchange(
+      request: OutgoingRequest,
+      { signal, mayCall }: CallBounds,
+      withinMs = Number.POSITIVE_INFINITY,
+    ): Promise<Sending> {
       const endsAt = performance.now() + withinMs;
       for (;;) {
         if (signal.aborted || closed) return { unsent: faultOfAbort(signal) };
@@ -128,13 +126,15 @@ export function createTransport(options: TransportOptions): Transport {
         if (idling === undefined || exchange.unsent.kind !== "lost") return { unsent: unsentFault(exchange.unsent) };
       }
     },
-    async tryConnection(url, signal) {
+    /** Whether a permitted address takes connections (TCP and TLS); undefined when it does. Sends nothing. */
+    async tryConnection(url: URL, signal: AbortSignal): Promise<ConnectFault | undefined> {
       const opened = await openConnection(url, { policy, timeoutMs: connectTimeoutMs, signal, resolve });
       if ("fault" in opened) return opened.fault;
       opened.socket.destroy();
       return undefined;
     },
-    close() {
+    /** Ends idle connections at once, and what is under way: that resolves with what is known of it. */
+    close(): void {
       closed = true;
       for (const { connection } of open) connection.destroy();
     },

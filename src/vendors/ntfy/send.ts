@@ -3,12 +3,11 @@ import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
 import {
   type AnswerContext,
-  classifyRefusal,
+  createClassify,
   describeAnswer,
   jsonObjectOf,
   rateLimited,
   rejected,
-  unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import {
@@ -65,26 +64,21 @@ export function createNtfyChannel(
 }
 
 /** Source: ntfy's documentation of publishing and its list of error codes. */
-export function classifyNtfy(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  const body = jsonObjectOf(answer);
-  if (status >= 200 && status < 300) {
-    if (typeof body?.id !== "string") return unexpectedSuccess(answer, context, "the message with its id");
+export const classifyNtfy = createClassify({
+  taken(_answer, body) {
+    if (typeof body?.id !== "string") return "the message with its id";
     return typeof body.sequence_id === "string" ? { kind: "sent", ref: body.sequence_id } : { kind: "sent" };
-  }
-  const detail = describeAnswer(answer, context);
-  if (status === 404) {
-    return rejected("destination", "address_invalid", `${detail}. Is this the address of an ntfy server?`);
-  }
-  if (status === 400 && (body?.code === 40009 || body?.code === 40010)) {
-    return rejected("destination", "address_invalid", detail);
-  }
-  // The day's messages are used up: asking each half minute would only be noise.
-  if (status === 429 && body?.code === 42908) {
+  },
+  refused({ answer, status, body, context, detail }) {
+    if (status === 404)
+      return rejected("destination", "address_invalid", `${detail}. Is this the address of an ntfy server?`);
+    if (status === 400 && (body?.code === 40009 || body?.code === 40010))
+      return rejected("destination", "address_invalid", detail);
+    if (status !== 429 || body?.code !== 42908) return undefined;
+    // The day's messages are used up: asking each half minute would only be noise.
     return rateLimited(detail, parseRetryAfter(answer.headers["retry-after"], context.nowMs) ?? 15 * 60_000);
-  }
-  return classifyRefusal(answer, context, { repeatable: false });
-}
+  },
+});
 
 function classifyNtfyHealth(answer: Answer, context: AnswerContext): Outcome {
   if (answer.status === 200 && jsonObjectOf(answer)?.healthy === true) {

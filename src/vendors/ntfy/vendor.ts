@@ -8,14 +8,7 @@ import { allowInternal, hostOf } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { type NtfyMessage, renderNtfy } from "./render.ts";
 
-export interface NtfyDestination extends Destination {
-  type: "ntfy";
-  /** Default `https://ntfy.sh`. */
-  server: string;
-  topic: string;
-  token?: Secret;
-  allowInternal: string[];
-}
+export type NtfyDestination = Destination & { type: "ntfy" } & ReturnType<typeof build>;
 
 const options = z.object({
   server: httpUrl.prefault("https://ntfy.sh").describe("the ntfy server"),
@@ -35,22 +28,16 @@ function readTopic(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is not a topic`, "write up to 64 letters, digits, - and _");
 }
 
+function build({ server, topic, token, allowInternal = [] }: z.infer<typeof options>) {
+  return { server, topic, ...(token !== undefined && { token: new Secret(token) }), allowInternal };
+}
+
 export const ntfy = {
   type: "ntfy",
   can: { edits: true, editsInSight: true, answers: false, plainForm: false, joinsByKey: false, pictures: "linked" },
   words: { otherSide: "the ntfy server" },
   options: options.shape,
-  build: ({
-    topic,
-    token,
-    server,
-    allowInternal = [],
-  }: z.infer<typeof options>): Omit<NtfyDestination, keyof Destination> => ({
-    server,
-    topic,
-    ...(token === undefined ? {} : { token: new Secret(token) }),
-    allowInternal,
-  }),
+  build,
   recipients: ({ name }) => [name],
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
   // Who knows a topic can read it.

@@ -1,16 +1,6 @@
-import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
-import {
-  type AnswerContext,
-  classifyRefusal,
-  describeAnswer,
-  jsonObjectOf,
-  rejected,
-  unexpectedSuccess,
-} from "../http/classify.ts";
-import type { Answer } from "../http/exchange.ts";
+import { createClassify, rejected } from "../http/classify.ts";
 import { createPostChannel, type HttpChannelOptions, parseDestinationUrl, urlBelow } from "../http/http-client.ts";
-import { secretsOfUrl } from "../http/redact.ts";
 import type { PagerdutyMessage } from "./render.ts";
 import type { PagerdutyDestination } from "./vendor.ts";
 
@@ -25,10 +15,8 @@ export function createPagerdutyChannel(
 ): ChannelCalls<PagerdutyMessage> {
   const url = urlBelow(parseDestinationUrl(destination.server, destination), "v2/enqueue");
   const routingKey = destination.routingKey.reveal();
-  return createPostChannel(url, {
-    ...options,
-    allowInternal: destination.allowInternal,
-    secrets: [...secretsOfUrl(new URL(destination.server)), routingKey],
+  return createPostChannel(url, destination, options, {
+    secrets: [routingKey],
     classify: classifyPagerduty,
     write: ({ event }) => ({ body: JSON.stringify({ routing_key: routingKey, ...event }) }),
   });
@@ -39,21 +27,18 @@ export function createPagerdutyChannel(
  * The bodies of 202 and 400 are those of https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 ; of a
  * 429 none is written down, nor a Retry-After.
  */
-export function classifyPagerduty(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  const body = jsonObjectOf(answer);
-  if (status >= 200 && status < 300) {
-    return body?.status === "success" ? { kind: "sent" } : unexpectedSuccess(answer, context, 'status "success"');
-  }
-  const errors = Array.isArray(body?.errors) ? body.errors.filter((error) => typeof error === "string") : [];
-  const detail = [describeAnswer(answer, context), ...errors].join(". ");
-  const isWrongKey = [body?.message, ...errors].some((words) =>
-    /'routing_key'|invalid (?:routing|integration) key/i.test(String(words)),
-  );
-  if (status === 400 && isWrongKey) return rejected("destination", "auth_failed", detail);
-  if (status === 400) return rejected("message", "message_refused", detail);
-  if (status === 404) {
+export const classifyPagerduty = createClassify({
+  repeatable: true,
+  taken: (_answer, body) => (body?.status === "success" ? { kind: "sent" } : 'status "success"'),
+  refused({ status, body, detail: said }) {
+    const errors = Array.isArray(body?.errors) ? body.errors.filter((error) => typeof error === "string") : [];
+    const detail = [said, ...errors].join(". ");
+    const isWrongKey = [body?.message, ...errors].some((words) =>
+      /'routing_key'|invalid (?:routing|integration) key/i.test(String(words)),
+    );
+    if (status === 400 && isWrongKey) return rejected("destination", "auth_failed", detail);
+    if (status === 400) return rejected("message", "message_refused", detail);
+    if (status !== 404) return undefined;
     return rejected("destination", "address_invalid", `${detail}. Is this the address of the Events API?`);
-  }
-  return classifyRefusal(answer, context, { repeatable: true });
-}
+  },
+});

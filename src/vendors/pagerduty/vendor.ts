@@ -8,14 +8,7 @@ import { allowInternal, hostOf } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
 
-export interface PagerdutyDestination extends Destination {
-  type: "pagerduty";
-  /** Of an integration "Events API v2" of a service; it is all that a sender needs. */
-  routingKey: Secret;
-  /** Default: that of the region, `https://events.pagerduty.com` or `https://events.eu.pagerduty.com`. */
-  server: string;
-  allowInternal: string[];
-}
+export type PagerdutyDestination = Destination & { type: "pagerduty" } & ReturnType<typeof build>;
 
 /**
  * "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their
@@ -43,16 +36,16 @@ function readRoutingKey(value: unknown): string | Refusal {
   );
 }
 
+function build({ routingKey, region, server, allowInternal = [] }: z.infer<typeof options>) {
+  return { routingKey: new Secret(routingKey), server: server ?? servers[region], allowInternal };
+}
+
 export const pagerduty = {
   type: "pagerduty",
   can: { edits: false, answers: false, plainForm: true, joinsByKey: true, informsPrograms: true, carries: "facts" },
   words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
   options: options.shape,
-  build: ({ routingKey, region, server, allowInternal = [] }: z.infer<typeof options>) => ({
-    routingKey: new Secret(routingKey),
-    server: server ?? servers[region],
-    allowInternal,
-  }),
+  build,
   recipients: ({ name }) => [name],
   addresses: ({ routingKey }: PagerdutyDestination) => [`pagerduty ${routingKey.reveal()}`],
   shownRecipients: ({ server }: PagerdutyDestination) => [hostOf(server)],

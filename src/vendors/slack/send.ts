@@ -1,17 +1,7 @@
-import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
-import {
-  type AnswerContext,
-  classifyRefusal,
-  describeAnswer,
-  jsonObjectOf,
-  rejected,
-  unexpectedSuccess,
-} from "../http/classify.ts";
-import type { Answer } from "../http/exchange.ts";
+import { createClassify, rejected } from "../http/classify.ts";
 import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { createPictureRest } from "../http/picture-rest.ts";
-import { secretsOfUrl } from "../http/redact.ts";
 import type { SlackMessage } from "./render.ts";
 import type { SlackDestination } from "./vendor.ts";
 
@@ -26,10 +16,7 @@ export function createSlackChannel(
 ): ChannelCalls<SlackMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
   const rest = createPictureRest(options.now);
-  const calls = createPostChannel<SlackMessage>(url, {
-    ...options,
-    allowInternal: destination.allowInternal,
-    secrets: secretsOfUrl(url),
+  const calls = createPostChannel<SlackMessage>(url, destination, options, {
     classify: classifySlack,
     write: ({ body }) => ({ headers: { "content-type": "application/json; charset=utf-8" }, body }),
   });
@@ -45,19 +32,17 @@ export function createSlackChannel(
 }
 
 /** Source: Slack's list of errors of incoming webhooks; the body is one word of plain text. */
-export function classifySlack(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  if (status >= 200 && status < 300) {
-    return isAccepted(answer) ? { kind: "sent" } : unexpectedSuccess(answer, context, '"ok"');
-  }
-  const word = answer.body.trim();
-  const detail = describeAnswer(answer, context);
-  if (status === 404 || (status === 400 && deadWords.has(word))) {
-    return rejected("destination", "gone", detail);
-  }
-  if (status === 400 && word === "no_text") return rejected("message", "empty_text", detail);
-  return classifyRefusal(answer, context, { repeatable: false });
-}
+export const classifySlack = createClassify({
+  taken: ({ body: text }, body) => {
+    const isTaken = text.trim() === "ok" || body?.ok === true || body?.success === true || body?.result === "success";
+    return isTaken ? { kind: "sent" } : '"ok"';
+  },
+  refused({ answer, status, detail }) {
+    const word = answer.body.trim();
+    if (status === 404 || (status === 400 && deadWords.has(word))) return rejected("destination", "gone", detail);
+    return status === 400 && word === "no_text" ? rejected("message", "empty_text", detail) : undefined;
+  },
+});
 
 /** Said of a webhook, channel or workspace that is no more, whatever the status. */
 const deadWords = new Set([
@@ -68,9 +53,3 @@ const deadWords = new Set([
   "channel_not_found",
   "channel_is_archived",
 ]);
-
-function isAccepted(answer: Answer): boolean {
-  if (answer.body.trim() === "ok") return true;
-  const body = jsonObjectOf(answer);
-  return body?.ok === true || body?.success === true || body?.result === "success";
-}

@@ -3,9 +3,7 @@ import type { Vendor } from "../vendor.ts";
 import { renderSlack, type SlackMessage } from "./render.ts";
 
 /** A Slack incoming webhook: the whole address is the secret. */
-export interface SlackDestination extends SecretUrlDestination {
-  type: "slack";
-}
+export type SlackDestination = SecretUrlDestination & { type: "slack" };
 
 export const slack = {
   ...secretUrlVendor("slack"),

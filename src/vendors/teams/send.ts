@@ -1,16 +1,6 @@
-import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
-import {
-  type AnswerContext,
-  classifyRefusal,
-  describeAnswer,
-  jsonObjectOf,
-  rejected,
-  unexpectedSuccess,
-} from "../http/classify.ts";
-import type { Answer } from "../http/exchange.ts";
+import { createClassify, rejected } from "../http/classify.ts";
 import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
-import { secretsOfUrl } from "../http/redact.ts";
 import type { TeamsMessage } from "./render.ts";
 import type { TeamsDestination } from "./vendor.ts";
 
@@ -24,33 +14,20 @@ export function createTeamsChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<TeamsMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
-  return createPostChannel(url, {
-    ...options,
-    allowInternal: destination.allowInternal,
-    secrets: secretsOfUrl(url),
-    classify: classifyTeams,
-    write: ({ body }) => ({ body }),
-  });
+  return createPostChannel(url, destination, options, { classify: classifyTeams, write: ({ body }) => ({ body }) });
 }
 
 /**
  * Source: https://learn.microsoft.com/azure/connectors/connectors-native-reqres (202 at once, or what the workflow
  * itself answers) and the codes of Azure Logic Apps, which runs the workflows: `{"error":{"code","message"}}`.
  */
-export function classifyTeams(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  const body = jsonObjectOf(answer);
-  if (status >= 200 && status < 300) {
-    const isTaken = status === 202 || answer.body.trim() === "" || body !== undefined;
-    return isTaken ? { kind: "sent" } : unexpectedSuccess(answer, context, "202");
-  }
-  const code = (body?.error as { code?: unknown } | null | undefined)?.code;
-  const detail = describeAnswer(answer, context);
-  if (status === 404 || code === "WorkflowTriggerIsNotEnabled") {
-    return rejected("destination", "gone", detail);
-  }
-  if (code === "MissingApiVersionParameter") {
+export const classifyTeams = createClassify({
+  taken: (answer, body) =>
+    answer.status === 202 || answer.body.trim() === "" || body !== undefined ? { kind: "sent" } : "202",
+  refused({ status, body, detail }) {
+    const code = (body?.error as { code?: unknown } | null | undefined)?.code;
+    if (status === 404 || code === "WorkflowTriggerIsNotEnabled") return rejected("destination", "gone", detail);
+    if (code !== "MissingApiVersionParameter") return undefined;
     return rejected("destination", "address_invalid", `${detail}. The address was not copied whole`);
-  }
-  return classifyRefusal(answer, context, { repeatable: false });
-}
+  },
+});

@@ -5,9 +5,7 @@ import type { Vendor } from "../vendor.ts";
 import { renderTeams, type TeamsMessage } from "./render.ts";
 
 /** A workflow that begins with "When a Teams webhook request is received": its whole address is the secret. */
-export interface TeamsDestination extends SecretUrlDestination {
-  type: "teams";
-}
+export type TeamsDestination = SecretUrlDestination & { type: "teams" };
 
 /** Without the signature a workflow answers 401. The connectors that Teams had before have none. It is never shown. */
 function readWorkflowUrl(value: unknown): string | Refusal {

@@ -50,11 +50,7 @@ export interface Limit extends CallBounds {
   endsAt: number;
 }
 
-export interface BotApi {
-  /** Makes one request. Never throws for what the other side does, never repeats, never outlasts `limit`. */
-  call(method: BotApiMethod, payload: Record<string, unknown>, limit: Limit, file?: MultipartFile): Promise<Answer>;
-  close(): Promise<void>;
-}
+export type BotApi = ReturnType<typeof createBotApi>;
 
 const connectTimeoutMs = 10_000;
 /** A chat's description with its pinned message is some 50 KB at most. */
@@ -72,7 +68,7 @@ const anyAddress = { refuse: () => undefined };
 export function createBotApi(
   bot: TelegramBot,
   { maxAnswerBytes = usualAnswerBytes }: { maxAnswerBytes?: number } = {},
-): BotApi {
+) {
   const transport = createTransport({ policy: anyAddress, connectTimeoutMs, maxAnswerBytes, idleMs });
   const apiRoot = bot.apiRoot.replace(/(?<!\/)\/+$/, "");
   const token = bot.token.reveal();
@@ -104,7 +100,13 @@ export function createBotApi(
   });
 
   return {
-    async call(method, payload, limit, file) {
+    /** Makes one request. Never throws for what the other side does, never repeats, never outlasts `limit`. */
+    async call(
+      method: BotApiMethod,
+      payload: Record<string, unknown>,
+      limit: Limit,
+      file?: MultipartFile,
+    ): Promise<Answer> {
       if (limit.signal.aborted) return { kind: "no_answer", left: false, ...causeOf(limit.signal) };
       try {
         const given = file === undefined ? limit : { ...limit, file };

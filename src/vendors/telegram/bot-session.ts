@@ -6,38 +6,9 @@ import { type ChatFacts, judgeMembership, type MemberFacts } from "./membership.
 import { createDetailRedactor } from "./send.ts";
 import type { TelegramBot } from "./vendor.ts";
 
-/**
- * What `tocsin chats` asks of a bot. Nothing of it changes anything at Telegram, but for `poll` with an `offset`. Texts
- * are Telegram's or strangers' and hold no token.
- */
-export interface BotSession {
-  readonly botId: string;
-  /** @throws AppError `upstream_…` when Telegram does not know the token, or does not answer */
-  describe(signal: AbortSignal): Promise<BotDescription>;
-  /** What the chat is, and whether the bot can write there. Never throws for what Telegram answers. */
-  lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport>;
-  /**
-   * What waits, at most `mostUpdates`; or why there was no answer that says anything, and when to try again.
-   * @param timeoutS how long Telegram waits for an update when none is there
-   * @throws AppError `upstream_conflict` when another program takes the updates, and what Telegram refuses
-   */
-  poll(input: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled>;
-  close(): Promise<void>;
-}
+export type BotSession = ReturnType<typeof openBotSession>;
 
-export interface BotDescription {
-  /** Without its @. */
-  username: string;
-  name: string;
-  /** Privacy mode is off: it is shown every message of its groups. */
-  readsAll: boolean;
-  /** @BotFather lets it be added to groups. */
-  canJoinGroups: boolean;
-  /** The host that its updates are sent to by a webhook, so that nobody can listen. */
-  webhookHost?: string;
-  /** What its updates are limited to by the last listener; absent: the default. */
-  allowedUpdates?: string[];
-}
+export type BotDescription = Awaited<ReturnType<BotSession["describe"]>>;
 
 export interface ChatReport {
   id: string;
@@ -69,7 +40,11 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 const timeoutMs = 20_000;
 const retryMs = 2_000;
 
-export function openBotSession(bot: TelegramBot): BotSession {
+/**
+ * What `tocsin chats` asks of a bot. Nothing of it changes anything at Telegram, but for `poll` with an `offset`. Texts
+ * are Telegram's or strangers' and hold no token.
+ */
+export function openBotSession(bot: TelegramBot) {
   const api = createBotApi(bot, { maxAnswerBytes });
   const redact = createDetailRedactor(bot.token.reveal());
 
@@ -81,41 +56,18 @@ export function openBotSession(bot: TelegramBot): BotSession {
     const answer = await call(method, {}, signal);
     if (answer.kind === "ok") return asRecord(answer.result);
     signal.throwIfAborted();
-    throw failureOf(answer);
+    throw failureOf(bot, answer, redact);
   }
 
-  function failureOf(answer: Exclude<Answer, { kind: "ok" }>): AppError {
-    if (answer.kind === "refused" && (answer.errorCode === 401 || answer.errorCode === 404)) {
-      return new AppError("upstream_unauthorized", `Telegram does not know the token of bot ${bot.id}`, {
-        hint: "ask @BotFather for it (/mybots, then API Token) and set TELEGRAM_BOT_TOKEN",
-      });
-    }
-    const verdict = classify(answer);
-    const detail = "detail" in verdict ? redact(verdict.detail) : "";
-    if (answer.kind === "refused") {
-      return new AppError("upstream_rejected", `Telegram refuses to describe bot ${bot.id}: ${detail}`, {
-        hint: "try again in a minute",
-      });
-    }
-    const root = hostOf(bot.apiRoot);
-    return new AppError("upstream_unreachable", `${root} did not answer: ${detail}`, {
-      hint: `check the network of this machine. Tocsin asks ${root} itself, through no HTTPS_PROXY; TELEGRAM_API_ROOT names another Bot API server`,
-    });
-  }
-
+  /** What the chat is, and whether the bot can write there. Never throws for what Telegram answers. */
   async function lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport> {
     const asked = await call("getChat", { chat_id: chatId }, signal);
-    if (asked.kind !== "ok") return unknownChat(chatId, asked);
+    if (asked.kind !== "ok") return unknownChat(chatId, asked, redact);
     const chat = asRecord(asked.result) as ChatFacts;
-    const known = {
-      id: chatId,
-      type: chat.type,
-      title: chat.title,
-      username: chat.username,
-      isForum: chat.is_forum === true,
-    };
+    const { type, title, username } = chat;
+    const known = { id: chatId, type, title, username, isForum: chat.is_forum === true };
     const answer = await call("getChatMember", { chat_id: chatId, user_id: Number(bot.id) }, signal);
-    if (answer.kind !== "ok") return { ...unknownChat(chatId, answer), ...known };
+    if (answer.kind !== "ok") return { ...unknownChat(chatId, answer, redact), ...known };
     const member = asRecord(answer.result) as MemberFacts;
     const outcome = judgeMembership(chat, member, undefined);
     const isAdmin = member.status === "administrator" || member.status === "creator";
@@ -128,40 +80,38 @@ export function openBotSession(bot: TelegramBot): BotSession {
     };
   }
 
-  function unknownChat(chatId: string, answer: Exclude<Answer, { kind: "ok" }>): ChatReport {
-    const verdict = classify(answer);
-    const movedTo = verdict.kind === "retry" ? verdict.movedTo : undefined;
-    const detail = "detail" in verdict ? redact(verdict.detail) : "";
-    const isSure = movedTo !== undefined || verdict.kind === "rejected";
-    return {
-      id: chatId,
-      isForum: false,
-      canPost: isSure ? false : null,
-      managesTopics: false,
-      rights: movedTo === undefined ? detail : `the group was upgraded, its id is ${movedTo} now`,
-      ...(movedTo === undefined ? {} : { movedTo }),
-    };
-  }
-
   return {
     botId: bot.id,
-    async describe(signal) {
+    /** @throws AppError `upstream_…` when Telegram does not know the token, or does not answer */
+    async describe(signal: AbortSignal) {
       const me = await ask("getMe", signal);
       const webhook = await ask("getWebhookInfo", signal);
       const url = typeof webhook.url === "string" ? webhook.url : "";
       const { allowed_updates: allowed } = webhook;
       return {
+        /** Without its @. */
         username: String(me.username ?? ""),
         name: String(me.first_name ?? ""),
+        /** Privacy mode is off: it is shown every message of its groups. */
         readsAll: me.can_read_all_group_messages === true,
+        /** @BotFather lets it be added to groups. */
         canJoinGroups: me.can_join_groups !== false,
-        // The rest of the address may be a secret of the person who set it.
-        ...(url === "" ? {} : { webhookHost: hostOf(url) }),
-        ...(Array.isArray(allowed) ? { allowedUpdates: allowed.map(String) } : {}),
+        /**
+         * The host that its updates are sent to by a webhook, so that nobody can listen. The rest of the address may be a secret of the
+         * person who set it.
+         */
+        ...(url !== "" && { webhookHost: hostOf(url) }),
+        /** What its updates are limited to by the last listener; absent: the default. */
+        ...(Array.isArray(allowed) && { allowedUpdates: allowed.map(String) }),
       };
     },
     lookAt,
-    async poll({ offset, timeoutS }, signal) {
+    /**
+     * What waits, at most `mostUpdates`; or why there was no answer that says anything, and when to try again.
+     * @param timeoutS how long Telegram waits for an update when none is there
+     * @throws AppError `upstream_conflict` when another program takes the updates, and what Telegram refuses
+     */
+    async poll({ offset, timeoutS }: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled> {
       // `allowed_updates` stays as it is: what is given here would hold for the next listener.
       const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
       const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
@@ -169,7 +119,7 @@ export function openBotSession(bot: TelegramBot): BotSession {
       if (answer.kind === "refused" && answer.errorCode === 409)
         throw /webhook/i.test(answer.description) ? webhookSet() : listenedTo();
       const verdict = classify(answer);
-      if (verdict.kind === "rejected") throw failureOf(answer);
+      if (verdict.kind === "rejected") throw failureOf(bot, answer, redact);
       const why = "detail" in verdict ? redact(verdict.detail) : "Telegram did not answer as it should";
       return { why, waitMs: ("waitMs" in verdict && verdict.waitMs) || retryMs };
     },
@@ -177,9 +127,42 @@ export function openBotSession(bot: TelegramBot): BotSession {
   };
 }
 
+type NoAnswer = Exclude<Answer, { kind: "ok" }>;
+
+function failureOf(bot: TelegramBot, answer: NoAnswer, redact: (text: string) => string): AppError {
+  if (answer.kind === "refused" && (answer.errorCode === 401 || answer.errorCode === 404)) {
+    return new AppError("upstream_unauthorized", `Telegram does not know the token of bot ${bot.id}`, {
+      hint: "ask @BotFather for it (/mybots, then API Token) and set TELEGRAM_BOT_TOKEN",
+    });
+  }
+  const verdict = classify(answer);
+  const detail = "detail" in verdict ? redact(verdict.detail) : "";
+  if (answer.kind === "refused") {
+    return new AppError("upstream_rejected", `Telegram refuses to describe bot ${bot.id}: ${detail}`, {
+      hint: "try again in a minute",
+    });
+  }
+  const root = hostOf(bot.apiRoot);
+  const itself = `Tocsin asks ${root} itself, through no HTTPS_PROXY; TELEGRAM_API_ROOT names another Bot API server`;
+  return new AppError("upstream_unreachable", `${root} did not answer: ${detail}`, {
+    hint: `check the network of this machine. ${itself}`,
+  });
+}
+
+function unknownChat(id: string, answer: NoAnswer, redact: (text: string) => string): ChatReport {
+  const verdict = classify(answer);
+  const movedTo = verdict.kind === "retry" ? verdict.movedTo : undefined;
+  const detail = "detail" in verdict ? redact(verdict.detail) : "";
+  const isSure = movedTo !== undefined || verdict.kind === "rejected";
+  const unknown = { id, isForum: false, canPost: isSure ? false : null, managesTopics: false };
+  if (movedTo === undefined) return { ...unknown, rights: detail };
+  return { ...unknown, rights: `the group was upgraded, its id is ${movedTo} now`, movedTo };
+}
+
 /** Nobody's webhook is deleted here: a program that lives by it would go deaf. */
 const otherBot =
-  "make Tocsin a bot of its own (/newbot at @BotFather). Sending is not touched by this, and the chats of the configuration are shown all the same";
+  "make Tocsin a bot of its own (/newbot at @BotFather). " +
+  "Sending is not touched by this, and the chats of the configuration are shown all the same";
 
 /** @param host of the webhook, if it is known @param instead what can be done besides, with ", or " behind it */
 export function webhookSet(host?: string, instead = ""): AppError {

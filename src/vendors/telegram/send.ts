@@ -4,7 +4,7 @@ import type { Illustration } from "../../core/ports/illustration.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import type { MultipartFile } from "../http/multipart.ts";
-import { createRecentRefs, type RecentRefs } from "../recent-refs.ts";
+import { RecentRefs } from "../recent-refs.ts";
 import type { Answer, BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify, type Optional } from "./classify.ts";
 import { judgeMembership } from "./membership.ts";
@@ -27,7 +27,7 @@ export function createTelegramChannel(
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
   /** Telegram edits them by another method, and says so where one was forgotten. */
-  const illustrated = createRecentRefs();
+  const illustrated = new RecentRefs();
   /** Pictures have connections of their own: a text finds its own warm, however slow a picture is. */
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;

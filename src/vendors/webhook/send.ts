@@ -1,11 +1,9 @@
 import { createHmac, createSecretKey } from "node:crypto";
-import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
 import type { Secret } from "../../core/secret.ts";
-import { type AnswerContext, classifyRefusal, describeAnswer } from "../http/classify.ts";
-import type { Answer } from "../http/exchange.ts";
+import { createClassify, rejected } from "../http/classify.ts";
 import { basicAuthOf, createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
-import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
+import { secretsOfHeader } from "../http/redact.ts";
 import type { WebhookMessage } from "./render.ts";
 import type { WebhookDestination } from "./vendor.ts";
 
@@ -23,11 +21,8 @@ export function createWebhookChannel(
   const sign = destination.secret && createSigner(destination.secret);
   const headers = Object.entries(destination.headers).map(([name, value]) => [name.toLowerCase(), value.reveal()]);
   const credentials: Record<string, string> = { ...basicAuthOf(url), ...Object.fromEntries(headers) };
-  return createPostChannel(url, {
-    ...options,
-    allowInternal: destination.allowInternal,
+  return createPostChannel(url, destination, options, {
     secrets: [
-      ...secretsOfUrl(url),
       ...Object.values(credentials).flatMap(secretsOfHeader),
       ...(destination.secret ? [destination.secret.reveal(), destination.secret.reveal().replace(/^whsec_/, "")] : []),
     ],
@@ -50,33 +45,24 @@ export function createWebhookChannel(
  * A 404 is retried here: unlike at Slack or Discord it is what a receiver says that is just being deployed. So is a
  * 409, said while a former attempt with this id is still at work.
  */
-export function classifyWebhook(answer: Answer, context: AnswerContext): Outcome {
-  const { status } = answer;
-  if (status >= 200 && status < 300) return { kind: "sent" };
-  if (status === 404) {
-    const detail = `${describeAnswer(answer, context)}. Is the address right?`;
-    return { kind: "retry", reason: "temporary_refusal", detail };
-  }
-  if (status === 409) {
-    return { kind: "retry", reason: "temporary_refusal", detail: describeAnswer(answer, context) };
-  }
-  if (status === 405) {
-    const detail = `${describeAnswer(answer, context)}. The address takes no POST`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail };
-  }
-  return classifyRefusal(answer, context, { repeatable: true });
-}
-
-/** Signs one request; the body is signed as the bytes that are sent. */
-type SignWebhook = (id: string, timestampSeconds: number, body: string) => string;
+export const classifyWebhook = createClassify({
+  repeatable: true,
+  taken: () => ({ kind: "sent" }),
+  refused({ status, detail }) {
+    if (status === 405) return rejected("destination", "address_invalid", `${detail}. The address takes no POST`);
+    if (status !== 404 && status !== 409) return undefined;
+    const doubt = status === 404 ? ". Is the address right?" : "";
+    return { kind: "retry", reason: "temporary_refusal", detail: `${detail}${doubt}` };
+  },
+});
 
 /**
- * The signature of Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 over `id.timestamp.body`, with the key
- * that follows `whsec_` in base64.
+ * Signs one request, the body as the bytes that are sent. The signature of Standard Webhooks 1.0: `v1,` and the base64
+ * HMAC-SHA256 over `id.timestamp.body`, with the key that follows `whsec_` in base64.
  */
-export function createSigner(secret: Secret): SignWebhook {
+export function createSigner(secret: Secret) {
   const key = createSecretKey(Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
-  return (id, timestampSeconds, body) => {
+  return (id: string, timestampSeconds: number, body: string): string => {
     const mac = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`, "utf8");
     return `v1,${mac.digest("base64")}`;
   };

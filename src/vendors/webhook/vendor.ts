@@ -7,16 +7,7 @@ import { allowInternal, hostOf } from "../options.ts";
 import type { BuildContext, Vendor } from "../vendor.ts";
 import { renderWebhook, type WebhookMessage } from "./render.ts";
 
-export interface WebhookDestination extends Destination {
-  type: "webhook";
-  url: string;
-  /** `whsec_…` of Standard Webhooks; absent: unsigned. */
-  secret?: Secret;
-  /** Sent with each request; values may be secret. */
-  headers: Record<string, Secret>;
-  /** Host names or CIDR ranges that may be internal addresses. Default none. */
-  allowInternal: string[];
-}
+export type WebhookDestination = Destination & { type: "webhook" } & ReturnType<typeof build>;
 
 const options = z.object({
   url: httpUrl.describe(
@@ -39,20 +30,20 @@ const options = z.object({
   allowInternal,
 });
 
+/** `secret`: `whsec_…` of Standard Webhooks; absent: unsigned. */
+function build({ url, secret, headers = {}, allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
+  const key = secret === undefined ? undefined : readSigningSecret(secret);
+  if (key instanceof Refusal) context.refuse(["secret"], key);
+  const signed = key !== undefined && !(key instanceof Refusal) && { secret: key };
+  return { url, ...signed, headers: readHeaders(headers, context), allowInternal };
+}
+
 export const webhook = {
   type: "webhook",
   can: { edits: false, answers: false, plainForm: true, joinsByKey: false, informsPrograms: true, carries: "payload" },
   words: { otherSide: "the receiver" },
   options: options.shape,
-  build(
-    { url, secret, headers = {}, allowInternal = [] }: z.infer<typeof options>,
-    context: BuildContext,
-  ): Omit<WebhookDestination, keyof Destination> {
-    const key = secret === undefined ? undefined : readSigningSecret(secret);
-    if (key instanceof Refusal) context.refuse(["secret"], key);
-    const signed = key === undefined || key instanceof Refusal ? {} : { secret: key };
-    return { url, ...signed, headers: readHeaders(headers, context), allowInternal };
-  },
+  build,
   recipients: ({ name }) => [name],
   addresses: ({ url }: WebhookDestination) => [`webhook ${url}`],
   shownRecipients: ({ url }: WebhookDestination) => [hostOf(url)],
