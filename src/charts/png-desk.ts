@@ -18,13 +18,7 @@ export type NoPicture = PngProblem | "busy" | "late" | "ended";
 
 export type DeskResult = { png: Uint8Array } | { problem: NoPicture };
 
-/** Makes PNG of SVG off the event loop. Never throws: a picture decorates, and what it decorates goes on without it. */
-export interface PngDesk {
-  /** `scale`: times its size, default 2. An abort of `signal` is `late`. */
-  draw(svg: string, options?: { scale?: number; signal?: AbortSignal }): Promise<DeskResult>;
-  /** What is asked for is `ended`. */
-  close(): Promise<void>;
-}
+export type PngDesk = ReturnType<typeof createPngDesk>;
 
 /** A larger one is no picture of ours. */
 const maxSvgLength = 2_000_000;
@@ -36,10 +30,11 @@ interface Job {
 }
 
 /**
+ * Makes PNG of SVG off the event loop. Never throws: a picture decorates, and what it decorates goes on without it.
  * One thread, one picture at a time, in the order in which they were asked for. What takes too long takes its thread
  * with it: a renderer cannot be interrupted otherwise.
  */
-export function createPngDesk(options: PngDeskOptions = {}): PngDesk {
+export function createPngDesk(options: PngDeskOptions = {}) {
   const { maxWaiting = 16, timeLimitMs = 2_000, idleMs = 60_000 } = options;
   const { entry = new URL("./png-thread.js", import.meta.url) } = options;
   const waiting: Job[] = [];
@@ -108,7 +103,8 @@ export function createPngDesk(options: PngDeskOptions = {}): PngDesk {
   }
 
   return {
-    draw(svg, { scale = 2, signal } = {}) {
+    /** `scale`: times its size, default 2. An abort of `signal` is `late`. */
+    draw(svg: string, { scale = 2, signal }: { scale?: number; signal?: AbortSignal } = {}): Promise<DeskResult> {
       if (isClosed) return Promise.resolve({ problem: "ended" });
       if (svg.length > maxSvgLength) return Promise.resolve({ problem: "failed" });
       if (signal?.aborted) return Promise.resolve({ problem: "late" });
@@ -129,7 +125,8 @@ export function createPngDesk(options: PngDeskOptions = {}): PngDesk {
         next();
       });
     },
-    async close() {
+    /** What is asked for is `ended`. */
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(idle);
       for (const job of waiting.splice(0)) job.settle({ problem: "ended" });

@@ -17,31 +17,7 @@ export interface Connection {
   isEnding: boolean;
 }
 
-export interface Connections {
-  /** To be called once for each that the server accepts. */
-  add(socket: Socket): void;
-  of(socket: Duplex): Connection;
-  /** From `windDown` on: each answer is the last of its connection. */
-  isWindingDown(): boolean;
-  /**
-   * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
-   * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
-   * latest.
-   */
-  windDown(): Promise<void>;
-  /**
-   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
-   * latest; then `refuse` is given each alert that has not come whole.
-   */
-  drain(refuse: (response: ServerResponse) => void): Promise<void>;
-  /**
-   * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
-   * is given each alert that has not come whole. Connections stay open.
-   */
-  settle(refuse: (response: ServerResponse) => void): Promise<void>;
-  /** Closes what is left, whatever it waits for. */
-  destroy(): void;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 /** Milliseconds that a request for a page that is under way has to end. */
 const requestMs = 750;
@@ -60,7 +36,7 @@ const key: unique symbol = Symbol("connection");
 type Known = Duplex & { [key]?: Connection };
 
 /** The connections that are open, and how they end when the relay is stopped. */
-export function createConnections(clock: Clock): Connections {
+export function createConnections(clock: Clock) {
   const open = new Set<Connection>();
   let windingDown = false;
 
@@ -124,16 +100,23 @@ export function createConnections(clock: Clock): Connections {
   }
 
   return {
-    add(socket) {
+    /** To be called once for each that the server accepts. */
+    add(socket: Socket): void {
       const connection: Connection = { socket, latest: undefined, pagesWaiting: 0, isHook: false, isEnding: false };
       (socket as Known)[key] = connection;
       if (windingDown) lingerAtEnd(connection);
       open.add(connection);
       socket.on("close", forget);
     },
-    of: (socket) => (socket as Known)[key] as Connection,
+    of: (socket: Duplex) => (socket as Known)[key] as Connection,
+    /** From `windDown` on: each answer is the last of its connection. */
     isWindingDown: () => windingDown,
-    async windDown() {
+    /**
+     * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
+     * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
+     * latest.
+     */
+    async windDown(): Promise<void> {
       windingDown = true;
       const connections = [...open];
       connections.forEach(lingerAtEnd);
@@ -143,13 +126,21 @@ export function createConnections(clock: Clock): Connections {
       await Promise.all([untilClosed(pages, requestMs), closeIdle(connections)]);
       for (const { socket } of pages) socket.destroy();
     },
-    async drain(refuse) {
+    /**
+     * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
+     * latest; then `refuse` is given each alert that has not come whole.
+     */
+    async drain(refuse: (response: ServerResponse) => void): Promise<void> {
       const connections = [...open];
       await Promise.all([untilClosed(connections, drainMs), closeIdle(connections)]);
       refuseUnread(open, refuse);
       await nextTurn();
     },
-    async settle(refuse) {
+    /**
+     * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
+     * is given each alert that has not come whole. Connections stay open.
+     */
+    async settle(refuse: (response: ServerResponse) => void): Promise<void> {
       const busy = [...open].filter(isBusy);
       const pages = busy.filter(({ isHook }) => !isHook);
       const alerts = busy.filter(({ isHook }) => isHook);
@@ -157,7 +148,8 @@ export function createConnections(clock: Clock): Connections {
       for (const { socket } of pages.filter(isBusy)) socket.destroy();
       refuseUnread(alerts, refuse);
     },
-    destroy() {
+    /** Closes what is left, whatever it waits for. */
+    destroy(): void {
       for (const { socket } of open) socket.destroy();
     },
   };

@@ -12,7 +12,7 @@ import { type Connection, type Connections, createConnections, nextTurn } from "
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
-import { createPlainAnswer } from "./plain-answer.ts";
+import { type AnswerPlainly, createPlainAnswer } from "./plain-answer.ts";
 import { createProbes, isProbe, type Probes } from "./probes.ts";
 
 export interface ListenOptions {
@@ -30,32 +30,6 @@ export interface ListenOptions {
   unreadAfterMs?: number;
   /** What every answer says that neither the door nor the pages give. */
   headers: Record<string, string>;
-}
-
-export interface Listener {
-  address(): AddressInfo;
-  /**
-   * What is under way is answered: an alert within 1.25 s, or refused; a page within 0.75 s. What comes from now on waits unread
-   * until `take`; connections stay open. For a relay that the next one of the same process follows.
-   */
-  hold(): Promise<void>;
-  /** Alerts are taken by this door from now on, what was held first; the relay behind it is starting. */
-  take(door: Door): void;
-  /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
-  serve(pages: Pages & Probes): void;
-  /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
-  drain(): void;
-  /**
-   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
-   * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
-   */
-  windDown(): Promise<void>;
-  /**
-   * Takes no new connection, answers the alerts that are there, and closes the rest after 1.25 s at the latest. It
-   * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
-   * inherited socket wait for the next process.
-   */
-  close(): Promise<void>;
 }
 
 interface Env {
@@ -116,33 +90,131 @@ const backlog = 4096;
  * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, fd, clock, headers, unreadAfterMs = 30_000 } = options;
-  let { door } = options;
+  const { host, port, fd } = options;
+  const listener = new Listener(options);
+  await (fd === undefined ? bind(listener.server, host, port) : inherit(listener.server, fd, host));
+  return listener;
+}
+
+/** To be made by `listen`. */
+export class Listener {
+  readonly server: Server;
+  readonly #plainly: AnswerPlainly;
+  readonly #connections: Connections;
+  readonly #admission: Admission;
+  readonly #app: Hono<Env>;
+  #door: Door;
+  #pages: TakePage;
+  #isDraining = false;
   /** What came since `hold`. */
-  let held: (() => void)[] | undefined;
-  const plainly = createPlainAnswer(headers);
-  function takePagesBy(late: Pages & Probes): TakePage {
-    const answerProbe = createProbes(late, plainly);
-    const answerPage = openLate(late, plainly);
+  #held: (() => void)[] | undefined;
+
+  constructor({ door, clock, headers, unreadAfterMs = 30_000 }: ListenOptions) {
+    this.#door = door;
+    this.#plainly = createPlainAnswer(headers);
+    this.#connections = createConnections(clock);
+    this.#admission = new Admission({ now: clock.now, onTurnedAway: () => this.#door.noteTurnedAway() });
+    this.#pages = this.#takePagesBy(starting);
+    this.#app = createApp(
+      () => this.#door,
+      (request, response, path) => this.#pages(request, response, path),
+    );
+    const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response);
+    this.server = createServer(
+      {
+        headersTimeout: 10_000,
+        requestTimeout: 20_000,
+        connectionsCheckingInterval: 1_000,
+        keepAliveTimeout: 65_000,
+        maxHeaderSize: 16 * 1024,
+        // `#take` does it, but for probes.
+        requireHostHeader: false,
+      },
+      take,
+    );
+    // Node drops the rest unsaid; one more than may come shows that there was more.
+    this.server.maxHeadersCount = mostFields + 1;
+    admitThrough(this.#admission, this.server, this.#connections.add);
+    // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
+    this.server.on("checkExpectation", take);
+    endWhatBreaks(this.server, this.#connections, unreadAfterMs);
+  }
+
+  address(): AddressInfo {
+    return this.server.address() as AddressInfo;
+  }
+
+  /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
+  serve(pages: Pages & Probes): void {
+    this.#pages = this.#takePagesBy(pages);
+  }
+
+  /**
+   * What is under way is answered: an alert within 1.25 s, or refused; a page within 0.75 s. What comes from now on waits unread
+   * until `take`; connections stay open. For a relay that the next one of the same process follows.
+   */
+  async hold(): Promise<void> {
+    this.#held ??= [];
+    await this.#connections.settle((response) => this.#door.refuse(response));
+    await this.#door.settled();
+  }
+
+  /** Alerts are taken by this door from now on, what was held first; the relay behind it is starting. */
+  take(door: Door): void {
+    this.#door = door;
+    this.#pages = this.#takePagesBy(starting);
+    const waiting = this.#held ?? [];
+    this.#held = undefined;
+    for (const one of waiting) one();
+  }
+
+  /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /**
+   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
+   * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
+   */
+  windDown(): Promise<void> {
+    this.#admission.open();
+    return this.#connections.windDown();
+  }
+
+  /**
+   * Takes no new connection, answers the alerts that are there, and closes the rest after 1.25 s at the latest. It
+   * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
+   * inherited socket wait for the next process.
+   */
+  async close(): Promise<void> {
+    this.#admission.open();
+    // Right after connections have been accepted: those that still queue when the last holder closes the socket are
+    // reset.
+    await nextTurn();
+    // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
+    NetServer.prototype.close.call(this.server);
+    await this.#connections.drain((response) => this.#door.refuse(response));
+    await this.#door.settled();
+    await nextTurn();
+    this.#connections.destroy();
+    this.server.close();
+  }
+
+  #takePagesBy(late: Pages & Probes): TakePage {
+    const answerProbe = createProbes(late, this.#plainly);
+    const answerPage = openLate(late, this.#plainly);
     return (request, response, path) =>
       answerProbe(request, response, path) ||
-      inOrder(connections.of(request.socket), response, () => answerPage(request, response));
+      inOrder(this.#connections.of(request.socket), response, () => answerPage(request, response));
   }
-  const connections = createConnections(clock);
-  const admission = new Admission({ now: clock.now, onTurnedAway: () => door.noteTurnedAway() });
-  let pages = takePagesBy(starting);
-  let isDraining = false;
-  const app = createApp(
-    () => door,
-    (request, response, path) => pages(request, response, path),
-  );
 
-  function take(request: IncomingMessage, response: ServerResponse): void {
-    if (held !== undefined) {
-      held.push(() => take(request, response));
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#held !== undefined) {
+      this.#held.push(() => this.#take(request, response));
       return;
     }
-    const connection = connections.of(request.socket);
+    const connection = this.#connections.of(request.socket);
     // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert
     // would be stored without an answer, and then be sent again.
     if (connection.isEnding) {
@@ -155,10 +227,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     connection.isHook = isHook;
     response.once("finish", () => {
       endUnfinished(request);
-      if (isHook && response.statusCode === 202) admission.know(request.socket);
-      admission.leave(request.socket);
+      if (isHook && response.statusCode === 202) this.#admission.know(request.socket);
+      this.#admission.leave(request.socket);
     });
-    if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
+    if (this.#isDraining || this.#connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       const { method = "", headers, httpVersionMinor } = request;
@@ -166,68 +238,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
         refuseWithoutHost(response);
       // Of the request itself the app asks for its method alone.
-      else void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
+      else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     }
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
-
-  const server = createServer(
-    {
-      headersTimeout: 10_000,
-      requestTimeout: 20_000,
-      connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 65_000,
-      maxHeaderSize: 16 * 1024,
-      // `take` does it, but for probes.
-      requireHostHeader: false,
-    },
-    take,
-  );
-  // Node drops the rest unsaid; one more than may come shows that there was more.
-  server.maxHeadersCount = mostFields + 1;
-  admitThrough(admission, server, connections.add);
-  // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
-  server.on("checkExpectation", take);
-  endWhatBreaks(server, connections, unreadAfterMs);
-  await (fd === undefined ? bind(server, host, port) : inherit(server, fd, host));
-  return {
-    address: () => server.address() as AddressInfo,
-    serve(late) {
-      pages = takePagesBy(late);
-    },
-    async hold() {
-      held ??= [];
-      await connections.settle((response) => door.refuse(response));
-      await door.settled();
-    },
-    take(next) {
-      door = next;
-      pages = takePagesBy(starting);
-      const waiting = held ?? [];
-      held = undefined;
-      for (const one of waiting) one();
-    },
-    drain() {
-      isDraining = true;
-    },
-    windDown() {
-      admission.open();
-      return connections.windDown();
-    },
-    async close() {
-      admission.open();
-      // Right after connections have been accepted: those that still queue when the last holder closes the socket are
-      // reset.
-      await nextTurn();
-      // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
-      NetServer.prototype.close.call(server);
-      await connections.drain((response) => door.refuse(response));
-      await door.settled();
-      await nextTurn();
-      connections.destroy();
-      server.close();
-    },
-  };
 }
 
 /** A connection whose request breaks is ended with an answer, and one whose answer nobody reads without one. */

@@ -3,20 +3,19 @@ import type { Config, SpoolSettings } from "../config/config.ts";
 import type { ServerSecrets } from "../config/generated-secrets.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import { createIdSource, type NewId } from "../core/id.ts";
+import { createIdSource } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
-import type { ProxyTrust } from "../ground/net/client-address.ts";
 import { localHost } from "../ground/net/local-host.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
-import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
+import type { SpoolOptions } from "../store/spool/spool.ts";
 import { securityHeaders } from "../web/security-headers.ts";
 import { awaitStore } from "./await-store.ts";
 import { type AwayLog, createAwayLog } from "./away-log.ts";
-import { openHookSecrets, type SecretsInForce } from "./hook-secrets.ts";
+import { openHookSecrets } from "./hook-secrets.ts";
 
 export interface AcceptingOptions {
   config: Config;
@@ -38,41 +37,16 @@ export interface AcceptingOptions {
   storeThreadEntry?: URL;
 }
 
-/** What takes alerts from senders and has them stored. */
-export interface Accepting {
-  /** Of this process, as other relays on its store know it. */
-  relayId: string;
-  clock: Clock;
-  newId: NewId;
-  /** What the relay logs goes through it. To be closed behind the store. */
-  awayLog: AwayLog;
-  secrets: ServerSecrets;
-  hookSecrets: SecretsInForce;
-  /** Whose word on where a request came from counts. */
-  proxies: ProxyTrust;
-  store: OpenedStore;
-  /** Of the store when it was opened. Absent: it was not asked. */
-  health?: StoreHealth;
-  /** Absent: what the store does not take is refused. */
-  spool?: Spool;
-  door: Door;
-  server: Listener;
-  /** From now on what senders bring goes through this inbox. */
-  acceptThrough(inbox: Inbox): void;
-  /** Where it listens on this machine. */
-  port: number;
-  /** The same as an address, e.g. `http://127.0.0.1:8080`. */
-  localUrl: string;
-}
+export type Accepting = Awaited<ReturnType<typeof startAccepting>>;
 
 /**
- * All that stands between a start and the first 202, and no more than that takes: spool and door, which need no store;
+ * What takes alerts from senders and has them stored: all that lies between a start and the first 202, and no more than that takes: spool and door, which need no store;
  * the store, which may be away; what it keeps secret; the socket, at last, or at once when the store has to be waited for.
  *
  * @param undo gets what ends each part, as soon as there is something to end
  * @throws AppError: what cannot be opened, or `cancelled`
  */
-export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
+export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]) {
   const { config, listenFd, storeThreadEntry: threadEntry } = options;
   let store: OpenedStore | undefined;
   let inbox: Inbox | undefined;
@@ -114,11 +88,11 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     return listening;
     async function open(): Promise<Listener> {
       const listener = await listen({ door, host, port, fd: listenFd, clock, headers });
-      undo.push(listener.close);
+      undo.push(() => listener.close());
       return listener;
     }
     async function takeOver(listener: Listener): Promise<Listener> {
-      undo.push(listener.hold);
+      undo.push(() => listener.hold());
       listener.take(door);
       return listener;
     }
@@ -153,22 +127,30 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
   }
   return {
+    /** Of this process, as other relays on its store know it. */
     relayId,
     clock,
     newId,
+    /** What the relay logs goes through it. To be closed behind the store. */
     awayLog,
     secrets,
     hookSecrets,
+    /** Whose word on where a request came from counts. */
     proxies,
     store,
+    /** Of the store when it was opened. Absent: it was not asked. */
     health: opened.health,
+    /** Absent: what the store does not take is refused. */
     spool,
     door,
     server,
-    acceptThrough(one) {
+    /** From now on what senders bring goes through this inbox. */
+    acceptThrough(one: Inbox): void {
       inbox = one;
     },
+    /** Where it listens on this machine. */
     port,
+    /** The same as an address, e.g. `http://127.0.0.1:8080`. */
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
   };
 }

@@ -11,16 +11,7 @@ export interface AwayLogDeps {
   spooled(): number | undefined;
 }
 
-export interface AwayLog {
-  /** For all of the relay. Of lines that only repeat that the store is away, and why, those at `debug` remain. */
-  log: Log;
-  /** The store is away for this reason. */
-  noteAway(reason: AppError): void;
-  /** It has stored something. */
-  noteStored(): void;
-  /** Says what was not said yet; later entries are logged as they come. */
-  close(): void;
-}
+export type AwayLog = ReturnType<typeof createAwayLog>;
 
 interface Away {
   since: number;
@@ -47,7 +38,7 @@ const mostReasons = 50;
  * the same, on a disk that may be small. So there is one when it begins (`store.away`), one each 30 seconds with how much was
  * left out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names another reason stays.
  */
-export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps): AwayLog {
+export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   let away: Away | undefined;
   let backAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
@@ -93,8 +84,10 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps): Aw
   }
 
   return {
+    /** For all of the relay. Of lines that only repeat that the store is away, and why, those at `debug` remain. */
     log: { debug: log.debug, info: pass("info"), warn: pass("warn"), error: pass("error") },
-    noteAway({ message, hint }) {
+    /** The store is away for this reason. */
+    noteAway({ message, hint }: AppError): void {
       if (isClosed) return;
       if (away === undefined) {
         const since = clock.now();
@@ -107,10 +100,12 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps): Aw
       away.reasons.delete(message);
       if (away.reasons.size < mostReasons) away.reasons.add(message);
     },
-    noteStored() {
+    /** It has stored something. */
+    noteStored(): void {
       if (away !== undefined) away.storedSince ??= clock.now();
     },
-    close() {
+    /** Says what was not said yet; later entries are logged as they come. */
+    close(): void {
       isClosed = true;
       if (away !== undefined) log.error("store.still_away", sumUp(away));
       away = undefined;

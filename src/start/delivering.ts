@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import type { Mute } from "../core/rules.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import { Engine, type EngineDeps } from "../delivery/engine.ts";
 import { openClaimJournal } from "../delivery/memory/claim-journal.ts";
-import type { Mute } from "../core/rules.ts";
-import { createFindMute } from "../explain/route-again.ts";
 import type { Processing } from "../explain/processing.ts";
+import { createFindMute } from "../explain/route-again.ts";
 import { createChannel } from "../vendors/index.ts";
 import type { RelayPictures } from "./open-pictures.ts";
 
@@ -20,14 +20,6 @@ export interface DeliveringDeps extends Pick<EngineDeps, Given> {
   publicUrl: string;
 }
 
-/** What sends to people what was routed to them. */
-export interface Delivering {
-  engine: Engine;
-  /** Calls under way may take as long as the configuration grants; what is known of claims and pictures is kept. */
-  /** @param callsMs what calls under way may take */
-  stop(callsMs: number): Promise<void>;
-}
-
 /**
  * Opens a channel to each destination, and starts the engine over them.
  * @param undo gets what ends each part, as soon as there is something to end
@@ -36,7 +28,7 @@ export async function startDelivering(
   { rules, delivery: settings, dataDir }: Config,
   { processing, pictures, nameOf, activeMutes, ...deps }: DeliveringDeps,
   undo: (() => unknown)[],
-): Promise<Delivering> {
+) {
   const { clock, log, publicUrl } = deps;
   const outlets = await Promise.all(
     rules.destinations.map(async (destination) => ({
@@ -71,7 +63,8 @@ export async function startDelivering(
   undo.push(() => engine.stop(0));
   return {
     engine,
-    async stop(callsMs) {
+    /** What is known of claims and pictures is kept. @param callsMs what calls under way may take */
+    async stop(callsMs: number): Promise<void> {
       await engine.stop(callsMs);
       await pictures.notes.save();
       journal?.close();

@@ -17,24 +17,14 @@ export interface HookSecretsDeps {
   log: Log;
 }
 
-/** The secrets that the hooks take now. */
-export interface SecretsInForce {
-  /** Of the hook without a name, the present one first. */
-  ofHook(): [Secret, ...Secret[]];
-  /** Of the hook of a source, the present one first; none for an unknown name. */
-  ofSource(name: string): readonly Secret[];
-  /** The present one of each source, by its name. */
-  ofSources(): [name: string, secret: Secret][];
-  /** What finds those that another process has made since; empty when all are given. */
-  polls: Poll[];
-}
+export type SecretsInForce = ReturnType<typeof openHookSecrets>;
 
-/** Gives the door what is known at the start, and, while the polls run, what takes its place. */
+/** The secrets that the hooks take now: gives the door what is known at the start, and, while the polls run, what takes its place. */
 export function openHookSecrets(
   { webhookSecret: given, sources }: Pick<Config, "webhookSecret" | "sources">,
   known: ServerSecrets,
   { door, kept, hide = () => {}, clock, log }: HookSecretsDeps,
-): SecretsInForce {
+) {
   let present = known.webhookSecret;
   const former = [...known.previousWebhookSecrets];
   const ofSources = new Map(known.sourceSecrets);
@@ -69,9 +59,13 @@ export function openHookSecrets(
   }
 
   return {
-    ofHook: () => [present, ...former],
-    ofSource: (name) => ofSources.get(name) ?? [],
-    ofSources: () => [...ofSources].map(([name, [secret]]) => [name, secret]),
+    /** Of the hook without a name, the present one first. */
+    ofHook: (): [Secret, ...Secret[]] => [present, ...former],
+    /** Of the hook of a source, the present one first; none for an unknown name. */
+    ofSource: (name: string): readonly Secret[] => ofSources.get(name) ?? [],
+    /** The present one of each source, by its name. */
+    ofSources: () => [...ofSources].map<[name: string, secret: Secret]>(([name, [secret]]) => [name, secret]),
+    /** What finds those that another process has made since; empty when all are given. */
     polls,
   };
 }

@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { UpstreamAccess } from "../config/upstream-env.ts";
-import type { Answers } from "../contract/api.ts";
-import { createLogAnswers, type LogAnswersDeps, type LogRoute } from "../contract/log-answers.ts";
+import { createLogAnswers, type LogAnswersDeps } from "../contract/log-answers.ts";
 import type { DestinationView } from "../contract/operations.ts";
 import type { logView } from "../contract/views/status.ts";
 import type { Clock, Now, Random } from "../core/clock.ts";
@@ -19,12 +18,7 @@ import { learnsNames } from "./open-market.ts";
 
 type LogStatus = z.output<typeof logView>;
 
-/** What a relay has left that does not run: the routes of the API that its log alone answers. Read only. */
-export interface LeftLog {
-  answers: Answers<LogRoute>;
-  store: Pick<ReadOnlyStore, "listPast">;
-  close(): Promise<void>;
-}
+export type LeftLog = Awaited<ReturnType<typeof openLeft>>;
 
 export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
   /** Where its pages would be. */
@@ -35,8 +29,11 @@ export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
   signal: AbortSignal;
 }
 
-/** @throws as `openReadOnly` does */
-export async function openLeft(config: Config, options: LeftLogOptions): Promise<LeftLog> {
+/**
+ * What a relay has left that does not run: the routes of the API that its log alone answers. Read only.
+ * @throws as `openReadOnly` does
+ */
+export async function openLeft(config: Config, options: LeftLogOptions) {
   const store = await openReadOnly(config);
   const answers = createLogAnswers({
     store: { ...store, getAlert: createGetAlert(store, readPayloads) },

@@ -4,10 +4,10 @@ import type { Clock, Random } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
-import { createMarketContext, type MarketContext } from "../operations/market-context.ts";
-import { createMetricHistories, type MetricHistories } from "../operations/metric-histories.ts";
+import { createMarketContext } from "../operations/market-context.ts";
+import { createMetricHistories } from "../operations/metric-histories.ts";
 import { type Breaker, createBreaker, createQuestions } from "../operations/questions.ts";
-import { type NameService, nameOfPool, TokenNames, readSymbols } from "../operations/token-names.ts";
+import { type NameService, nameOfPool, readSymbols, TokenNames } from "../operations/token-names.ts";
 import type { AlertingClient } from "../upstream/alerting-client.ts";
 import type { PricingClient } from "../upstream/pricing-client.ts";
 
@@ -22,17 +22,7 @@ export interface MarketDeps {
   timeLimitMs?: number;
 }
 
-/** What the service is asked for only to decorate messages and pages, each thing once for all that show it. */
-export interface Market {
-  /** Absent: the alerting interface is not configured, or nothing is to be asked. */
-  histories?: MetricHistories;
-  /** Absent as well where the configuration wants none. */
-  context?: MarketContext;
-  /** The same. */
-  names?: TokenNames;
-  /** By interface; those that are asked. */
-  views(): MarketServiceView[];
-}
+export type Market = Awaited<ReturnType<typeof openMarket>>;
 
 /** Pool states, and tickers: each has a budget of its own. */
 const mostPricesAnHour = 60;
@@ -46,10 +36,11 @@ export function learnsNames({ upstream, market, watch }: Pick<Config, "upstream"
   return upstream.alerting !== undefined && watch.enabled && market.symbols;
 }
 
+/** What the service is asked for only to decorate messages and pages, each thing once for all that show it. */
 export async function openMarket(
   { upstream, market, watch, sources }: Pick<Config, "upstream" | "market" | "watch" | "sources">,
   deps: MarketDeps,
-): Promise<Market> {
+) {
   const { clock, random, log, timeLimitMs } = deps;
   if (upstream.alerting === undefined || !watch.enabled) return { views: () => [] };
   const client = { now: clock.now, random, sleep: clock.sleep, retry: { attempts: 1 } };
@@ -90,9 +81,13 @@ export async function openMarket(
   }
 
   return {
+    /** Absent: the alerting interface is not configured, or nothing is to be asked. */
     histories,
+    /** Absent as well where the configuration wants none. */
     context,
+    /** The same. */
     names,
+    /** By interface; those that are asked. */
     views: () => [
       view("alerting", [histories.calls(), ...(names ? [names.calls("token")] : [])]),
       ...(pricing

@@ -30,22 +30,7 @@ export interface PicturesDeps {
   clock: Clock;
 }
 
-/** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */
-export interface Pictures {
-  draw: DrawAlertPicture;
-  /** The picture and the line for a message. Without a picture the line stays away, too. */
-  illustrate: Illustrate;
-  /** Undefined when it cannot be made now. */
-  toPng(svg: string): Promise<Uint8Array | undefined>;
-  /**
-   * The address of an alert's picture for the program that shows a message, which is drawn from now on, so that it is there when it
-   * is fetched. Undefined where nobody may fetch it, or when too many were asked for.
-   */
-  linkTo(alertId: string, destination: { name: string; timeZone: string }): string | undefined;
-  /** For `WebDeps`. */
-  noteFetched(alertId: string, tag: string): void;
-  close(): Promise<void>;
-}
+export type Pictures = ReturnType<typeof createPictures>;
 
 /** Different alerts whose messages get an address within a minute: a flood gets none. */
 const mostLinks = 20;
@@ -94,7 +79,8 @@ export function openPictures({ rules, upstream, watch, server }: Config, deps: R
   return { ...pictures, notes, haveRecords, areFetched: publicUrl !== undefined };
 }
 
-export function createPictures(deps: PicturesDeps): Pictures {
+/** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */
+export function createPictures(deps: PicturesDeps) {
   let isClosed = false;
   const ended = new AbortController();
   // As many as are drawn at a time.
@@ -122,7 +108,8 @@ export function createPictures(deps: PicturesDeps): Pictures {
 
   return {
     draw,
-    async illustrate(alertId, options) {
+    /** The picture and the line for a message. Without a picture the line stays away, too. */
+    async illustrate(alertId: string, options: IllustrateOptions): ReturnType<Illustrate> {
       const { signal, deadlineMs } = options;
       const [picture, line] = await Promise.all([
         draw(alertId, options),
@@ -130,7 +117,11 @@ export function createPictures(deps: PicturesDeps): Pictures {
       ]);
       return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
     },
-    linkTo(alertId, { name: destination, timeZone }) {
+    /**
+     * The address of an alert's picture for the program that shows a message, which is drawn from now on, so that it is there when it
+     * is fetched. Undefined where nobody may fetch it, or when too many were asked for.
+     */
+    linkTo(alertId: string, { name: destination, timeZone }: { name: string; timeZone: string }): string | undefined {
       const { publicUrl, adminToken, clock } = deps;
       if (publicUrl === undefined || isClosed || !isInBudget(alertId)) return undefined;
       const name = { alertId, theme: "light", timeZone } as const;
@@ -139,15 +130,17 @@ export function createPictures(deps: PicturesDeps): Pictures {
       const tag = destinationTag(adminToken, destination);
       return pictureAddress(publicUrl, adminToken, clock.now(), { ...name, tag });
     },
-    noteFetched(alertId, tag) {
+    /** For `WebDeps`. */
+    noteFetched(alertId: string, tag: string): void {
       const destination = destinations.get(tag);
       if (destination !== undefined) deps.notes?.noteFetched({ destination, id: alertId });
     },
-    async toPng(svg) {
+    /** Undefined when it cannot be made now. */
+    async toPng(svg: string): Promise<Uint8Array | undefined> {
       const result = await (await parts()).desk.draw(svg);
       return "png" in result ? result.png : undefined;
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       ended.abort();
       await (await opened)?.desk.close();

@@ -11,7 +11,7 @@ import { createFloodGauge } from "../intake/door/flood-gauge.ts";
 import { dedupeWindowMs } from "../intake/key/keys.ts";
 import { openReadingJournal } from "../intake/thread/journal.ts";
 import { Judging, type JudgingDeps } from "../routing/judging.ts";
-import { createKeptRoutes, type KeptRoutes } from "../routing/kept-routes.ts";
+import { createKeptRoutes } from "../routing/kept-routes.ts";
 import { RoutingOnArrival } from "../routing/on-arrival.ts";
 import { RoutingLoop } from "../routing/routing-loop.ts";
 import type { Accepting } from "./accepting.ts";
@@ -26,23 +26,13 @@ export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"
   log: Log;
 }
 
-/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
-export interface Routing {
-  /** To be run. */
-  loop: RoutingLoop;
-  /** To be run. */
-  keptRoutes: KeptRoutes;
-  /** Takes what senders bring. */
-  arrival: RoutingOnArrival;
-  counters: Judging["counters"];
-  /** Behind the loop. */
-  closeJournal(): void;
-}
+export type Routing = ReturnType<typeof openRouting>;
 
+/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
 export function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
   { store, accepting, engine, processing, ...deps }: RoutingDeps,
-): Routing {
+) {
   const { clock, log } = deps;
   const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
@@ -77,5 +67,6 @@ export function openRouting(
     isFlooded,
     log,
   });
+  // Loop and kept routes are to be run, the journal to be closed behind the loop.
   return { loop, keptRoutes, arrival, counters: judging.counters, closeJournal: journal.close };
 }

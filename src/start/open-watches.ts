@@ -17,16 +17,14 @@ import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
-import type { Canary } from "../watch/canary.ts";
 import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
 import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
-import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
 import { openMuteReceipts } from "../watch/mute-receipts.ts";
+import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
 import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
-import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
-import type { SilenceWatch } from "../watch/silence.ts";
+import { openShapeWatch } from "../watch/shapes.ts";
 import type { ShownDuty } from "../watch/watch.ts";
 
 export interface WatchesDeps {
@@ -68,28 +66,13 @@ export interface WatchesDeps {
   log: Log;
 }
 
-export interface Watches {
-  /** In the order in which people see them. */
-  list: ShownDuty[];
-  /** Absent: nobody watches the account. */
-  account?: AccountWatch;
-  /** Those of sources that have one, by name. */
-  accounts: ReadonlyMap<string, AccountWatch>;
-  /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
-  gaps: ReadonlyMap<string | undefined, GapWatch>;
-  shapes: ShapeWatch;
-  /** Absent: no silence is reported. */
-  silence?: SilenceWatch;
-  canary?: Canary;
-  /** Until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
+export type Watches = Awaited<ReturnType<typeof openWatches>>;
 
 /**
  * Builds what the relay watches around it and takes care of by itself: each duty of `watch/` that the configuration asks
  * for, most of them loaded only then.
  */
-export async function openWatches(config: Config, deps: WatchesDeps): Promise<Watches> {
+export async function openWatches(config: Config, deps: WatchesDeps) {
   const { store, clock, log, publicUrl, isShared } = deps;
   const { rules, retention } = config;
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
@@ -176,14 +159,20 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
     ...list,
   ];
   return {
+    /** In the order in which people see them. */
     list,
+    /** Absent: nobody watches the account. */
     account,
+    /** Those of sources that have one, by name. */
     accounts,
+    /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
     gaps,
     shapes,
+    /** Absent: no silence is reported. */
     silence,
     canary,
-    async run(stop) {
+    /** Until `stop` is aborted. Never rejects. */
+    async run(stop: AbortSignal): Promise<void> {
       await Promise.all(duties.map((duty) => duty?.run(stop)));
     },
   };

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
 import type { Operations, Readiness, SpoolView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
-import type { RelayReport, RelaySelf } from "../core/ports/relays.ts";
+import type { RelayReport } from "../core/ports/relays.ts";
 import { readVersion } from "../ground/version.ts";
 import type { Door } from "../intake/door/door.ts";
 
@@ -19,15 +19,7 @@ export interface OwnReportDeps {
 }
 
 /** Who this relay is, and how it is, as it tells the other relays on its store. */
-export interface OwnReport {
-  self: Omit<RelaySelf, "report">;
-  /** How it was when the report before this one was asked for: leases wait for a report, so it waits for nothing. */
-  report(): RelayReport;
-  /** From now on it is ready when this says so; `onReady` is called when it is for the first time. Until then it starts. */
-  follow(readiness: Operations["readiness"], onReady: () => void): void;
-}
-
-export function createOwnReport({ id, port, config, door, spool, clock }: OwnReportDeps): OwnReport {
+export function createOwnReport({ id, port, config, door, spool, clock }: OwnReportDeps) {
   let look = async (): Promise<void> => {};
   let last: Readiness = { ready: false, reasons: ["it is starting"] };
   let started = false;
@@ -39,14 +31,16 @@ export function createOwnReport({ id, port, config, door, spool, clock }: OwnRep
       configuration: hashOf(config),
       startedAt: clock.now(),
     },
-    report() {
+    /** How it was when the report before this one was asked for: leases wait for a report, so it waits for nothing. */
+    report(): RelayReport {
       void look();
       const { ready, reasons } = last;
       const spooled = spool && { spooled: spool().alerts };
       const hooks = Object.fromEntries(door.sources);
       return { started, ready, reasons, port, ...spooled, accepted: door.counters.alerts, hooks };
     },
-    follow(readiness, onReady) {
+    /** From now on it is ready when this says so; `onReady` is called when it is for the first time. Until then it starts. */
+    follow(readiness: Operations["readiness"], onReady: () => void): void {
       look = async () => {
         last = await readiness();
         if (!last.ready || started) return;

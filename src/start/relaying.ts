@@ -2,16 +2,15 @@ import { randomInt } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
 import type { NameOf } from "../core/subject-name.ts";
-import type { Engine } from "../delivery/engine.ts";
-import { createProcessing, type Processing } from "../explain/processing.ts";
-import { type MuteBook, openMuteBook } from "../operations/mute-book.ts";
+import { createProcessing } from "../explain/processing.ts";
+import { openMuteBook } from "../operations/mute-book.ts";
 import type { Accepting } from "./accepting.ts";
 import { startDelivering } from "./delivering.ts";
 import type { Market, MarketDeps } from "./open-market.ts";
-import { openPictures, type RelayPictures } from "./open-pictures.ts";
-import { openRouting, type Routing } from "./open-routing.ts";
-import { createOwnReport } from "./own-report.ts";
+import { openPictures } from "./open-pictures.ts";
+import { openRouting } from "./open-routing.ts";
 import type { WatchesDeps } from "./open-watches.ts";
+import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
 
@@ -22,26 +21,10 @@ export interface RelayingDeps {
   stopping: AbortController;
 }
 
-/** All that lies between an accepted alert and people, and what watches over it. */
-export interface Relaying {
-  /** Of this relay, as the others know it. */
-  configurationHash: string;
-  processing: Processing;
-  market: LateMarket;
-  nameOf: NameOf;
-  pictures: RelayPictures;
-  engine: Engine;
-  mutes: MuteBook;
-  watches: SharedWatches;
-  routing: Routing;
-  /** From now on the relay tells the others how it is, and watches. */
-  follow(operations: Operations): void;
-  /** Behind `stopping`. @param callsMs what calls under way may take */
-  stop(callsMs: number): Promise<void>;
-}
+type Relaying = Awaited<ReturnType<typeof startRelaying>>;
 
 /**
- * Starts routing and delivering over what is accepted.
+ * All that lies between an accepted alert and people, and what watches over it: starts routing and delivering over what is accepted.
  * @param undo gets what ends each part, as soon as there is something to end
  */
 export async function startRelaying(
@@ -53,7 +36,7 @@ export async function startRelaying(
   }: RelayOptions & Pick<WatchesDeps, "configuration">,
   { accepting, publicUrl, stopping }: RelayingDeps,
   undo: (() => unknown)[],
-): Promise<Relaying> {
+) {
   const { relayId, clock, newId, store, spool, door, port, localUrl, hookSecrets } = accepting;
   const { log } = accepting.awayLog;
   const random = () => randomInt(2 ** 32) / 2 ** 32;
@@ -127,6 +110,7 @@ export async function startRelaying(
   // Once there is somebody who routes the rest.
   accepting.acceptThrough(routing.arrival);
   return {
+    /** Of this relay, as the others know it. */
     configurationHash: self.configuration,
     processing,
     market,
@@ -136,12 +120,14 @@ export async function startRelaying(
     mutes,
     watches,
     routing,
-    follow(given) {
+    /** From now on the relay tells the others how it is, and watches. */
+    follow(given: Operations): void {
       operations = given;
       follow(operations.readiness, engine.lookForLanes);
       background.push(watches.run(stopping.signal));
     },
-    async stop(callsMs) {
+    /** Behind `stopping`. @param callsMs what calls under way may take */
+    async stop(callsMs: number): Promise<void> {
       await Promise.all(background);
       await delivering.stop(callsMs);
       await reader.close();

@@ -39,16 +39,7 @@ export function heartbeatServiceOf(url: string): HeartbeatService {
 
 export type Sign = "alive" | "failing";
 
-/** The way to the service. */
-export interface HeartbeatLine {
-  /** For people: the address itself is secret. */
-  host: string;
-  /** Whether it understands `failing`. */
-  knowsFailure: boolean;
-  /** One call of at most some 15 s. Why it was not taken, in one line without secrets; undefined: it was. Never rejects. */
-  send(sign: Sign, stop: AbortSignal): Promise<string | undefined>;
-  close(): Promise<void>;
-}
+export type HeartbeatLine = Awaited<ReturnType<typeof openHeartbeat>>;
 
 const connectTimeoutMs = 5_000;
 const answerTimeoutMs = 10_000;
@@ -56,10 +47,7 @@ const answerTimeoutMs = 10_000;
 const failureText = "Tocsin is not ready. Its page and its log say why.";
 
 /** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
-export async function openHeartbeat(
-  settings: HeartbeatSettings,
-  { now }: { now: () => number },
-): Promise<HeartbeatLine> {
+export async function openHeartbeat(settings: HeartbeatSettings, { now }: { now: () => number }) {
   const [{ createHttpClient }, { classifyRefusal, describeAnswer, jsonObjectOf, rejected }, { secretsOfUrl }] =
     await Promise.all([import("./http/http-client.ts"), import("./http/classify.ts"), import("./http/redact.ts")]);
   const { service, method, allowInternal } = settings;
@@ -69,9 +57,12 @@ export async function openHeartbeat(
   const http = createHttpClient({ now, connectTimeoutMs, answerTimeoutMs, allowInternal, secrets });
 
   return {
+    /** For people: the address itself is secret. */
     host: hostOf(given),
+    /** Whether it understands `failing`. */
     knowsFailure: service !== "other",
-    async send(sign, stop) {
+    /** One call of at most some 15 s. Why it was not taken, in one line without secrets; undefined: it was. Never rejects. */
+    async send(sign: Sign, stop: AbortSignal): Promise<string | undefined> {
       const body = method === "POST" ? (sign === "failing" ? failureText : "") : undefined;
       const headers: Record<string, string> = method === "POST" ? { "content-type": "text/plain" } : {};
       const outcome: Outcome = await http.ask(

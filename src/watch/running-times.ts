@@ -21,12 +21,7 @@ const stateSchema = z.object({
   downtimes: z.array(z.object({ fromAt: z.number(), toAt: z.number(), asleep: z.boolean().optional() })),
 });
 
-export interface RunningTimes {
-  /** The oldest first, to a minute. */
-  downtimes(): Downtime[];
-  /** Until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
+export type RunningTimes = Awaited<ReturnType<typeof openRunningTimes>>;
 
 /**
  * The times of the last eight days in which no relay ran on this store, the oldest first.
@@ -71,7 +66,7 @@ export async function openRunningTimes({
   ranSince?(): number;
   clock: Clock;
   log: Log;
-}): Promise<RunningTimes> {
+}) {
   let aliveAt = clock.now();
   let downtimes = await readStops(store, aliveAt, ranSince?.());
   const restores = await readRestores(store, aliveAt);
@@ -88,8 +83,10 @@ export async function openRunningTimes({
   }
 
   return {
+    /** The oldest first, to a minute. */
     downtimes: () => [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt),
-    async run(stop) {
+    /** Until `stop` is aborted. Never rejects. */
+    async run(stop: AbortSignal): Promise<void> {
       let isFailing = false;
       for (;;) {
         try {

@@ -14,13 +14,7 @@ interface Asset {
   packed: Uint8Array<ArrayBuffer>;
 }
 
-export interface Assets {
-  style: string;
-  script: string;
-  icon: string;
-  /** By the name in the address: `page-1a2b3c4d.css`. */
-  find(file: string): Asset | undefined;
-}
+export type Assets = ReturnType<typeof loadAssets>;
 
 const types = {
   css: "text/css; charset=utf-8",
@@ -29,7 +23,7 @@ const types = {
 } as const;
 
 /** Reads them once. */
-export function loadAssets(): Assets {
+export function loadAssets() {
   const style = toAsset("page", "css", read("page.css"));
   const script = toAsset("page", "js", readScript());
   const icon = toAsset("icon", "svg", read("icon.svg"));
@@ -38,7 +32,8 @@ export function loadAssets(): Assets {
     style: style.path,
     script: script.path,
     icon: icon.path,
-    find: (file) => byFile.get(file),
+    /** By the name in the address: `page-1a2b3c4d.css`. */
+    find: (file: string) => byFile.get(file),
   };
 }
 

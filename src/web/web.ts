@@ -32,13 +32,7 @@ import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import { createClientNetwork, type WebContext, type WebEnv } from "./web-env.ts";
 
-export interface Web {
-  fetch(request: Request, env?: unknown): Response | Promise<Response>;
-  /** What answers, for tests that ask all of it: `GET /api/alerts/:id`. */
-  routes: string[];
-  /** The relay is being stopped: ends the event streams, and refuses from now on what would change something. */
-  close(): void;
-}
+export type Web = Awaited<ReturnType<typeof createWeb>>;
 
 /** How long a session that was ended at another relay may count here, milliseconds. */
 const lookForEndedEveryMs = 1_000;
@@ -50,7 +44,7 @@ const leastRoomBytes = 16 * 1024 * 1024;
 const policyForOthers = "cross-origin-resource-policy";
 
 /** Pages, API and event stream: everything over HTTP but the hook and the probes. */
-export async function createWeb(deps: WebDeps): Promise<Web> {
+export async function createWeb(deps: WebDeps) {
   const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
   const assets = loadAssets();
@@ -132,11 +126,13 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.notFound((c) => answerFailure(c, new AppError("not_found", "There is no such page.")));
 
   return {
-    fetch: (request, env) => app.fetch(request, (env ?? {}) as WebEnv["Bindings"]),
+    fetch: (request: Request, env?: unknown) => app.fetch(request, (env ?? {}) as WebEnv["Bindings"]),
+    /** What answers, for tests that ask all of it: `GET /api/alerts/:id`. */
     routes: [
       ...new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
     ],
-    close() {
+    /** The relay is being stopped: ends the event streams, and refuses from now on what would change something. */
+    close(): void {
       closing.abort();
       streams.close();
     },

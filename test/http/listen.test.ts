@@ -329,7 +329,7 @@ describe("closing", () => {
     const half = await relay.connect();
     await half.write(post("half", 8));
     await expect.poll(() => relay.door.inFlight()).toBe(1);
-    const closing = relay.server.windDown().then(relay.server.close);
+    const closing = relay.server.windDown().then(() => relay.server.close());
     await relay.clock.advance(1_249);
     await half.write("more");
     expect((await half.readToEnd()).map(({ status }) => status)).toEqual([202]);
@@ -342,7 +342,7 @@ describe("closing", () => {
     const half = await relay.connect();
     await half.write(post("half", 8));
     await expect.poll(() => relay.door.inFlight()).toBe(1);
-    const closing = relay.server.windDown().then(relay.server.close);
+    const closing = relay.server.windDown().then(() => relay.server.close());
     await relay.clock.advance(1_250);
     const [answer] = await half.readToEnd();
     expect(answer?.status).toBe(503);
@@ -360,7 +360,7 @@ describe("closing", () => {
       `POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n`,
     );
     await expect.poll(() => relay.door.inFlight()).toBe(1);
-    const closing = relay.server.windDown().then(relay.server.close);
+    const closing = relay.server.windDown().then(() => relay.server.close());
     await sender.write(`Content-Length: 5\r\n\r\n${post("behind")}`);
     expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
     await relay.clock.advance(1_000);
@@ -374,7 +374,7 @@ describe("closing", () => {
     const alert = await relay.connect();
     await alert.write(post("whole"));
     await relay.untilStored(1);
-    const closing = watchEnd(relay.server.windDown().then(relay.server.close));
+    const closing = watchEnd(relay.server.windDown().then(() => relay.server.close()));
     await relay.clock.advance(60_000);
     expect([closing.isOver, alert.socket.closed]).toEqual([false, false]);
     relay.commitAll();

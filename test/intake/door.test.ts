@@ -68,7 +68,7 @@ async function openDoor(
   };
   onTestFinished(() => store.close());
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock: systemClock, headers: {} });
-  onTestFinished(server.close);
+  onTestFinished(() => server.close());
   const { port } = server.address();
   const origin = `http://127.0.0.1:${port}`;
   const hook = `${origin}/hooks/${secret}`;

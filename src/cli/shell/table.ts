@@ -15,13 +15,6 @@ export interface TableColumn {
 
 export type Field = readonly [title: string, value: string];
 
-/** A table whose widths are settled, so that rows can follow page after page. Each text ends in a line break. */
-export interface TableLayout {
-  /** The titles; empty where rows are printed as records, which carry their own. */
-  head(): string;
-  rows(rows: string[][]): string;
-}
-
 const gap = "  ";
 /** Columns below which a value next to its title would be a ladder of single words. */
 const leastRoom = 24;
@@ -40,10 +33,10 @@ export function formatTable(columns: readonly TableColumn[], rows: string[][], w
 }
 
 /**
- * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
- * or on a terminal go on below themselves.
+ * A table whose widths are settled by a sample, e.g. the first page, so that rows can follow page after page; each text ends in a
+ * line break. Later cells that are longer push their line out of alignment, or on a terminal go on below themselves.
  */
-export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number): TableLayout {
+export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number) {
   const columns = all.flatMap((column, index) =>
     column.optional && sample.every((row) => !row[index]) ? [] : [{ ...column, index }],
   );
@@ -62,7 +55,7 @@ export function layOutTable(all: readonly TableColumn[], sample: string[][], wid
         columns.flatMap(({ title, index }): Field[] => (row[index] ? [[title, row[index]]] : [])),
         width,
       );
-    return { head: () => "", rows: (rows) => `${rows.map(toRecord).join("\n")}\n` };
+    return { head: () => "", rows: (rows: string[][]) => `${rows.map(toRecord).join("\n")}\n` };
   }
   const toLines = (texts: string[]) => {
     const cells = columns.map(({ keep, align }, place) => {
@@ -77,8 +70,9 @@ export function layOutTable(all: readonly TableColumn[], sample: string[][], wid
     }).join("");
   };
   return {
+    /** Empty where rows are printed as records, which carry their own titles. */
     head: () => toLines(columns.map(({ title }) => title)),
-    rows: (rows) => rows.map((row) => toLines(columns.map(({ index }) => row[index] ?? ""))).join(""),
+    rows: (rows: string[][]) => rows.map((row) => toLines(columns.map(({ index }) => row[index] ?? ""))).join(""),
   };
 }
 

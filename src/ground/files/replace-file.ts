@@ -9,20 +9,9 @@ import { dirname } from "node:path";
  *
  * Written under another name, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
  * Every call throws the file system's own error, with its `code`.
+ * @param draft the name until it is complete, in the same folder; a file of that name, as a crash leaves it, is overwritten
  */
-export interface Replacement {
-  write(text: string): Promise<void>;
-  /** Puts it on disk under its name. Its size in bytes. */
-  commit(): Promise<number>;
-  /** Removes what was not committed. Does nothing afterwards. */
-  discard(): Promise<void>;
-}
-
-/**
- * `draft`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is
- * overwritten.
- */
-export async function openReplacement(path: string, draft: string): Promise<Replacement> {
+export async function openReplacement(path: string, draft: string) {
   const file = await open(draft, "w", 0o600);
   let bytes = 0;
   let isOpen = true;
@@ -32,11 +21,12 @@ export async function openReplacement(path: string, draft: string): Promise<Repl
     isOpen = false;
   };
   return {
-    async write(text) {
+    async write(text: string): Promise<void> {
       await file.writeFile(text);
       bytes += Buffer.byteLength(text);
     },
-    async commit() {
+    /** Puts it on disk under its name. Its size in bytes. */
+    async commit(): Promise<number> {
       await file.sync();
       await close();
       await rename(draft, path);
@@ -44,7 +34,8 @@ export async function openReplacement(path: string, draft: string): Promise<Repl
       await syncFolder(dirname(path));
       return bytes;
     },
-    async discard() {
+    /** Removes what was not committed. Does nothing afterwards. */
+    async discard(): Promise<void> {
       await close();
       if (!committed) await rm(draft, { force: true });
     },

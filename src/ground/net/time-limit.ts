@@ -1,19 +1,11 @@
+type TimeLimit = ReturnType<typeof startTimeLimit>;
+
 /**
  * A signal that ends with `outer` and for its reason, or after a time with a `TimeoutError`, whichever is first.
  *
  * Not `AbortSignal.timeout`: inside `AbortSignal.any` Node 20 lets it be collected, and then it never fires.
  */
-export interface TimeLimit {
-  signal: AbortSignal;
-  /** Whether the limit ended it, and not the caller. */
-  timedOut(): boolean;
-  /** The time begins anew. */
-  restart(): void;
-  /** Must be called, or the timer and the listener stay. */
-  clear(): void;
-}
-
-export function startTimeLimit(timeoutMs: number, outer?: AbortSignal): TimeLimit {
+export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   const controller = new AbortController();
   const { signal } = controller;
   let timedOut = false;
@@ -28,12 +20,15 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal): TimeLimi
   if (outer?.aborted) forward();
   return {
     signal,
+    /** Whether the limit ended it, and not the caller. */
     timedOut: () => timedOut,
-    restart() {
+    /** The time begins anew. */
+    restart(): void {
       clearTimeout(timer);
       timer = setTimeout(end, timeoutMs);
     },
-    clear() {
+    /** Must be called, or the timer and the listener stay. */
+    clear(): void {
       clearTimeout(timer);
       outer?.removeEventListener("abort", forward);
     },

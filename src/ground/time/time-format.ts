@@ -1,12 +1,6 @@
 import { createZonedClock, isTimeZone, oncePerMinute } from "./zoned-time.ts";
 
-/** Shows instants in one zone. */
-export interface TimeFormat {
-  /** `21 Nov 2026, 14:02:05 CET` */
-  full(at: number): string;
-  /** `14:02 CET` */
-  clock(at: number): string;
-}
+export type TimeFormat = ReturnType<typeof createTimeFormat>;
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** English speakers of these places call different zones by their letters (CET, EST, IST, AEDT, NZDT). */
@@ -14,21 +8,23 @@ const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA
 const unknownTime = "an unknown time";
 
 /**
- * `timeZone` is an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not.
+ * Shows instants in one zone: an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not.
  */
-export function createTimeFormat(timeZone: string): TimeFormat {
+export function createTimeFormat(timeZone: string) {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
   const zonedClock = createZonedClock(zone);
   const zoneNameAt = createZoneNames(zone);
 
   return {
-    full(at) {
+    /** `21 Nov 2026, 14:02:05 CET` */
+    full(at: number): string {
       if (!isInstant(at)) return unknownTime;
       const wall = zonedClock.wallTimeAt(at);
       const date = `${wall.day} ${months[wall.month - 1]} ${wall.year}`;
       return `${date}, ${twoDigits(wall.hour)}:${twoDigits(wall.minute)}:${twoDigits(wall.second)} ${zoneNameAt(at)}`;
     },
-    clock(at) {
+    /** `14:02 CET` */
+    clock(at: number): string {
       if (!isInstant(at)) return unknownTime;
       const wall = zonedClock.wallTimeAt(at);
       return `${twoDigits(wall.hour)}:${twoDigits(wall.minute)} ${zoneNameAt(at)}`;

@@ -4,19 +4,7 @@ import { defaultJsonLimits, type JsonLimits, type ParsedJson, parseJson } from "
 import { type ReadForm, readForm, readMultipart } from "./read-form.ts";
 import { salvageJson } from "./salvage-json.ts";
 
-/** A request's body. It is read when it is first asked for what takes reading, and never twice. Nothing here throws. */
-export interface RequestReading {
-  /**
-   * How many alerts the request holds, always the length of what `translateRequest` makes of it. An ordinary single
-   * object costs only a search of its bytes.
-   */
-  countAlerts(): number;
-  content(): RequestContent;
-  /**
-   * What a path looks into: the JSON or the form, of a batch what stands round its list. Undefined when it is neither.
-   */
-  payload(): Json | undefined;
-}
+export type RequestReading = ReturnType<typeof readRequest>;
 
 /** A batch of alerts, or one alert whatever it is. */
 export type RequestContent =
@@ -50,7 +38,8 @@ const maxAlertsOfBatch = 1_000;
 /** 10,000 names are plenty for one alert and too few for a thousand; the body's 1 MiB bounds the work either way. */
 const batchLimits: JsonLimits = { ...defaultJsonLimits, maxKeys: 100_000 };
 
-export function readRequest(body: Uint8Array, contentType?: string): RequestReading {
+/** A request's body. It is read when it is first asked for what takes reading, and never twice. Nothing here throws. */
+export function readRequest(body: Uint8Array, contentType?: string) {
   const couldBeBatch = mayBeBatch(body);
   let read: RequestContent | undefined;
   const content = () => {
@@ -61,12 +50,19 @@ export function readRequest(body: Uint8Array, contentType?: string): RequestRead
   };
   return {
     content,
-    countAlerts() {
+    /**
+     * How many alerts the request holds, always the length of what `translateRequest` makes of it. An ordinary single
+     * object costs only a search of its bytes.
+     */
+    countAlerts(): number {
       if (!couldBeBatch) return 1;
       const found = content();
       return found.kind === "batch" ? found.items.length : 1;
     },
-    payload() {
+    /**
+     * What a path looks into: the JSON or the form, of a batch what stands round its list. Undefined when it is neither.
+     */
+    payload(): Json | undefined {
       const found = content();
       if (found.kind === "batch") return found.envelope ?? found.items;
       return found.body.format === "json" || found.body.format === "form" ? found.body.value : undefined;

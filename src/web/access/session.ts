@@ -28,25 +28,7 @@ export interface SessionDeps {
   onEnded(): void;
 }
 
-export interface Sessions {
-  start(): Session;
-  /** The session of a cookie, when it is genuine and has not ended. */
-  read(cookie: string | undefined): Session | undefined;
-  /** The same session as seen just now; undefined while the cookie is fresh enough. */
-  renew(session: Session): Session | undefined;
-  /**
-   * It counts as ended in this process at once, and everywhere and over restarts when this resolves.
-   * @throws AppError `store_unavailable` when that cannot be recorded.
-   */
-  end(session: Session): Promise<void>;
-  /** Takes for ended what other relays have ended since. @throws AppError `store_unavailable` */
-  lookForEnded(): Promise<void>;
-  format(session: Session): string;
-  /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
-  lifetimeMs(session: Session): number;
-  /** Proves that a form came from a page of this session, where a browser says nothing of its origin. */
-  formToken(session: Session): string;
-}
+export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
 const hour = 60 * 60 * 1000;
 const renewAfterMs = 5 * 60 * 1000;
@@ -58,7 +40,7 @@ const renewAfterMs = 5 * 60 * 1000;
  *
  * Not Hono's signed cookies: they sign as strongly, but write another form, so that an upgrade would log everybody out.
  */
-export async function openSessions(deps: SessionDeps, options: SessionOptions = {}): Promise<Sessions> {
+export async function openSessions(deps: SessionDeps, options: SessionOptions = {}) {
   const { adminToken, store, now } = deps;
   const { idleMs = 12 * hour, absoluteMs = 7 * 24 * hour } = options;
   const known = await store.listKeys("ended-session", now());
@@ -78,7 +60,8 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
 
   return {
     start: () => ({ id: randomBytes(16).toString("base64url"), startedAt: now(), seenAt: now() }),
-    read(cookie) {
+    /** The session of a cookie, when it is genuine and has not ended. */
+    read(cookie: string | undefined): Session | undefined {
       const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
       if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
       if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`))) return undefined;
@@ -89,49 +72,53 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       };
       return lifetimeMs(session) > 0 ? session : undefined;
     },
-    renew: (session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
-    async end(session) {
+    /** The same session as seen just now; undefined while the cookie is fresh enough. */
+    renew: (session: Session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
+    /**
+     * It counts as ended in this process at once, and everywhere and over restarts when this resolves.
+     * @throws AppError `store_unavailable` when that cannot be recorded.
+     */
+    async end(session: Session): Promise<void> {
       const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
       forgetEnded();
       ended.set(entry.key, entry.expiresAt);
       deps.onEnded();
       await store.putKeyIfAbsent("ended-session", entry, now());
     },
-    async lookForEnded() {
+    /** Takes for ended what other relays have ended since. @throws AppError `store_unavailable` */
+    async lookForEnded(): Promise<void> {
       const news = (await store.listKeys("ended-session", now())).filter(({ key }) => !ended.has(key));
       if (news.length === 0) return;
       forgetEnded();
       for (const { key, expiresAt } of news) ended.set(key, expiresAt);
       deps.onEnded();
     },
-    format({ id, startedAt, seenAt }) {
+    format({ id, startedAt, seenAt }: Session): string {
       const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;
       return `${text}.${signText(adminToken, "session", text)}`;
     },
+    /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
     lifetimeMs,
-    formToken: (session) => signText(adminToken, "form", session.id),
+    /** Proves that a form came from a page of this session, where a browser says nothing of its origin. */
+    formToken: (session: Session) => signText(adminToken, "form", session.id),
   };
 }
 
-export interface SessionCookie {
-  read(c: WebContext): Session | undefined;
-  write(c: WebContext, session: Session): void;
-  clear(c: WebContext): void;
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 /**
  * HttpOnly and SameSite=Lax, so that links from a chat open the page and no foreign form acts. With https also
  * Secure, and named `__Host-`, which no other host or path can set.
  */
-export function createSessionCookie(sessions: Sessions, isHttps: boolean): SessionCookie {
+export function createSessionCookie(sessions: Sessions, isHttps: boolean) {
   const name = isHttps ? "__Host-tocsin_session" : "tocsin_session";
   const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;
   return {
-    read: (c) => sessions.read(getCookie(c, name)),
-    write(c, session) {
+    read: (c: WebContext) => sessions.read(getCookie(c, name)),
+    write(c: WebContext, session: Session): void {
       const maxAge = Math.floor(sessions.lifetimeMs(session) / 1000);
       setCookie(c, name, sessions.format(session), { ...options, maxAge });
     },
-    clear: (c) => setCookie(c, name, "", { ...options, maxAge: 0 }),
+    clear: (c: WebContext) => setCookie(c, name, "", { ...options, maxAge: 0 }),
   };
 }

@@ -32,17 +32,7 @@ export interface StreamRequest {
   allowedMs(): number;
 }
 
-export interface EventStreams {
-  /**
-   * Resolves when it is known where the stream begins: all that changes from then on is in it.
-   * @throws AppError `relay_stopping`, `store_unavailable`; else as the store does
-   */
-  open(request: StreamRequest): Promise<ReadableStream<Uint8Array>>;
-  /** Ends those at once that may not go on any more: their session was ended. */
-  closeEnded(): void;
-  /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
-  close(): void;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
 const batch = 50;
 /** A hundred open pages stand at the same change, or a few changes behind: about 100 KB each. */
@@ -106,7 +96,7 @@ class ChangeReader {
  * store for what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
  * states in between, never an alert.
  */
-export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}): EventStreams {
+export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}) {
   const { store, clock, log } = deps;
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
@@ -155,7 +145,11 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   }
 
   return {
-    async open(request) {
+    /**
+     * Resolves when it is known where the stream begins: all that changes from then on is in it.
+     * @throws AppError `relay_stopping`, `store_unavailable`; else as the store does
+     */
+    async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
       if (closing.signal.aborted) {
         throw new AppError("relay_stopping", "Tocsin is being stopped, so no event stream can be opened.", {
           hint: "Try again when it runs again.",
@@ -195,9 +189,11 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         { highWaterMark: 0 },
       );
     },
-    closeEnded() {
+    /** Ends those at once that may not go on any more: their session was ended. */
+    closeEnded(): void {
       for (const { allowedMs, cancelling } of open) if (allowedMs() <= 0) cancelling.abort();
     },
+    /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
     close: () => closing.abort(),
   };
 }
