@@ -27,7 +27,8 @@ type CauseRow = Pick<Row<"deliveries">, "alert_seq" | "channel" | "recipient" | 
 /** Longer than any cause holds back. */
 const keptMs = 14 * 24 * 3_600_000;
 const overBefore = "it began and was over while its cause fired";
-const told = "counted: a later change of the same message tells it";
+/** A message that does not name all that its cause holds back is changed no more often. */
+const recountMs = 10_000;
 export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
 
 function statementsOf(sql: Dialect) {
@@ -102,18 +103,19 @@ function statementsOf(sql: Dialect) {
        AND d.updates NOT IN ('count', 'summary')`,
     (row: CauseRow) => row,
   );
-  const endCounts = sql.statement(
-    "end_counts",
-    { seq: "int8", destination: "text", at: "int8" },
-    `UPDATE deliveries SET state = 'digested', reason = '${told}', due_at = NULL, finished_at = :at
-     WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL`,
+  const recount = sql.statement(
+    "recount",
+    { seq: "int8", destination: "text", reason: "text", extras: "text" },
+    `UPDATE deliveries SET reason = :reason, extras = :extras
+     WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL RETURNING recipient`,
+    ({ recipient }: { recipient: string }) => recipient,
   );
   const removeOld = sql.statement(
     "forget_groups",
     { before: "int8" },
     "DELETE FROM group_memories WHERE updated_at < :before",
   );
-  return { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, endCounts, removeOld };
+  return { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, recount, removeOld };
 }
 
 /**
@@ -128,27 +130,29 @@ function statementsOf(sql: Dialect) {
 export function createGrouping(sql: Dialect, newId: NewId) {
   const lock = createNameLock(sql, "group");
   const make = createMaking(sql);
-  const { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, endCounts, removeOld } =
+  const { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, recount, removeOld } =
     statementsOf(sql);
 
-  /** The message of a cause says in place what it holds back. */
+  /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
     const [rows = []] = await tx.look(findCause, [{ id: causeId, destination }]);
     const [first] = rows;
     if (first === undefined) return;
-    await tx.run(endCounts, { seq: first.alert_seq, destination, at });
+    const reason = `with it: ${held.count}`;
+    const extras = { ...readJson<MessageExtras>(first.extras), with: held };
+    const seq = first.alert_seq;
+    const counted = await tx.run(recount, { seq, destination, reason, extras: JSON.stringify(extras) });
+    if (counted.length > 0) await tx.changed([seq]);
+    const dueAt = held.count > held.titles.length ? at + recountMs : at;
+    const others = rows.filter(({ recipient }) => !counted.includes(recipient));
     await make(
       tx,
-      rows.map(({ alert_seq, channel, recipient, route, extras }) => ({
-        id: newId(),
-        alertSeq: alert_seq,
+      others.map(({ channel, recipient, route }) => ({
+        ...{ id: newId(), alertSeq: seq, purpose: "alert", at },
         planned: {
-          ...{ destination, channel, recipient, route, state: "queued", dueAt: at, updates: "count" },
-          reason: `with it: ${held.count}`,
-          extras: { ...readJson<MessageExtras>(extras), with: held },
+          ...{ destination, channel, recipient, route, state: "queued", reason },
+          ...{ dueAt, updates: "count", extras },
         },
-        purpose: "alert",
-        at,
       })),
     );
   }

@@ -190,8 +190,6 @@ export function describeGroups(open: OpenStore): void {
       expect(told?.deliveries.map(({ destination, state, extras }) => [destination, state, extras?.with])).toEqual([
         ["chat", "queued", undefined],
         ["mail", "queued", undefined],
-        ["chat", "digested", { count: 1, titles: ["Pool 1000"] }],
-        ["chat", "digested", { count: 2, titles: ["Pool 1000", "Pool 2000"] }],
         ["chat", "queued", { count: 2, titles: ["Pool 1000", "Pool 2000"] }],
       ]);
       const [overId] = await scene.route([{ at: 60 * second, group: holds, facts: { ...bridge, status: "resolved" } }]);
@@ -205,6 +203,23 @@ export function describeGroups(open: OpenStore): void {
       expect(over?.deliveries[0]?.extras?.with?.count).toBe(2);
       await scene.route([{ at: 61 * second, group: heldBy }]);
       expect(await scene.waiting("mail")).toContainEqual([61, undefined, "key 61000", "queued"]);
+    });
+
+    it("is counted in place by one change that waits, and seldom where the message cannot name all", async () => {
+      const scene = await openGroups(open);
+      const behind = Array.from({ length: 51 }, (_, index) => ({ at: (index + 1) * second, group: heldBy }));
+      const [causeId] = await scene.route([{ at: 0, group: holds, facts: bridge }, ...behind.slice(0, 50)]);
+      await scene.route(behind.slice(50));
+      const counts = async () =>
+        (await scene.store.getAlert(causeId ?? ""))?.deliveries.flatMap(({ dueAt, extras }) =>
+          extras?.with ? [[((dueAt ?? 0) - noon) / second, extras.with.count]] : [],
+        );
+      expect(await counts()).toEqual([[0, 51]]);
+      const change = (await scene.store.listDue("chat", noon, 9)).find(({ updates }) => updates === "count");
+      const claim = { token: "t", deliverySeqs: [change?.seq ?? 0], leaseMs: 60_000 };
+      await scene.store.claimDeliveries(scene.lane, claim, []);
+      await scene.route([{ at: 60 * second, group: heldBy }]);
+      expect((await counts())?.at(-1)).toEqual([70, 52]);
     });
 
     it("waits as well where all come in one step", async () => {
