@@ -69,6 +69,10 @@ export interface HeldBack {
   highest?: number;
   /** What would mend the rule. Absent until the floor holds an alert back, and where no option would. */
   advice?: string;
+  /** `again` or `rearm` held all of it back: nothing went further than was agreed. */
+  isBound?: true;
+  /** A summary told it, and none was held back since. */
+  isTold?: true;
   /** The floor has held one back, so that `advice` is as it is. */
   isAdvised?: true;
 }

@@ -33,6 +33,8 @@ export interface RingJudgement {
 }
 
 const mostKeptRings = 32;
+/** They hold nothing back that went further than was agreed. */
+const boundBy: readonly Damper[] = ["again", "rearm", "its_end"];
 /** Where the last word is wrong, summaries come no more often than this. */
 const summaryEveryMs = 60 * 60_000;
 
@@ -41,6 +43,7 @@ const summaryEveryMs = 60 * 60_000;
  *
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
+ * A summary is sent where something went further than was agreed or people's last word is wrong; else the next message of the key says it.
  * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert says what is so, and
  * ends the wait for a summary: nothing is said in a mute, and behind it the next ring or end says what was held back before.
  *
@@ -49,17 +52,18 @@ const summaryEveryMs = 60 * 60_000;
 export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule: RingRule): RingJudgement {
   const isAnew = known === undefined || Math.abs(event.at - known.latest.at) >= windowMs;
   const at = isAnew ? event.at : Math.max(event.at, known.latest.at);
-  const memory = remember(isAnew ? undefined : known, event, at);
+  const memory = remember(known, isAnew, event, at);
+  const untold = memory.held?.isTold ? undefined : memory.held;
   const release = (asNew: boolean, why: string, after: RingMemory): RingJudgement => ({
     rings: true,
     asNew,
     why,
-    damped: memory.held && { ...memory.held, why },
+    damped: untold && { ...untold, why },
     memory: {
       ...after,
       latest: { ...memory.latest, rang: true },
       held: undefined,
-      tookAlong: memory.held ? { id: event.id, held: memory.held } : memory.tookAlong,
+      tookAlong: untold ? { id: event.id, held: untold } : memory.tookAlong,
       summaryDueAt: undefined,
     },
   });
@@ -146,6 +150,7 @@ export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direc
     ...later,
     ...earlier,
     count: earlier.count + later.count,
+    isBound: earlier.isBound && later.isBound,
     worst: isWorse ? later.worst : earlier.worst,
     lowest: both(Math.min, earlier.lowest, later.lowest),
     highest: both(Math.max, earlier.highest, later.highest),
@@ -157,19 +162,26 @@ function isLate({ latest }: RingMemory, event: RingEvent): boolean {
   return event.at < latest.at;
 }
 
+/** A summary that was due has been sent, unless it had nothing new to say. */
+function withSummary(known: RingMemory | undefined, at: number): RingMemory | undefined {
+  if (known?.summaryDueAt === undefined || known.summaryDueAt > at) return known;
+  const { held, latest, summaryDueAt: summarySentAt, wrongSinceAt, ...others } = known;
+  if (held?.isBound && wrongSinceAt === undefined) return { ...others, held, latest };
+  return { ...others, held: held && { ...held, isTold: true }, latest, summarySentAt, toldStatus: latest.status };
+}
+
 /** The memory with an alert in it that is not judged yet. */
-function remember(known: RingMemory | undefined, event: RingEvent, at: number): RingMemory {
+function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEvent, at: number): RingMemory {
   const latest = { id: event.id, at, status: event.status, rang: true };
   const fires = event.status !== "resolved";
   const counts = fires && !event.isMuted;
-  if (known === undefined) return { rings: [], firedAt: counts ? [at] : [], latest };
-  const memory: RingMemory = { ...known, latest };
-  if (known.summaryDueAt !== undefined && known.summaryDueAt <= at) {
-    memory.summarySentAt = known.summaryDueAt;
-    memory.summaryDueAt = undefined;
-    memory.toldStatus = known.latest.status;
-    memory.wrongSinceAt = undefined;
+  const known = withSummary(before, at);
+  if (known === undefined || isAnew) {
+    // What nobody was told of is told with the next message, however late that is.
+    const held = known?.held?.isTold ? undefined : known?.held;
+    return { rings: [], firedAt: counts ? [at] : [], latest, ...(held && { held }) };
   }
+  const memory: RingMemory = { ...known, latest };
   const last = known.rings.at(-1);
   memory.rings = ringsWithin(known, at);
   if (last !== undefined && memory.rings.length === 0) memory.rings = [last];
@@ -219,6 +231,7 @@ function hold(
     held.advice = adviseOnRings(memory, event, judgeRing);
     held.isAdvised = true;
   }
+  held.isBound = (boundBy.includes(by) && (memory.held ?? { isBound: true }).isBound) || undefined;
   const latest = { ...memory.latest, rang: false };
   const liftsAt = rule.flapping ? floorLiftsAt(memory, held.worst.severity, at) : undefined;
   const isOver = (status: string | undefined) => status === "resolved";
@@ -249,6 +262,7 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   return {
     ...held,
     count: held.count + 1,
+    isTold: undefined,
     worst: isWorst ? place : worst,
     ...(value !== undefined && {
       lowest: Math.min(value, lowest ?? value),

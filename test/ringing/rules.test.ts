@@ -246,6 +246,22 @@ test("a quick repeat changes the message of the ring, and is none", () => {
   expect(judged.at(-1)?.memory.rings).toHaveLength(3);
 });
 
+test("what a summary told is not told again, unless more was held back since", () => {
+  const often = each(1, 7);
+  const heldBy = (...steps: Step[]) => judgeLast([...often, ...steps]).damped?.count;
+  // The floor lifts then.
+  expect([heldBy(fires(361, 80)), heldBy(fires(10, 80))]).toEqual([undefined, 3]);
+  expect(heldBy(end(361), fires(362, 80))).toBeUndefined();
+});
+
+test("what `again` or `rearm` held back is told by the next message, however late, and by a summary where people's last word is wrong", () => {
+  const bound = [fires(0, 90), end(1, 91), fires(2, 90)];
+  const countAt = (...steps: Step[]) => judgeLast([...bound, ...steps], { rearm: { backBy: { percent: 20 } } }).damped;
+  expect(countAt(end(3, 91))).toMatchObject({ count: 1, isBound: true });
+  expect(countAt(end(3, 91), fires(24 * 60, 90))).toMatchObject({ count: 1, lowest: 90 });
+  expect(countAt(fires(24 * 60, 90))).toBeUndefined();
+});
+
 test("says what was held back: how many, since when, the worst, and tells a ring of it", () => {
   const steps = [fires(0, 90), end(0.5, 91), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)];
   const judged = judgeAll(eventsOf(steps), { ...again, ...rearm, rearm: { backBy: { percent: 20 } } });
@@ -256,7 +272,10 @@ test("says what was held back: how many, since when, the worst, and tells a ring
     worst: { id: "alert 4", at: noon + 2 * minute, severity: "warning", value: 87 },
   };
   expect(judged[4]?.damped).toMatchObject({ ...held, by: "its_end", count: 2, highest: 89 });
-  expect(judged[6]?.damped).toEqual({ ...held, count: 3, highest: 89, why: "11.1 % further than 90" });
+  expect(judged[6]?.damped).toEqual({
+    ...{ ...held, count: 3, highest: 89, why: "11.1 % further than 90" },
+    isBound: true,
+  });
   expect(judged[6]?.memory.held).toBeUndefined();
 });
 

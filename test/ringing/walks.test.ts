@@ -58,12 +58,17 @@ test("1,000 walks of a price ring as a model says that counts everything again e
 test("what was held back is counted since the last ring, with its worst and its bounds", () => {
   for (let seed = 0; seed < 100; seed += 1) {
     let held: RingEvent[] = [];
+    let [toldAt, isTold] = [Number.POSITIVE_INFINITY, false];
     const events = eventsOf(walk(seed));
-    for (const [index, { rings, asNew, damped }] of judgeAll(events).entries()) {
+    for (const [index, { rings, asNew, damped, summaryDueAt }] of judgeAll(events).entries()) {
       const event = events[index] as RingEvent;
-      // By then people were told of them.
-      if (event.at - (events[index - 1]?.at ?? 0) >= 6 * hour) held = [];
-      if (!rings && event.status !== "resolved") held.push(event);
+      isTold ||= toldAt <= event.at;
+      toldAt = summaryDueAt ?? Number.POSITIVE_INFINITY;
+      if (isTold && (rings || event.at - (events[index - 1]?.at ?? 0) >= 6 * hour)) held = [];
+      if (!rings && event.status !== "resolved") {
+        held.push(event);
+        isTold = false;
+      }
       if (held.length > 0) {
         const values = held.map(({ value }) => value as number);
         const bounds = { lowest: Math.min(...values), highest: Math.max(...values) };

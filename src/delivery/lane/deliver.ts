@@ -197,6 +197,7 @@ export class Deliverer {
     const steps = planUpdate({
       policy,
       isOfCause,
+      isBound: newest.damped?.isBound,
       can: channel.can,
       isOlder: thread !== undefined && (await this.#isOlder(newest, thread)),
       status,
@@ -626,7 +627,7 @@ const laterEnd: Outcome = {
 
 const countedOnly: Outcome = {
   kind: "sent",
-  note: "no message: it does not ring, and there was none to change; it is counted in what is told later",
+  note: "no message: it does not ring, and there was none to change or nothing new to say; the next message of its key counts it",
 };
 
 const listedLater: Outcome = {

@@ -364,7 +364,7 @@ function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number):
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const reason = limits.afterOutage ? "outage" : "burst";
   if (rings.length > limits.digestOver) return { kind: "digest", deliveries: newestFirst(rings), reason };
-  const calm = waiting.filter(isDamped);
+  const calm = waiting.filter((delivery) => isDamped(delivery) && !delivery.damped?.isBound);
   return calm.length > limits.digestOver
     ? { kind: "digest", deliveries: newestFirst(calm), reason: "calm" }
     : undefined;

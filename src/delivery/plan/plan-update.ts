@@ -33,6 +33,8 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: DeliveryUpdates;
+  /** Nothing of what a summary tells went further than was agreed. Default false. */
+  isBound?: boolean;
   /** It says what its cause holds back. Default false. */
   isOfCause?: boolean;
   can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey" | "carries">;
@@ -85,10 +87,10 @@ function planCount(input: UpdateInput): UpdateStep[] {
   return edit ? [edit] : [];
 }
 
-/** Nothing where something newer was told meanwhile. */
+/** Nothing where something newer was told meanwhile, or where the last word is right and there is nothing to add. */
 function planSummary(input: UpdateInput): UpdateStep[] {
-  const { thread, can, isOlder } = input;
-  if (isOlder) return [];
+  const { thread, can, isOlder, isBound = false, status } = input;
+  if (isOlder || (isBound && thread && isOpen(thread) === (status !== "resolved"))) return [];
   return [thread === undefined || can.joinsByKey ? { action: "send" } : answerTo(thread, can)];
 }
 
