@@ -189,7 +189,7 @@ const ofTheStore = [
   {
     name: "remembers a ring that reached nobody",
     file: `${transactions}/ringing.ts`,
-    from: "const left = forgetRing(memory, pair.id);",
+    from: "const left = others ? missRing(memory, id, recipient) : forgetRing(memory, id);",
     to: "const left = memory;",
     tests: sqlite,
   },

@@ -43,8 +43,15 @@ export interface GroupMemory {
 export interface CauseMemory {
   /** The alerts that are the cause and fire, by their keys. */
   firing?: Record<string, FiringCause>;
-  /** What they hold back, by its keys, `until` then at most. `by`: names of all that may hold it back. */
-  held?: { count: number; titles: Record<string, { title: string; severity: Severity; by: string[] }>; until: number };
+  /** What they hold back, `until` then at most. */
+  held?: {
+    count: number;
+    /** By their keys, as many as are known by name. `by`: names of all that may hold it back. */
+    titles: Record<string, { title: string; severity: Severity; by: string[] }>;
+    /** Hashes of the keys of the others. */
+    others?: string[];
+    until: number;
+  };
 }
 
 /** The name of what is known of all causes at a destination. */

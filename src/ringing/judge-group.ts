@@ -8,12 +8,15 @@ import {
   type HeldWith,
   writeGroup,
 } from "../core/group.ts";
+import { hashText } from "../core/keyed-hash.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/** This many of those that a cause holds back are known by name. Ends of the others are sent without a sound. */
+/** This many of those that a cause holds back are known by name. */
 const mostNamed = 500;
+/** So many more are known by a hash of their key. Ends of the others are sent without a sound. */
+const mostOthers = 5_000;
 /** The latest alerts that are known as causes of one name. */
-const mostFiring = 100;
+const mostFiring = 500;
 /** A message about a cause names as many of those that it holds back. */
 const mostListed = 50;
 
@@ -123,7 +126,7 @@ function letGo(causes: Causes, name: string, held: NonNullable<CauseMemory["held
     const dueAt = latestOf(firing, its);
     const titles = { ...its?.titles };
     for (const key of keys) titles[key] = held.titles[key] as HeldKey;
-    causes[to] = { firing, held: { count: (its?.count ?? 0) + keys.length, titles, until: dueAt } };
+    causes[to] = { firing, held: { ...its, count: (its?.count ?? 0) + keys.length, titles, until: dueAt } };
     return { name, kind: "move", to, keys, upTo: held.until, dueAt };
   });
   return [...moves, { name, kind: "release", upTo: held.until, dueAt: at }];
@@ -145,14 +148,16 @@ export function holdBehind(
   const cause = isEnd
     ? causes[0]
     : causes.find((one) => !isWorse(severity, one.severity) && !(one.group === group && at < one.toldAt));
-  const { count = 0, titles = {} } = held ?? {};
-  const isKnown = Object.hasOwn(titles, alertKey);
+  const { count = 0, titles = {}, others = [] } = held ?? {};
+  const isKnown = isHeldBy(held, alertKey);
   if (cause === undefined || Object.hasOwn(firing, alertKey) || (isEnd && !isKnown)) return undefined;
   const until = latestOf(firing, held);
-  const isNamed = !isEnd && (isKnown || Object.keys(titles).length < mostNamed);
+  const isNamed = Object.hasOwn(titles, alertKey) || (!isKnown && Object.keys(titles).length < mostNamed);
   const after = {
+    ...held,
     count: isEnd || isKnown ? count : count + 1,
-    titles: isNamed ? { ...titles, [alertKey]: { title, severity, by } } : titles,
+    titles: isNamed && !isEnd ? { ...titles, [alertKey]: { title, severity, by } } : titles,
+    ...(!isKnown && !isNamed && others.length < mostOthers && { others: [...others, hashOf(alertKey)] }),
     until,
   };
   return {
@@ -213,7 +218,7 @@ export function judgeGroups(
     judged.memories.set(allCauses, { causes });
   };
   if (isSent) {
-    const holding = Object.keys(causes).filter((name) => Object.hasOwn(causes[name]?.held?.titles ?? {}, alertKey));
+    const holding = Object.keys(causes).filter((name) => isHeldBy(causes[name]?.held, alertKey));
     // What waits already waits on for the same. An end follows its beginning, whatever it says of itself.
     const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
       const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name });
@@ -255,6 +260,11 @@ export function judgeGroups(
 
 type Causes = NonNullable<GroupMemory["causes"]>;
 type HeldKey = NonNullable<CauseMemory["held"]>["titles"][string];
+
+const hashOf = (alertKey: string): string => hashText(alertKey).slice(0, 11);
+
+const isHeldBy = (held: CauseMemory["held"], alertKey: string): boolean =>
+  held !== undefined && (Object.hasOwn(held.titles, alertKey) || held.others?.includes(hashOf(alertKey)) === true);
 
 const lastOf = <T>(all: Record<string, T>, most: number): Record<string, T> =>
   Object.fromEntries(Object.entries(all).slice(-most));
