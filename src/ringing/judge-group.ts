@@ -13,7 +13,7 @@ import { formatDuration } from "../ground/time/time-format.ts";
 
 /** This many of those that a cause holds back are known by name. */
 const mostNamed = 500;
-/** So many more are known by a hash of their key. Ends of the others are sent without a sound. */
+/** This many more are known by a hash of their key. Ends of the others are sent without a sound. */
 const mostOthers = 5_000;
 /** The latest alerts that are known as causes of one name. */
 const mostFiring = 500;

@@ -177,7 +177,7 @@ function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEv
   const counts = fires && !event.isMuted;
   const known = withSummary(before, at);
   if (known === undefined || isAnew) {
-    // What nobody was told of is told with the next message, however late that is.
+    // The next message of the key tells what no summary did, however late it comes.
     const held = known?.held?.isTold ? undefined : known?.held;
     return { rings: [], firedAt: counts ? [at] : [], latest, ...(held && { held }) };
   }
