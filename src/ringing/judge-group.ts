@@ -11,11 +11,14 @@ import {
 import { hashText } from "../core/keyed-hash.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/** This many of those that a cause holds back are known by name. */
+/**
+ * This many of those that the causes of a destination hold back are known by name. They are read and written with each alert that follows
+ * a cause, as are the causes.
+ */
 const mostNamed = 500;
 /** This many more are known by a hash of their key. Ends of the others are sent without a sound. */
 const mostOthers = 5_000;
-/** The latest alerts that are known as causes of one name. */
+/** This many alerts are known as causes at a destination. */
 const mostFiring = 500;
 /** A message about a cause names as many of those that it holds back. */
 const mostListed = 50;
@@ -83,7 +86,7 @@ export function noteCause(
 ): CauseMemory {
   const { [alertKey]: its, ...others } = before;
   const one = { toldAt, group, until: at + atMostMs, ...its, id, title, severity };
-  return { firing: { ...lastOf(others, mostFiring - 1), [alertKey]: one }, held };
+  return { firing: { ...others, [alertKey]: one }, held };
 }
 
 /**
@@ -113,6 +116,14 @@ export function endCauses(
   };
 }
 
+/** Where more causes fire than are known, what the one that ends first holds back does not wait any more. Pure. */
+export function boundCauses(known: Causes, at: number): { causes: Causes; changes: GroupChange[] } {
+  const firing = Object.values(known).flatMap(({ firing = {} }) => Object.entries(firing));
+  if (firing.length <= mostFiring) return { causes: known, changes: [] };
+  const [first] = firing.reduce((one, other) => (other[1].until < one[1].until ? other : one));
+  return endCauses(known, at, (key) => key === first);
+}
+
 function letGo(causes: Causes, name: string, held: NonNullable<CauseMemory["held"]>, at: number): GroupChange[] {
   const keysOf = new Map<string, string[]>();
   for (const [key, { severity, by }] of Object.entries(held.titles)) {
@@ -132,16 +143,24 @@ function letGo(causes: Causes, name: string, held: NonNullable<CauseMemory["held
   return [...moves, { name, kind: "release", upTo: held.until, dueAt: at }];
 }
 
+interface HoldingBack {
+  name: string;
+  by: string[];
+  group?: string;
+  known?: { named: number; others: number };
+}
+
 /**
  * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself,
  * an end whose beginning it did not hold back, and what goes out together with it.
  *
  * @param by names of all that may hold it back
+ * @param known how many all causes of its destination hold back that are known. Default: those of this one
  */
 export function holdBehind(
   { firing = {}, held }: CauseMemory,
   { at, alertKey, severity, status, title }: GroupEvent,
-  { name, by, group }: { name: string; by: string[]; group?: string },
+  { name, by, group, known = countKnown([{ held }]) }: HoldingBack,
 ): { until: number; why: string; causeId: string; with: HeldWith; memory: CauseMemory } | undefined {
   const isEnd = status === "resolved";
   const causes = Object.values(firing);
@@ -152,12 +171,12 @@ export function holdBehind(
   const isKnown = isHeldBy(held, alertKey);
   if (cause === undefined || Object.hasOwn(firing, alertKey) || (isEnd && !isKnown)) return undefined;
   const until = latestOf(firing, held);
-  const isNamed = Object.hasOwn(titles, alertKey) || (!isKnown && Object.keys(titles).length < mostNamed);
+  const isNamed = Object.hasOwn(titles, alertKey) || (!isKnown && known.named < mostNamed);
   const after = {
     ...held,
     count: isEnd || isKnown ? count : count + 1,
     titles: isNamed && !isEnd ? { ...titles, [alertKey]: { title, severity, by } } : titles,
-    ...(!isKnown && !isNamed && others.length < mostOthers && { others: [...others, hashOf(alertKey)] }),
+    ...(!isKnown && !isNamed && known.others < mostOthers && { others: [...others, hashOf(alertKey)] }),
     until,
   };
   return {
@@ -221,7 +240,8 @@ export function judgeGroups(
     const holding = Object.keys(causes).filter((name) => isHeldBy(causes[name]?.held, alertKey));
     // What waits already waits on for the same. An end follows its beginning, whatever it says of itself.
     const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
-      const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name });
+      const known = countKnown(Object.values(causes));
+      const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name, known });
       if (behind === undefined) return false;
       const { until, why, memory, ...cause } = behind;
       note({ ...causes, [name]: memory });
@@ -255,6 +275,9 @@ export function judgeGroups(
     note({ ...causes, [name]: noteCause(known, told, { toldAt, group, atMostMs }) });
     if (known.held) judged.with ??= listHeld(known.held);
   }
+  const bounded = boundCauses(causes, at);
+  if (bounded.causes !== causes) note(bounded.causes);
+  judged.changes.push(...bounded.changes);
   return judged;
 }
 
@@ -262,6 +285,15 @@ type Causes = NonNullable<GroupMemory["causes"]>;
 type HeldKey = NonNullable<CauseMemory["held"]>["titles"][string];
 
 const hashOf = (alertKey: string): string => hashText(alertKey).slice(0, 11);
+
+function countKnown(causes: readonly CauseMemory[]): { named: number; others: number } {
+  let [named, others] = [0, 0];
+  for (const { held } of causes) {
+    named += Object.keys(held?.titles ?? {}).length;
+    others += held?.others?.length ?? 0;
+  }
+  return { named, others };
+}
 
 const isHeldBy = (held: CauseMemory["held"], alertKey: string): boolean =>
   held !== undefined && (Object.hasOwn(held.titles, alertKey) || held.others?.includes(hashOf(alertKey)) === true);

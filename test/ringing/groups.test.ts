@@ -8,7 +8,7 @@ import {
   nameGroup,
   writeGroup,
 } from "../../src/core/group.ts";
-import { endCauses, holdBehind, joinGroup, judgeGroups, noteCause } from "../../src/ringing/judge-group.ts";
+import { endCauses, holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
 const name = nameGroup("group", "pools", [
@@ -204,11 +204,28 @@ test("a cause that holds back very many names some of them and counts all", () =
     expect(holdBehind(memory, event(2000, { alertKey }), names)?.with.count).toBe(600);
 });
 
-test("very many causes of one name are remembered by the latest of them", () => {
-  let memory: CauseMemory = {};
-  for (let at = 0; at < 600; at += 1) memory = noteCause(memory, event(at), { toldAt: at, atMostMs: 3_600_000 });
-  expect(Object.keys(memory.firing ?? {})).toHaveLength(500);
-  expect(memory.firing).toHaveProperty("key 599");
+test("of very many causes at a destination the first ones hold nothing back any more, and tell what waits", () => {
+  const { judge, heldBy, holds, halt, known } = openCause();
+  judge(halt(0), holds);
+  judge(event(1), heldBy);
+  const others = Array.from({ length: 550 }, (_, index) => judge(event(index + 2), holdsAs(`token ${index}`)).changes);
+  expect(others.flat()).toEqual([{ name: cause, kind: "release", upTo: 3_600_000, dueAt: 501 }]);
+  expect(Object.keys(known())).toEqual(Array.from({ length: 500 }, (_, index) => `token ${index + 50}`));
+  const one = holdsAs("one name");
+  for (let at = 1000; at < 1600; at += 1) judge(event(at), one);
+  expect(Object.keys(known())).toEqual(["one name"]);
+  expect(Object.keys(known()["one name"]?.firing ?? {})).toHaveLength(500);
+});
+
+test("of what many causes hold back at a destination as much is known by name as of one", () => {
+  const { judge, known } = openCause();
+  for (let index = 0; index < 30; index += 1) {
+    judge(event(100 * index, { alertKey: `cause ${index}` }), holdsAs(`["cause","token ${index}"]`));
+    for (let at = 0; at < 20; at += 1)
+      judge(event(100 * index + at, { alertKey: `pool ${index} ${at}` }), { heldBy: [`["cause","token ${index}"]`] });
+  }
+  const named = Object.values(known()).flatMap(({ held }) => Object.keys(held?.titles ?? {}));
+  expect(named).toHaveLength(500);
 });
 
 test("a cause that nobody was told of holds nothing back any more", () => {
