@@ -64,7 +64,7 @@ function readOptions() {
   const unknown = only?.filter((name) => !known.includes(name)) ?? [];
   if (unknown.length > 0) throw new Error(`--only: ${unknown.join(", ")} is none of ${known.join(", ")}`);
   if (process.platform !== "linux") throw new Error("the bench reads /proc: it runs on Linux alone");
-  const checkouts = [
+  const checkouts: Bench["checkouts"] = [
     { name: "Tocsin", folder: "." },
     ...(against === undefined ? [] : [{ name: `Tocsin in ${against}`, folder: against }]),
   ];

@@ -8,7 +8,7 @@
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import { createIdSource } from "../src/core/id.ts";
 import { fingerprintOf } from "../src/store/fingerprint.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
@@ -62,54 +62,48 @@ export function writeStoredLog({ path, endAt = Date.now(), onProgress, ...option
 }
 
 function writeRows(db: Database, options: SampleOptions, onProgress?: StoredLogOptions["onProgress"]): StoredLog {
-  const log: StoredLog = { alerts: 0, requests: 0, deliveries: 0, startAt: 0, endAt: options.endAt, ids: [] };
-  const write = createRowWriter(db, log, options);
+  const writer = new RowWriter(db, options);
+  const { log } = writer;
   db.exec("BEGIN");
   for (const request of sampleRequests(options)) {
     log.startAt ||= request.receivedAt;
-    write(request);
+    writer.writeRequest(request);
     if (log.requests % 5_000 === 0) {
       db.exec("COMMIT; BEGIN");
       onProgress?.(log.alerts);
     }
   }
-  write.threads();
-  write.mutes();
+  writer.writeRest();
   db.exec("COMMIT");
   return log;
 }
 
 /** What the store's transactions leave of a request and its alerts, when all that can happen to them has happened. */
-function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }: SampleOptions) {
-  let clock = 0;
-  const newId = createIdSource(() => clock);
-  const random = createRandom(2);
-  const insert = <T extends object>(table: string, row: T) => {
-    const names = Object.keys(row);
-    return db.prepare<unknown[]>(
-      `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
-    );
-  };
-  const inserting = new Map<string, ReturnType<typeof insert>>();
-  /** Rows of one table have the same columns, in the same order. */
-  const add = (table: string, row: Record<string, unknown>): number => {
-    let statement = inserting.get(table);
-    if (statement === undefined) {
-      statement = insert(table, row);
-      inserting.set(table, statement);
-    }
-    return Number(statement.run(...Object.values(row).map((value) => value ?? null)).lastInsertRowid);
-  };
-  const threads = new Map<string, Record<string, unknown>>();
-  let digestId = newId();
-  let lastId: string | undefined;
+class RowWriter {
+  readonly log: StoredLog;
+  readonly #db: Database;
+  /** Alerts after which the log's next hundredth begins. */
+  readonly #each: number;
+  readonly #random = createRandom(2);
+  readonly #newId = createIdSource(() => this.#clock);
+  readonly #inserting = new Map<string, Statement<unknown[]>>();
+  readonly #threads = new Map<string, Record<string, unknown>>();
+  #clock = 0;
+  #digestId = this.#newId();
+  #lastId: string | undefined;
 
-  function writeRequest(request: SampleRequest): void {
+  constructor(db: Database, { alerts, endAt }: SampleOptions) {
+    this.#db = db;
+    this.#each = Math.max(1, Math.floor(alerts / 100));
+    this.log = { alerts: 0, requests: 0, deliveries: 0, startAt: 0, endAt, ids: [] };
+  }
+
+  writeRequest(request: SampleRequest): void {
     const { receivedAt, body, dedupeKey, duplicates } = request;
-    clock = receivedAt;
-    log.requests += 1;
+    this.#clock = receivedAt;
+    this.log.requests += 1;
     const fingerprint = fingerprintOf(body);
-    const requestSeq = add("requests", {
+    const requestSeq = this.#add("requests", {
       received_at: receivedAt,
       content_type: "application/json",
       headers:
@@ -121,26 +115,26 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
       conflict: 0,
       duplicates,
     });
-    const ids = request.alerts.map(() => newId());
+    const ids = request.alerts.map(() => this.#newId());
     request.alerts.forEach((alert, item) => {
-      writeAlert(alert, { id: ids[item] as string, requestSeq, item, fingerprint, request });
+      this.#writeAlert(alert, { id: ids[item] as string, requestSeq, item, fingerprint, request });
     });
   }
 
-  function writeAlert(
+  #writeAlert(
     { facts, routed }: SampleAlert,
     at: { id: string; requestSeq: number; item: number; fingerprint: number; request: SampleRequest },
   ): void {
-    log.alerts += 1;
+    this.log.alerts += 1;
     const { id, request } = at;
     const routedAt = request.receivedAt + 3;
-    const seq = add("alerts", {
+    const seq = this.#add("alerts", {
       id,
       request_seq: at.requestSeq,
       item: at.item,
-      origin: log.alerts % 2_000 === 0 ? "test" : "hook",
+      origin: this.log.alerts % 2_000 === 0 ? "test" : "hook",
       received_at: request.receivedAt,
-      version: routed && versionOf(log.alerts),
+      version: routed && this.#versionOf(this.log.alerts),
       routed_at: routed && routedAt,
       severity: routed && facts.severity,
       alert_key: routed && facts.alertKey,
@@ -149,36 +143,36 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
       facts: routed && JSON.stringify(facts),
       decisions: routed && JSON.stringify(decisionsOf(routed)),
       fingerprint: routed && routed.outcome !== "repeat" && request.dedupeKey === undefined ? at.fingerprint : null,
-      repeat_of: routed?.outcome === "repeat" ? lastId : null,
+      repeat_of: routed?.outcome === "repeat" ? this.#lastId : null,
     });
-    if (routed?.outcome === "delivered") lastId = id;
-    if (log.alerts % Math.max(1, Math.floor(count / 100)) === 1) log.ids.push(id);
-    clock = routedAt;
+    if (routed?.outcome === "delivered") this.#lastId = id;
+    if (this.log.alerts % this.#each === 1) this.log.ids.push(id);
+    this.#clock = routedAt;
     routed?.deliveries.forEach((delivery, index) => {
       const isResend = routed.deliveries[index - 1]?.resent === true;
-      writeDelivery(seq, delivery, routedAt, isResend);
-      if (delivery.state === "sent") keepThread(seq, delivery, facts.alertKey, routedAt);
+      this.#writeDelivery(seq, delivery, routedAt, isResend);
+      if (delivery.state === "sent") this.#keepThread(seq, delivery, facts.alertKey, routedAt);
     });
   }
 
   /** Most alerts changed last shortly after they came; some much later. */
-  function versionOf(number: number): number {
-    return random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
+  #versionOf(number: number): number {
+    return this.#random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
   }
 
-  function writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number, isResend: boolean): void {
+  #writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number, isResend: boolean): void {
     const { destination, state, dueAt, resent } = delivery;
     const { channel, recipient } = sampleDestinations[destination];
     const wasTried = state !== "muted" && state !== "queued" && dueAt === undefined;
-    const latencyMs = 40 + Math.floor(random() * 400);
+    const latencyMs = 40 + Math.floor(this.#random() * 400);
     const isFinal = dueAt === undefined && state !== "held";
     const isLost = state === "failed" || state === "expired";
-    if (random() < 0.1) digestId = newId();
-    log.deliveries += 1;
-    const seq = log.deliveries;
-    add("deliveries", {
+    if (this.#random() < 0.1) this.#digestId = this.#newId();
+    this.log.deliveries += 1;
+    const seq = this.log.deliveries;
+    this.#add("deliveries", {
       seq,
-      id: newId(),
+      id: this.#newId(),
       alert_seq: alertSeq,
       destination,
       channel,
@@ -194,7 +188,7 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
       ambiguous: state === "held" && dueAt === undefined ? 1 : 0,
       last_detail: isLost ? "400 Bad Request: chat not found" : null,
       progress: state === "sent" ? `{"refs":["${seq}"]}` : '{"refs":[]}',
-      digest_id: state === "digested" ? digestId : null,
+      digest_id: state === "digested" ? this.#digestId : null,
       updates: "auto",
       fallback_to: null,
       fallback_at: null,
@@ -202,7 +196,7 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
       last_reason: isLost ? "bad_address" : null,
     });
     for (let attempt = 1; wasTried && attempt <= (isLost ? 3 : 1); attempt += 1) {
-      add("attempts", {
+      this.#add("attempts", {
         delivery_seq: seq,
         at: at + attempt * 5,
         duration_ms: latencyMs,
@@ -216,10 +210,10 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
     }
   }
 
-  function keepThread(alertSeq: number, { destination }: SampleDelivery, alertKey: string, at: number): void {
+  #keepThread(alertSeq: number, { destination }: SampleDelivery, alertKey: string, at: number): void {
     const { recipient } = sampleDestinations[destination];
-    const known = threads.get(`${destination} ${alertKey}`);
-    threads.set(`${destination} ${alertKey}`, {
+    const known = this.#threads.get(`${destination} ${alertKey}`);
+    this.#threads.set(`${destination} ${alertKey}`, {
       destination,
       recipient,
       alert_key: alertKey,
@@ -236,25 +230,34 @@ function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }:
     });
   }
 
-  return Object.assign(writeRequest, {
-    threads: () => {
-      for (const row of threads.values()) add("threads", row);
-    },
-    mutes: () => {
-      for (let number = 0; number < 40; number += 1) {
-        clock = endAt - number * 86_400_000;
-        add("mutes", {
-          id: newId(),
-          matchers: JSON.stringify([{ field: "token", condition: { equals: [`MAINTENANCE${number}`] } }]),
-          reason: `maintenance ${number}`,
-          starts_at: clock,
-          ends_at: clock + (number < 5 ? 30 : 1) * 86_400_000,
-          created_at: clock,
-          created_by: "page",
-        });
-      }
-    },
-  });
+  /** What is known at the end alone. */
+  writeRest(): void {
+    for (const row of this.#threads.values()) this.#add("threads", row);
+    for (let number = 0; number < 40; number += 1) {
+      this.#clock = this.log.endAt - number * 86_400_000;
+      this.#add("mutes", {
+        id: this.#newId(),
+        matchers: JSON.stringify([{ field: "token", condition: { equals: [`MAINTENANCE${number}`] } }]),
+        reason: `maintenance ${number}`,
+        starts_at: this.#clock,
+        ends_at: this.#clock + (number < 5 ? 30 : 1) * 86_400_000,
+        created_at: this.#clock,
+        created_by: "page",
+      });
+    }
+  }
+
+  /** Rows of one table have the same columns, in the same order. */
+  #add(table: string, row: Record<string, unknown>): number {
+    let statement = this.#inserting.get(table);
+    if (statement === undefined) {
+      const names = Object.keys(row);
+      const places = names.map(() => "?").join(", ");
+      statement = this.#db.prepare<unknown[]>(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${places})`);
+      this.#inserting.set(table, statement);
+    }
+    return Number(statement.run(...Object.values(row).map((value) => value ?? null)).lastInsertRowid);
+  }
 }
 
 function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>) {

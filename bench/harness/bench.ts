@@ -56,11 +56,16 @@ export interface Scenario {
   run(bench: Bench): Promise<void>;
 }
 
+export interface Checkout {
+  name: string;
+  folder: string;
+}
+
 /** What a scenario works with. */
 export interface Bench {
   rounds: number;
   /** The built checkouts that are measured, this one first; `name` stands in the table. */
-  checkouts: { name: string; folder: string }[];
+  checkouts: [Checkout, ...Checkout[]];
   driver: Driver;
   /** Where folders for the data are made. */
   root: string;

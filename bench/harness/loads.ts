@@ -42,35 +42,32 @@ export interface FloodOptions extends Pick<SenderOptions, "target" | "connection
 }
 
 /** What a load was answered, next to its figures. */
-interface Answers extends Pick<Truth, "refused" | "unexpected"> {
-  accepted: number;
+class Answers {
+  refused = 0;
+  unexpected = 0;
   /** Those that were accepted, by their numbers. */
-  serials: number[];
-}
+  readonly serials: number[] = [];
 
-function createAnswers() {
-  const answers: Answers = { accepted: 0, serials: [], refused: 0, unexpected: 0 };
-  return {
-    answers,
-    count(serial: number, status: number) {
-      if (isAccepted(status)) {
-        answers.accepted += 1;
-        answers.serials.push(serial);
-      } else if (status === 503) answers.refused += 1;
-      else answers.unexpected += 1;
-    },
-  };
+  count(serial: number, status: number): void {
+    if (isAccepted(status)) this.serials.push(serial);
+    else if (status === 503) this.refused += 1;
+    else this.unexpected += 1;
+  }
+
+  get all(): number {
+    return this.serials.length + this.refused + this.unexpected;
+  }
 }
 
 /** As many alerts as the door takes. `rate` in alerts a second, `cpu` in µs an alert, waits in ms a request. */
 export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   const { target } = options;
   const times: number[] = [];
-  const { answers, count } = createAnswers();
+  const answers = new Answers();
   const senders = startSenders({
     ...options,
     answered(serial, status, tookMs) {
-      count(serial, status);
+      answers.count(serial, status);
       times.push(tookMs);
     },
   });
@@ -78,20 +75,20 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
     warmUpMs,
     ms,
     () => cpuOf(target.pid),
-    () => answers.accepted,
+    () => answers.serials.length,
   );
   await sleep(warmUpMs);
   times.length = 0;
   const measured = await measuring;
-  const sorted = Float64Array.from(times).sort();
+  const waits = { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
   await senders.end();
-  return { ...measured, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...answers };
+  return { ...measured, ...waits, ...answers };
 }
 
 /** This many alerts, as quickly as they are taken. */
 export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
   let left = alerts;
-  const { answers, count } = createAnswers();
+  const answers = new Answers();
   await new Promise<void>((resolve) => {
     const senders = startSenders({
       target,
@@ -101,8 +98,8 @@ export async function sendAlerts({ target, alerts }: { target: Target; alerts: n
         left -= 1;
       },
       answered(serial, status) {
-        count(serial, status);
-        if (answers.accepted + answers.refused + answers.unexpected === alerts) void senders.end().then(resolve);
+        answers.count(serial, status);
+        if (answers.all === alerts) void senders.end().then(resolve);
       },
     });
   });
@@ -176,7 +173,7 @@ export async function relayInPhases({ target, phases }: { target: Target; phases
     figures[`${name}.rate`] = (1000 * alerts) / took;
     figures[`${name}.cpu`] = (1000 * (cpuOf(target.pid) - before.cpu)) / alerts;
     figures[`${name}.written`] = (bytesWritten(target.pid) - before.bytes) / 1000 / alerts;
-    figures[`${name}.wait`] = quantile(Float64Array.from(waits).sort(), 0.5);
+    figures[`${name}.wait`] = quantile(waits, 0.5);
   }
   return { ...figures, loadBusy, ...(await ledger.close()) };
 }
@@ -292,8 +289,8 @@ export async function pacedAlerts({ target, warmUp, everyMs, count }: PacedOptio
   while (due > 0) await sleep(10);
   await senders.end();
   const truth = await ledger.close();
-  const sorted = Float64Array.from(ledger.waits.slice(warmUp)).sort();
-  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...truth };
+  const waits = ledger.waits.slice(warmUp);
+  return { p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), ...truth };
 }
 
 /** Which alerts were sent, accepted and seen at the stand-in. */
@@ -366,26 +363,20 @@ export interface BacklogOptions {
 
 /** As many alerts as are routed, without end: `rate` in alerts a second, `cpu` in µs an alert, accepting included. */
 export async function keepBacklog({ target, most, warmUpMs, ms, statusUrl, token }: BacklogOptions) {
-  let accepted = 0;
-  let underWay = 0;
+  const answers = new Answers();
+  let sent = 0;
   let done = 0;
-  const truth = { refused: 0, unexpected: 0 };
   const senders = startSenders({
     target,
     connections: 64,
-    mayStart: () => accepted + underWay - done < most,
+    mayStart: () => sent - answers.refused - answers.unexpected - done < most,
     sent: () => {
-      underWay += 1;
+      sent += 1;
     },
-    answered(_serial, status) {
-      underWay -= 1;
-      if (isAccepted(status)) accepted += 1;
-      else if (status === 503) truth.refused += 1;
-      else truth.unexpected += 1;
-    },
+    answered: (serial, status) => answers.count(serial, status),
   });
   const look = async () => {
-    const before = accepted;
+    const before = answers.serials.length;
     const answer = await fetch(statusUrl, { headers: { authorization: `Bearer ${token}` } });
     const { queue } = ((await answer.json()) as { data: { queue: { unrouted: number } } }).data;
     // What was answered before the question and is not among those that wait is routed.
@@ -408,5 +399,5 @@ export async function keepBacklog({ target, most, warmUpMs, ms, statusUrl, token
   isWatching = false;
   await watch;
   await senders.end();
-  return { ...measured, ...truth };
+  return { ...measured, refused: answers.refused, unexpected: answers.unexpected };
 }

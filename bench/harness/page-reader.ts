@@ -15,6 +15,5 @@ export async function readPages({ urls, cookie, ms }: { urls: string[]; cookie: 
     times.push(performance.now() - startedAt);
     await reader?.cancel();
   }
-  const sorted = Float64Array.from(times).sort();
-  return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+  return { p50: quantile(times, 0.5), p95: quantile(times, 0.95) };
 }

@@ -1,5 +1,6 @@
-/** The least of the sorted values that so large a share of them does not exceed (nearest rank). */
-export function quantile(sorted: ArrayLike<number>, share: number): number {
+/** The least of the values that so large a share of them does not exceed (nearest rank). */
+export function quantile(values: number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 

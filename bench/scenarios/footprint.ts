@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Bench, type Contender, inFolder, type Scenario } from "../harness/bench.ts";
-import { end, freePort, memoryOf, start } from "../harness/processes.ts";
+import { memoryOf } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
-import { hasAlertmanager, launchAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
-import { allRouted, type BenchedServer, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
-import { type Surroundings, withServer } from "../servers/with-server.ts";
+import { hasAlertmanager, launchAlertmanager } from "../servers/alertmanager.ts";
+import { alertmanagers, type Measure, tocsins } from "../servers/contenders.ts";
+import { launchBareNode } from "../servers/peers.ts";
+import type { BenchedServer } from "../servers/server.ts";
+import { allRouted, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
 
 /** On a log that is there already, as after each upgrade. */
 export const startUp: Scenario = {
@@ -56,23 +58,13 @@ async function timeStart(bench: Bench, launch: () => Promise<BenchedServer>) {
   }
 }
 
-/** What the runtime alone takes. */
-async function launchBareNode(): Promise<BenchedServer> {
-  const port = await freePort();
-  const code = `require("http").createServer((q, r) => { q.resume(); r.writeHead(202).end() }).listen(${port}, "127.0.0.1")`;
-  const child = start([process.execPath, "-e", code], { place: "server" });
-  const origin = `http://127.0.0.1:${port}`;
-  const target = { url: `${origin}/`, dialect: "tocsin", pid: child.pid ?? 0 } as const;
-  return { origin, target, process: child, stop: () => end(child) };
-}
-
 /** What is held per alert shows after many; Alertmanager holds all of them. */
 export const memory: Scenario = {
   name: "memory",
   what: "memory after 100,000 alerts at once, when all are routed",
   run(bench) {
     const alerts = 100_000;
-    const measure = async (server: BenchedServer, { folder }: Surroundings) => {
+    const measure: Measure = async (server, { folder }) => {
       const { serials, ...sent } = await bench.driver.call("sendAlerts", { target: server.target, alerts });
       const { dialect, pid } = server.target;
       const isTocsin = dialect === "tocsin";
@@ -81,26 +73,10 @@ export const memory: Scenario = {
       const { now, most } = memoryOf(pid);
       return { ...sent, ...(isTocsin && lookUp(folder, serials)), now, most };
     };
-    const contenders = bench.checkouts.map(({ name, folder: checkout }) => ({
-      name,
-      run: withServer(
-        bench,
-        "telegram",
-        ({ folder, port }) =>
-          startTocsin({ place: "server", checkout, folder, config: digestConfig, standInPort: port }),
-        measure,
-      ),
-    }));
-    if (hasAlertmanager) {
-      const run = withServer(
-        bench,
-        "webhook",
-        ({ folder, port }) =>
-          startAlertmanager({ place: "server", folder, receiver: { kind: "webhook", port }, isGrouped: true }),
-        measure,
-      );
-      contenders.push({ name: "Alertmanager", run });
-    }
+    const contenders = [
+      ...tocsins(bench, { kind: "telegram" }, measure),
+      ...alertmanagers(bench, { kind: "webhook", isGrouped: true }, measure),
+    ];
     return bench.compare({
       title: `after ${alerts.toLocaleString("en")} alerts`,
       rounds: Math.min(2, bench.rounds),

@@ -2,10 +2,10 @@ import { type Bench, type Contender, inFolder, type Scenario } from "../harness/
 import { syncCost } from "../harness/machine.ts";
 import { canPin, type Place } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
-import { hasAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
-import { startHono } from "../servers/hono.ts";
-import { type BenchedServer, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
-import { withServer } from "../servers/with-server.ts";
+import { alertmanagers, tocsins } from "../servers/contenders.ts";
+import { startHono } from "../servers/peers.ts";
+import type { BenchedServer } from "../servers/server.ts";
+import { readStatus } from "../servers/tocsin.ts";
 
 interface Shape {
   connections: number;
@@ -41,42 +41,23 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
     const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });
     return sample;
   };
-  const contenders: Contender[] = bench.checkouts.map(({ name, folder: checkout }) => ({
-    name,
-    run: withServer(
-      bench,
-      "telegram",
-      ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig, standInPort: port }),
-      async (server, { folder }) => {
-        const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
-        const { queue } = await readStatus(server);
-        return { ...sample, ...lookUp(folder, serials), unrouted: queue.unrouted };
-      },
-    ),
-  }));
-  contenders.push({
-    name: "Hono",
-    async run() {
-      const server = await startHono(place);
-      try {
-        return await floodOf(server);
-      } finally {
-        await server.stop();
-      }
-    },
-  });
-  if (hasAlertmanager && keepAlive) {
-    contenders.push({
-      name: "Alertmanager",
-      run: withServer(
-        bench,
-        "webhook",
-        ({ folder, port }) =>
-          startAlertmanager({ place, folder, receiver: { kind: "webhook", port }, isGrouped: true }),
-        floodOf,
-      ),
-    });
-  }
+  const floodHono = async () => {
+    const server = await startHono(place);
+    try {
+      return await floodOf(server);
+    } finally {
+      await server.stop();
+    }
+  };
+  const contenders: Contender[] = [
+    ...tocsins(bench, { kind: "telegram", place }, async (server, { folder }) => {
+      const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
+      const { queue } = await readStatus(server);
+      return { ...sample, ...lookUp(folder, serials), unrouted: queue.unrouted };
+    }),
+    { name: "Hono", run: floodHono },
+    ...(keepAlive ? alertmanagers(bench, { kind: "webhook", place, isGrouped: true }, floodOf) : []),
+  ];
   if (isLone) contenders.push({ name: "a sync alone", run: () => inFolder(bench, async (folder) => syncCost(folder)) });
   const cores = place === "server" ? "one core" : "two cores";
   const kept = keepAlive ? "kept" : "new";
@@ -87,12 +68,7 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
       { of: "rate", label: "alerts/s", aim: aims?.[place] },
       { of: "cpu", label: "CPU an alert", unit: "µs" },
       ...(isLone ? [{ of: "p50", label: "wait p50", unit: "ms", aim: "≤ 0.45 ms" }] : []),
-      {
-        of: "p99",
-        label: "wait p99",
-        unit: "ms",
-        aim: isLone ? "≤ 3 ms" : aims && "≤ 12 ms",
-      },
+      { of: "p99", label: "wait p99", unit: "ms", aim: isLone ? "≤ 3 ms" : aims && "≤ 12 ms" },
       { of: "unrouted", label: "not yet routed at the end" },
     ],
   });

@@ -11,20 +11,10 @@ export function createLatencyScenario(kind: "webhook" | "telegram"): Scenario {
       bench.compare({
         title: `one alert each 50 ms, POST to ${name}`,
         contenders: relayContenders(bench, kind, ({ target }) =>
-          bench.driver.call("pacedAlerts", {
-            target,
-            everyMs: 50,
-            warmUp: 500,
-            count: 80,
-          }),
+          bench.driver.call("pacedAlerts", { target, everyMs: 50, warmUp: 500, count: 80 }),
         ),
         figures: [
-          {
-            of: "p50",
-            label: "p50",
-            unit: "ms",
-            aim: "≤ 3.2 ms",
-          },
+          { of: "p50", label: "p50", unit: "ms", aim: "≤ 3.2 ms" },
           { of: "p99", label: "p99", unit: "ms", aim: "≤ 8 ms" },
         ],
       }),

@@ -6,7 +6,8 @@ import { type Bench, type Figure, inFolder, type Sample, type Scenario } from ".
 import { startDriver } from "../harness/drive.ts";
 import { memoryOf, start } from "../harness/processes.ts";
 import { sampleWords } from "../sample-alerts.ts";
-import { adminToken, allRouted, type BenchedServer, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
+import type { BenchedServer } from "../servers/server.ts";
+import { adminToken, allRouted, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
 
 /** What a reader waits, alone and while the door takes all it can; the aims are for each length of the log. */
 export const pages: Scenario = {
@@ -58,11 +59,7 @@ async function readingsOf(server: BenchedServer, cookie: string): Promise<Readin
       paths: ["/?severity=critical", "/?state=failed", "/?destination=risk", "/?destination=pager&severity=info"],
       aims: quick,
     },
-    {
-      name: "searches",
-      paths: Object.values(sampleWords).map((word) => `/?q=${word}`),
-      aims: search,
-    },
+    { name: "searches", paths: Object.values(sampleWords).map((word) => `/?q=${word}`), aims: search },
     // Most alerts have the word and hardly any the rest, so that much is looked at and little found.
     { name: "worst search", paths: [`/?q=${sampleWords.everywhere}&destination=pager&severity=info`], aims: search },
     { name: "alert page", paths: data.map(({ id }) => `/alerts/${id}`), aims: quick },

@@ -2,35 +2,15 @@ import type { Bench, Contender, Figure, Sample, Scenario } from "../harness/benc
 import type { Phase } from "../harness/loads.ts";
 import { memoryOf } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
-import { hasAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
-import { startFloor } from "../servers/floor.ts";
-import { type BenchedServer, relayConfig, startTocsin } from "../servers/tocsin.ts";
-import { type Surroundings, withServer } from "../servers/with-server.ts";
+import { alertmanagers, type Measure, tocsins, withServer } from "../servers/contenders.ts";
+import { startFloor } from "../servers/peers.ts";
+import type { BenchedServer } from "../servers/server.ts";
+import { quickDesk, relayConfig } from "../servers/tocsin.ts";
 
 /** Tocsin and, where it can, Alertmanager, each sending a message an alert to a stand-in of this kind. */
-export function relayContenders(
-  bench: Bench,
-  kind: StandInKind,
-  measure: (server: BenchedServer) => Promise<Sample>,
-): Contender[] {
-  const tocsins = bench.checkouts.map(({ name, folder: checkout }) => ({
-    name,
-    run: withServer(
-      bench,
-      kind,
-      ({ folder, port }) =>
-        startTocsin({ place: "server", checkout, folder, config: relayConfig(kind, port), standInPort: port }),
-      measure,
-    ),
-  }));
-  if (kind === "mail" || !hasAlertmanager) return tocsins;
-  const run = withServer(
-    bench,
-    kind,
-    ({ folder, port }) => startAlertmanager({ place: "server", folder, receiver: { kind, port } }),
-    measure,
-  );
-  return [...tocsins, { name: "Alertmanager", run }];
+export function relayContenders(bench: Bench, kind: StandInKind, measure: Measure): Contender[] {
+  const own = tocsins(bench, { kind, configOf: (port) => relayConfig(kind, port) }, measure);
+  return kind === "mail" ? own : [...own, ...alertmanagers(bench, { kind }, measure)];
 }
 
 const names: Record<StandInKind, string> = { webhook: "a webhook", telegram: "a Telegram chat", mail: "a mailbox" };
@@ -96,8 +76,8 @@ export function createRelayScenario(kind: StandInKind): Scenario {
       const contenders = relayContenders(bench, kind, measure);
       const { floor: file } = bench;
       if (file !== undefined && kind === "webhook") {
-        const startIt = (given: Surroundings) => startFloor({ place: "server", file, ...given });
-        contenders.push({ name: "the floor", run: withServer(bench, kind, startIt, measure) });
+        const run = withServer(bench, kind, ({ folder, port }) => startFloor(file, folder, port), measure);
+        contenders.push({ name: "the floor", run });
       }
       await bench.compare({ title: `relay to ${names[kind]}`, contenders, figures: figuresOf(kind), limit: 240 });
     },
@@ -135,16 +115,11 @@ export const growth: Scenario = {
   what: "relaying to webhooks with 201 routes, and to 50 destinations, beside one of each",
   async run(bench) {
     const phases = phasesOf("webhook").slice(0, 3);
-    const contender = (name: string, configOf: (port: number) => Record<string, unknown>): Contender => ({
-      name,
-      run: withServer(
-        bench,
-        "webhook",
-        ({ folder, port }) =>
-          startTocsin({ place: "server", checkout: bench.checkouts[0]?.folder ?? ".", folder, config: configOf(port) }),
-        ({ target }) => bench.driver.call("relayInPhases", { target, phases }),
-      ),
-    });
+    const [own] = bench.checkouts;
+    const contend = (name: string, configOf: (port: number) => Record<string, unknown>): Contender[] =>
+      tocsins({ ...bench, checkouts: [{ ...own, name }] }, { kind: "webhook", configOf }, ({ target }) =>
+        bench.driver.call("relayInPhases", { target, phases }),
+      );
     const figures = relayFigures.filter(({ of }) => /^(cold|warm)\.(cpu|written)$/.test(of));
     const one = (port: number) => ({
       ...relayConfig("webhook", port),
@@ -153,17 +128,17 @@ export const growth: Scenario = {
     const behind = (routes: object[]) => (port: number) => ({ ...one(port), routes: [...routes, ...one(port).routes] });
     await bench.compare({
       title: "relay to a webhook, 201 routes",
-      contenders: [contender("Tocsin", behind(others)), contender("one route", one)],
+      contenders: [...contend("Tocsin", behind(others)), ...contend("one route", one)],
       figures: figures.map((figure) => (figure.of === "warm.cpu" ? { ...figure, aim: "≤ 40 µs more" } : figure)),
     });
     await bench.compare({
       title: "relay to a webhook, 201 routes with all that a route can say",
-      contenders: [contender("Tocsin", behind(richOthers)), contender("201 plain routes", behind(others))],
+      contenders: [...contend("Tocsin", behind(richOthers)), ...contend("201 plain routes", behind(others))],
       figures: figures.map((figure) => (figure.of === "warm.cpu" ? { ...figure, aim: "ratio ≤ 1.1" } : figure)),
     });
     await bench.compare({
       title: "relay to 50 webhooks by 50 routes, one each",
-      contenders: [contender("Tocsin", toFifty), contender("one route", one)],
+      contenders: [...contend("Tocsin", toFifty), ...contend("one route", one)],
       figures,
     });
   },
@@ -172,10 +147,9 @@ export const growth: Scenario = {
 /** By the last two digits of the alert's number. */
 function toFifty(port: number): Record<string, unknown> {
   const desks = Array.from({ length: 50 }, (_, index) => `desk-${index}`);
-  const { destinations, ...rest } = relayConfig("webhook", port) as { destinations: { desk: object } };
   return {
-    ...rest,
-    destinations: Object.fromEntries(desks.map((name) => [name, destinations.desk])),
+    ...relayConfig("webhook", port),
+    destinations: Object.fromEntries(desks.map((name) => [name, quickDesk("webhook", port)])),
     routes: desks.map((name, index) => {
       const digits = [index, index + 50].map((number) => String(number).padStart(2, "0"));
       return { name, match: { title: { matches: `(${digits.join("|")})$` } }, to: [name] };

@@ -2,9 +2,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Bench, type Contender, inFolder, type Sample, type Scenario } from "../harness/bench.ts";
 import { startDriver } from "../harness/drive.ts";
-import { startGraphileWorker } from "../servers/graphile-worker.ts";
+import { startGraphileWorker } from "../servers/peers.ts";
 import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.ts";
-import { type BenchedServer, startTocsin } from "../servers/tocsin.ts";
+import type { BenchedServer } from "../servers/server.ts";
+import { quickDesk, sinkUrl, startTocsin } from "../servers/tocsin.ts";
 
 /** Each is a lane of its own, so that several relays have a share of them. */
 const sinks = 6;
@@ -23,33 +24,24 @@ interface Place {
 
 type StartRelays = (count: number, place: Place) => Promise<BenchedServer>[];
 
-const sinkUrl = (port: number) => `http://127.0.0.1:${port}/sink`;
-
 /** Alerts go to one of the sinks each, by their number. */
 function sharedConfig(port: number): Record<string, unknown> {
   const names = Array.from({ length: sinks }, (_, index) => `desk${index}`);
-  const destination = {
-    type: "webhook",
-    url: sinkUrl(port),
-    allowInternal: ["127.0.0.1"],
-    digestOver: 10_000,
-    pace: {},
-  };
   const digits = ["[06]$", "[17]$", "[28]$", "[39]$", "4$", "5$"];
   return {
-    destinations: Object.fromEntries(names.map((name) => [name, destination])),
+    destinations: Object.fromEntries(names.map((name) => [name, quickDesk("webhook", port)])),
     routes: names.map((name, index) => ({ name, match: { title: { matches: digits[index] } }, to: [name] })),
   };
 }
 
-function tocsins(checkout: Bench["checkouts"][number] | undefined, isShared: boolean): StartRelays {
+function tocsins(checkout: Bench["checkouts"][number], isShared: boolean): StartRelays {
   return (count, { folder, databaseUrl, port }) =>
     Array.from({ length: count }, (_, index) => {
       const own = join(folder, String(index));
       mkdirSync(own, { recursive: true });
       return startTocsin({
         place: "anywhere",
-        checkout: checkout?.folder ?? ".",
+        checkout: checkout.folder,
         folder: own,
         config: sharedConfig(port),
         ...(isShared && { databaseUrl }),
@@ -58,7 +50,7 @@ function tocsins(checkout: Bench["checkouts"][number] | undefined, isShared: boo
 }
 
 const workers: StartRelays = (count, { databaseUrl, port }) =>
-  Array.from({ length: count }, () => startGraphileWorker({ place: "anywhere", databaseUrl, sinks: [sinkUrl(port)] }));
+  Array.from({ length: count }, () => startGraphileWorker("anywhere", databaseUrl, [sinkUrl(port)]));
 
 async function measure(
   bench: Bench,

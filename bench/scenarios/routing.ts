@@ -1,7 +1,7 @@
 import type { Scenario } from "../harness/bench.ts";
 import { canPin } from "../harness/processes.ts";
-import { adminToken, digestConfig, startTocsin } from "../servers/tocsin.ts";
-import { withServer } from "../servers/with-server.ts";
+import { tocsins } from "../servers/contenders.ts";
+import { adminToken } from "../servers/tocsin.ts";
 
 /** What a flood that never ends may bring: the load waits where more than a second's worth is not routed. */
 export const routing: Scenario = {
@@ -12,30 +12,12 @@ export const routing: Scenario = {
       const cores = place === "server" ? "one core" : "two cores";
       await bench.compare({
         title: `accept and route without end, ${cores}`,
-        contenders: bench.checkouts.map(({ name, folder: checkout }) => ({
-          name,
-          run: withServer(
-            bench,
-            "telegram",
-            ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig, standInPort: port }),
-            ({ target, origin }) => {
-              const status = { statusUrl: `${origin}/api/status`, token: adminToken };
-              return bench.driver.call("keepBacklog", {
-                target,
-                most: 5_000,
-                ...status,
-                warmUpMs: 2_000,
-                ms: 3_000,
-              });
-            },
-          ),
-        })),
+        contenders: tocsins(bench, { kind: "telegram", place }, ({ target, origin }) => {
+          const status = { statusUrl: `${origin}/api/status`, token: adminToken };
+          return bench.driver.call("keepBacklog", { target, most: 5_000, ...status, warmUpMs: 2_000, ms: 3_000 });
+        }),
         figures: [
-          {
-            of: "rate",
-            label: "alerts/s",
-            aim: place === "server" ? "≥ 5,000" : undefined,
-          },
+          { of: "rate", label: "alerts/s", aim: place === "server" ? "≥ 5,000" : undefined },
           { of: "cpu", label: "CPU an alert", unit: "µs" },
         ],
       });

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { end, freePort, hasCommand, type Place, start } from "../harness/processes.ts";
-import type { BenchedServer } from "./tocsin.ts";
+import { freePort, hasCommand, type Place, start } from "../harness/processes.ts";
+import { type BenchedServer, serverOf } from "./server.ts";
 
 const command = "prometheus-alertmanager";
 export const hasAlertmanager = hasCommand(command);
@@ -72,11 +72,5 @@ export async function launchAlertmanager(options: AlertmanagerOptions): Promise<
     { place },
   );
   child.stdout?.resume();
-  const origin = `http://127.0.0.1:${port}`;
-  return {
-    origin,
-    target: { url: `${origin}/api/v2/alerts`, dialect: "alertmanager", pid: child.pid ?? 0 },
-    process: child,
-    stop: () => end(child),
-  };
+  return serverOf(child, `http://127.0.0.1:${port}`, "/api/v2/alerts", "alertmanager");
 }

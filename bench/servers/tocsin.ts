@@ -2,20 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { end, firstLine, freePort, type Place, start } from "../harness/processes.ts";
-import type { Target } from "../harness/requests.ts";
+import { firstLine, freePort, type Place, start } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
+import { type BenchedServer, serverOf } from "./server.ts";
 
 const secret = "bench-hook-kS93jdLwm2PzQe81";
+const hook = `/hooks/${secret}`;
 export const adminToken = "bench-admin-Vb72kdPwq0XnRt64";
-
-export interface BenchedServer {
-  target: Target;
-  process: ChildProcess;
-  /** As for a browser, without a slash at the end. */
-  origin: string;
-  stop(): Promise<void>;
-}
 
 type Config = Record<string, unknown>;
 
@@ -37,7 +30,7 @@ export interface TocsinOptions {
 export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
   const child = launch(options, 0);
   const { data } = JSON.parse(await firstLine(child)) as { data: { url: string } };
-  return serverOf(child, data.url);
+  return serverOf(child, data.url, hook);
 }
 
 /** Does not wait until it answers. */
@@ -45,7 +38,7 @@ export async function launchTocsin(options: TocsinOptions): Promise<BenchedServe
   const port = await freePort();
   const child = launch(options, port);
   child.stdout?.resume();
-  return serverOf(child, `http://127.0.0.1:${port}`);
+  return serverOf(child, `http://127.0.0.1:${port}`, hook);
 }
 
 function launch(options: TocsinOptions, port: number): ChildProcess {
@@ -72,26 +65,20 @@ function launch(options: TocsinOptions, port: number): ChildProcess {
   });
 }
 
-function serverOf(child: ChildProcess, origin: string): BenchedServer {
-  return {
-    origin,
-    target: { url: `${origin}/hooks/${secret}`, dialect: "tocsin", pid: child.pid ?? 0 },
-    process: child,
-    stop: () => end(child),
-  };
-}
+export const sinkUrl = (port: number) => `http://127.0.0.1:${port}/sink`;
 
-/** A message an alert, as quick as it can. */
-export function relayConfig(kind: StandInKind, port: number): Config {
+/** A destination that gets a message an alert, as quick as it can. */
+export function quickDesk(kind: StandInKind, port: number): Config {
   const desk = {
-    webhook: { type: "webhook", url: `http://127.0.0.1:${port}/sink`, allowInternal: ["127.0.0.1"] },
+    webhook: { type: "webhook", url: sinkUrl(port), allowInternal: ["127.0.0.1"] },
     telegram: { type: "telegram", chatId: "-1001" },
     mail: { type: "email", to: ["desk@bench.example"] },
   }[kind];
-  return {
-    destinations: { desk: { ...desk, digestOver: 10_000, pace: {} } },
-    delivery: { telegramBotPace: {} },
-  };
+  return { ...desk, digestOver: 10_000, pace: {} };
+}
+
+export function relayConfig(kind: StandInKind, port: number): Config {
+  return { destinations: { desk: quickDesk(kind, port) }, delivery: { telegramBotPace: {} } };
 }
 
 /** Digests to a Telegram group, at the pace that everybody has. */

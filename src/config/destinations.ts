@@ -65,12 +65,6 @@ export const destinationSchema = z
 /** What the environment makes, by vendor. */
 export type VendorsEnv = ReadonlyMap<string, FromEnvironment>;
 
-export interface DestinationContext {
-  defaults: Defaults;
-  env: VendorsEnv;
-  problems: ProblemList;
-}
-
 export function readVendorsEnv(reader: EnvReader): VendorsEnv {
   return new Map(
     vendors.flatMap((vendor) =>
@@ -93,7 +87,7 @@ export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Desti
 export function buildDestination(
   name: string,
   value: unknown,
-  { defaults, env, problems }: DestinationContext,
+  { defaults, env, problems }: { defaults: Defaults; env: VendorsEnv; problems: ProblemList },
 ): Destination | undefined {
   const path = ["destinations", name];
   if (!destinationNames.test(name)) {

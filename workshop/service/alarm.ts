@@ -26,12 +26,6 @@ export interface FireInput {
   condition?: string;
 }
 
-/** What a manual alert was about: the condition that a subscription would have. */
-interface ManualCondition {
-  condition: "above" | "below";
-  threshold: number;
-}
-
 interface AlarmDeps {
   state: SandboxState;
   accounts: Accounts;
@@ -51,7 +45,8 @@ const severities = ["critical", "warning", "info"] as const;
 /** Watches the subscriptions' conditions and turns what changes into events. */
 export class Alarm {
   readonly #deps: AlarmDeps;
-  readonly #manual = new Map<string, ManualCondition>();
+  /** What a manual alert was about: the condition that a subscription would have. */
+  readonly #manual = new Map<string, { condition: "above" | "below"; threshold: number }>();
   #lookedAt: number;
 
   constructor(deps: AlarmDeps) {

@@ -264,12 +264,7 @@ function redactOutcome(outcome: Outcome, redact: (text: string) => string): Outc
  * The chat belongs to it because Telegram numbers messages per chat: after a group became a supergroup, number 57 there
  * is somebody else's message, and an edit of it would overwrite another alert.
  */
-interface MessageRef {
-  chatId: string;
-  messageId: number;
-}
-
-function formatMessageRef(ref: MessageRef): string {
+function formatMessageRef(ref: { chatId: string; messageId: number }): string {
   return `${ref.chatId}/${ref.messageId}`;
 }
 

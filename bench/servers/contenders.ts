@@ -1,0 +1,71 @@
+import { type Bench, type Contender, inFolder, type Sample } from "../harness/bench.ts";
+import type { Place } from "../harness/processes.ts";
+import type { StandInKind } from "../harness/stand-ins.ts";
+import { hasAlertmanager, startAlertmanager } from "./alertmanager.ts";
+import type { BenchedServer } from "./server.ts";
+import { digestConfig, startTocsin } from "./tocsin.ts";
+
+/** Where a server keeps its data, and where its messages go. */
+interface Surroundings {
+  folder: string;
+  port: number;
+}
+
+export type Measure = (server: BenchedServer, surroundings: Surroundings) => Promise<Sample>;
+
+/** A run of a contender: a fresh server with a folder and a stand-in of its own, all gone afterwards. */
+export function withServer(
+  bench: Bench,
+  kind: StandInKind,
+  startServer: (surroundings: Surroundings) => Promise<BenchedServer>,
+  measure: Measure,
+): () => Promise<Sample> {
+  return () =>
+    inFolder(bench, async (folder) => {
+      const port = await bench.driver.call("openStandIn", kind);
+      try {
+        const server = await startServer({ folder, port });
+        try {
+          return await measure(server, { folder, port });
+        } finally {
+          await server.stop();
+        }
+      } finally {
+        await bench.driver.call("closeStandIn");
+      }
+    });
+}
+
+export interface TocsinSettings {
+  kind: StandInKind;
+  /** Default: `server`. */
+  place?: Place;
+  /** By the port of the stand-in. Default: digests to a chat. */
+  configOf?: (port: number) => Record<string, unknown>;
+}
+
+/** Each checkout of Tocsin. */
+export function tocsins(bench: Bench, settings: TocsinSettings, measure: Measure): Contender[] {
+  const { kind, place = "server", configOf = () => digestConfig } = settings;
+  return bench.checkouts.map(({ name, folder: checkout }) => ({
+    name,
+    run: withServer(
+      bench,
+      kind,
+      ({ folder, port }) => startTocsin({ place, checkout, folder, config: configOf(port), standInPort: port }),
+      measure,
+    ),
+  }));
+}
+
+/** Where it is installed. */
+export function alertmanagers(
+  bench: Bench,
+  { kind, place = "server", isGrouped }: { kind: "webhook" | "telegram"; place?: Place; isGrouped?: boolean },
+  measure: Measure,
+): Contender[] {
+  if (!hasAlertmanager) return [];
+  const launch = ({ folder, port }: Surroundings) =>
+    startAlertmanager({ place, folder, receiver: { kind, port }, isGrouped });
+  return [{ name: "Alertmanager", run: withServer(bench, kind, launch, measure) }];
+}
