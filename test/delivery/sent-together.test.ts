@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nameGroup } from "../../src/core/group.ts";
-import { channelOf, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
+import { channelOf, mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, second } from "./outcomes.ts";
 
 describe("alerts that are sent together", () => {
@@ -70,6 +70,20 @@ describe("alerts that are sent together", () => {
       expect(calls[2]?.text).not.toContain(" of 2");
     },
   );
+
+  it("are one message of their group for each recipient, also where there are many and nothing is sent together", async () => {
+    const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
+    const fixture = await startFixture([{ ...mailTo("mail", to), digestOver: 1000 }]);
+    const dueAt = fixture.clock.now() + minute;
+    const held = { planned: { state: "held" as const, dueAt, groupName: '["group","all"]' } };
+    for (let index = 0; index < 3; index += 1) await fixture.accept({ alertKey: `k${index}` }, held);
+    await fixture.clock.advance(2 * minute);
+    expect(
+      channelOf(fixture, "mail")
+        .calls.map(({ context }) => context.recipient)
+        .sort(),
+    ).toEqual(to);
+  });
 
   it("ping nobody when all are older than their route allows, and neither does one alone", async () => {
     const fixture = await startFixture([telegramTo("chat")]);

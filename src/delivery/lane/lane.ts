@@ -282,7 +282,9 @@ export class Lane {
     }
     const plan = planClaim(ready, limits, now);
     const isPart = most !== undefined && cutAt !== undefined;
-    if (isPart && open.length > 0 && (plan === undefined || plan.kind === "digest"))
+    // Others of its group may lie behind it: with many recipients the first of the list are all of one alert.
+    const isOfMore = plan?.kind === "digest" || plan?.deliveries.some(({ groupName }) => groupName !== undefined);
+    if (isPart && open.length > 0 && (plan === undefined || isOfMore))
       return await this.#takeOpenTurn({ ...turn, isShort: false }, stop, now);
     // What goes alone waits for those before it, whose record may change what it has to say.
     if (plan && this.#run.isBusy(this.#concurrency)) return pollMs;
