@@ -3,8 +3,8 @@ import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Untried } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
-import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import { groupBy } from "../../ground/group-by.ts";
+import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { FindHold, FindMute } from "../duties/follow-quiet-hours.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
@@ -142,10 +142,13 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   /** A mute has begun while it waited, in a group, behind a cause, in quiet hours or to be counted: its receipt counts it instead. */
   async function mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const muted: { delivery: DueDelivery; next: Untried }[] = [];
+    // Its whole request may have to be read, and each recipient has a delivery of it.
+    const asked = new Map<string, Awaited<ReturnType<FindMute>>>();
     for (const delivery of due) {
       const { state, purpose, alertId, reason } = delivery;
       if (state !== "held" || (purpose !== "alert" && purpose !== "fallback")) continue;
-      const found = await deps.findMute(alertId, now);
+      if (!asked.has(alertId)) asked.set(alertId, await deps.findMute(alertId, now));
+      const found = asked.get(alertId);
       if (found === undefined) continue;
       const next = { state: "muted", reason: `${reason}; ${found.reason}`, mutedBy: found.keptName } as const;
       muted.push({ delivery, next });
