@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Route, UpdatePolicy } from "../core/rules.ts";
@@ -255,9 +254,14 @@ function writtenIn(value: unknown, index: number, problems: ProblemList): Writte
 const nameOf = (index: number) => `route ${index + 1}`;
 
 function refuseSameNames(routes: WrittenRoute[], problems: ProblemList): void {
-  for (const [index, { name }] of routes.entries()) {
-    const earlier = routes.slice(0, index).find((other) => other.name === name);
-    if (earlier === undefined) continue;
+  const first = new Map<string, WrittenRoute>();
+  for (const [index, route] of routes.entries()) {
+    const { name } = route;
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, route);
+      continue;
+    }
     const message = `${showValue(name)} is also the name of the route at ${earlier.definedAt}`;
     problems.add(["routes", index, "name"], message, "give it another name; decisions name it");
   }
@@ -278,11 +282,13 @@ function refuseSecondDefault(routes: WrittenRoute[], problems: ProblemList): voi
 
 /** A route after one that takes at least the same alerts and does not continue is never asked. */
 function refuseUnreachable(routes: { route: Route; index: number }[], problems: ProblemList): void {
-  const ordinary = routes.filter(({ route }) => !route.isDefault && !route.isDisabled);
-  for (const [position, { route, index }] of ordinary.entries()) {
-    const wider = ordinary
-      .slice(0, position)
-      .find((other) => !other.route.continue && !other.route.activeHours && takesAllOf(other.route, route))?.route;
+  const before: { route: Route; matchers: string[] }[] = [];
+  for (const { route, index } of routes) {
+    if (route.isDefault || route.isDisabled) continue;
+    const matchers = route.matchers.map((matcher) => JSON.stringify(matcher));
+    const own = new Set(matchers);
+    const wider = before.find((other) => other.matchers.every((matcher) => own.has(matcher)))?.route;
+    if (!route.continue && !route.activeHours) before.push({ route, matchers });
     if (wider === undefined) continue;
     const what = wider.matchers.length === 0 ? "every alert" : "every alert that this one would match";
     problems.add(
@@ -292,10 +298,6 @@ function refuseUnreachable(routes: { route: Route; index: number }[], problems: 
       "key",
     );
   }
-}
-
-function takesAllOf(wider: Route, narrower: Route): boolean {
-  return wider.matchers.every((matcher) => narrower.matchers.some((other) => isDeepStrictEqual(other, matcher)));
 }
 
 /** What a reader of the routes may have overlooked. */

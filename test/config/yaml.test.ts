@@ -444,12 +444,32 @@ test("a file of aliases within aliases is refused, not unfolded", () => {
   expect(createCostMeter().measure(read, 500)).toBeLessThan(500);
 });
 
+test("many aliases, and many mistakes, cost no more than as many values", () => {
+  const entries = Array.from({ length: 2_000 }, (_, index) => `{ name: r${index}, match: { token: t${index} }, to: x }`);
+  const files = { aliases: `x: &a 1\nroutes: [${"*a, ".repeat(10_000)}]`, routes: `routes: [${entries.join()}]` };
+  expect(problemsOf(files.aliases)).toHaveLength(10_001);
+  for (const file of Object.values(files)) {
+    const read = () => problemsOf(file);
+    expect(createCostMeter().measure(read, 150)).toBeLessThan(150);
+  }
+});
+
+test("an alias means the last anchor of its name above it, within other anchors as well", () => {
+  const file = `defaults: { timeZone: &z Mars }\nmutes: &x [&z Io, *z]\nroutes: [*z, *x]`;
+  const messages = problemsOf(file).map(({ path, message }) => `${path}: ${message.split(",")[0]}`);
+  expect(messages).toEqual([
+    'defaults.timeZone: "Mars" is not a time zone',
+    'mutes[0]: is the value "Io"',
+    'mutes[1]: is the value "Io"',
+    'routes[0]: is the value "Io"',
+    "routes[1]: is a list",
+  ]);
+});
+
 test("a file that is nested too deep to be read says so", () => {
-  const [problem] = problemsOf(`routes: ${"[".repeat(5_000)}${"]".repeat(5_000)}`);
-  expect(problem).toMatchObject({
-    message: "its values are nested too deep to be read",
-    instead: "nest at most 40 levels",
-  });
+  const tooDeep = { message: "its values are nested too deep to be read", instead: "nest at most 40 levels" };
+  for (const open of ["[", "{a: ", "- "])
+    expect(problemsOf(`routes:\n ${open.repeat(300)}`)).toMatchObject([{ where: /^tocsin.yaml:2:/, ...tooDeep }]);
 });
 
 test("a key of PagerDuty that is none, or stands in the file, is refused without being shown", () => {

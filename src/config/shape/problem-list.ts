@@ -59,13 +59,15 @@ export function createProblemList(
 ) {
   const problems: ConfigProblem[] = [...found];
   const warnings: ConfigProblem[] = [];
+  const places = new Set(found.map(({ path }) => path));
   return {
     problems,
     warnings,
     /** A mistake in the file. */
     add(path: ConfigPath, message: string, instead?: string, part: "key" | "value" = "value"): void {
       const place = formatPath(path);
-      if (place !== "" && problems.some((problem) => problem.path === place)) return;
+      if (place !== "" && places.has(place)) return;
+      places.add(place);
       problems.push(compact({ where: locate(path, part), path: place, message, instead }));
     },
     /** A mistake in an environment variable. */

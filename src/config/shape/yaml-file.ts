@@ -1,13 +1,17 @@
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
+  Parser,
   parseDocument,
   type Scalar,
+  visit,
 } from "yaml";
 import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
@@ -18,6 +22,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Far more than any configuration has, and far less than a file of nested aliases can unfold to. */
 const maxNodes = 20_000;
 const maxDepth = 40;
+/** Steps of the parser, some for each level. Its reader calls itself for each, and a stack that is full may end the process. */
+const maxSteps = 4 * maxDepth;
 
 const reference = /\$(\$?)\{([^}]*)\}/g;
 
@@ -39,23 +45,23 @@ export class YamlFile {
   readonly #env: Env;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
+  readonly #aliases: ReadonlyMap<Alias, Node>;
   readonly #references = new Set<string>();
   #nodes = 0;
 
   constructor(text: string, name: string, env: Env) {
     this.#name = name;
     this.#env = env;
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+    const tooDeepAt = findTooDeep(text, this.#lines);
+    this.#document = parseDocument(tooDeepAt === undefined ? text : "", { prettyErrors: false });
+    this.#aliases = resolveAliases(this.#document);
     const { errors, contents } = this.#document;
-    for (const error of errors) {
-      const where = this.#at(error.pos[0]);
-      const isTooDeep = error.message.includes("call stack");
-      this.problems.push(
-        isTooDeep
-          ? { where, message: "its values are nested too deep to be read", instead: `nest at most ${maxDepth} levels` }
-          : { where, message: `not YAML: ${error.message}`, instead: adviseOn(error.code) },
-      );
+    if (tooDeepAt !== undefined) {
+      const message = "its values are nested too deep to be read";
+      this.problems.push({ where: this.#at(tooDeepAt), message, instead: `nest at most ${maxDepth} levels` });
     }
+    for (const { message, code, pos } of errors)
+      this.problems.push({ where: this.#at(pos[0]), message: `not YAML: ${message}`, instead: adviseOn(code) });
     const value = errors.length > 0 ? undefined : this.#toValue(contents, []);
     if (this.#nodes > maxNodes) {
       // What was cut off would be refused as well, at places that are in order.
@@ -89,7 +95,7 @@ export class YamlFile {
   }
 
   #resolve(node: unknown): unknown {
-    return isAlias(node) ? node.resolve(this.#document) : node;
+    return isAlias(node) ? this.#aliases.get(node) : node;
   }
 
   #refuse(node: Node, path: ConfigPath, message: string, instead: string): void {
@@ -144,6 +150,34 @@ export class YamlFile {
       return found;
     });
   }
+}
+
+/** Fills `lines`. Undefined: it can be read. */
+function findTooDeep(text: string, lines: LineCounter): number | undefined {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    Array.from(parser.next(lexeme));
+    if (parser.stack.length > maxSteps) return parser.offset;
+  }
+  return undefined;
+}
+
+/** What each alias means: the last anchor of its name above it. The library walks the whole document for each. */
+function resolveAliases(document: Document): Map<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const aliases = new Map<Alias, Node>();
+  if (document.errors.length > 0) return aliases;
+  visit(document, {
+    Alias(_key, alias) {
+      const anchored = anchors.get(alias.source);
+      if (anchored !== undefined) aliases.set(alias, anchored);
+    },
+    Value(_key, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return aliases;
 }
 
 interface Member {
