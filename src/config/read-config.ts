@@ -118,22 +118,35 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   return { config: { ...config, warnings: mask(problems.warnings) } };
 }
 
+/** A larger file would keep a relay from its work while it is read. Bytes. */
+const mostOfOther = 64 * 1024;
+
 /**
- * The routes and mutes of another file, over the destinations of a configuration in force. No variable is read for it: people who may see
+ * What another file says of routes, mutes and causes, over the destinations of a configuration in force. No variable is read for it: people who may see
  * the page need not know what the machine's variables hold.
  * @throws AppError `invalid_request` with each mistake and its line
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
-  const file = new YamlFile(text, "file", {});
-  const found = file.problems.filter(({ path = "routes" }) => /^(?:routes|mutes|defaults)\b/.test(path));
+  if (Buffer.byteLength(text) > mostOfOther)
+    throw new AppError("too_large", `The file is larger than ${mostOfOther.toLocaleString("en")} bytes.`, {
+      hint: "Compare it with tocsin backtest --config FILE.",
+    });
+  const file = new YamlFile(text, "file");
+  const found = file.problems.filter(({ path = "routes" }) => /^(?:routes|mutes|inhibit|defaults)\b/.test(path));
   const problems = createProblemList(file.locate, found, file.isReference);
-  const { routes: written, mutes = [], defaults = {} } = Object(file.value) as Record<string, unknown>;
+  const sections = readShape(sectionNames, file.value ?? {}, [], problems) ?? {};
+  const { routes: written, mutes, inhibit, defaults } = sections;
   const known = destinations.map(({ name }) => name);
   const { timeZone } = readShape(defaultsSchema, defaults ?? {}, ["defaults"], problems) ?? defaultsSchema.parse({});
   if (found.length === 0 && (written === undefined || written === null))
     problems.add(["routes"], "is missing", `write e.g. routes: [{ to: ${known[0] ?? "desk"} }]`);
   const routes = buildRoutes(written ?? [], { known, timeZone, problems });
-  const rules = { destinations: [...destinations], routes, mutes: buildMutes(mutes ?? [], problems) };
+  const rules = {
+    destinations: [...destinations],
+    routes,
+    mutes: buildMutes(mutes ?? [], problems),
+    inhibit: buildInhibit(inhibit ?? [], problems),
+  };
   const mistakes = inReadingOrder(problems.problems).map(lineOf);
   if (mistakes.length > 0) throw new AppError("invalid_request", `The file has mistakes: ${mistakes.join("; ")}`);
   return rules;

@@ -40,6 +40,8 @@ export interface Tally extends Record<Change, Example[]> {
   ringing: RingTally;
   /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
   mapping?: { fact: MappableFact; found: number }[];
+  /** ISO 8601; of the oldest alert that was compared, where older ones were left out. */
+  comparedFrom?: string;
 }
 
 export interface RingCount {

@@ -44,13 +44,15 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
 
   /** The page before, while the next is fetched and read. */
   let working: Promise<void> = Promise.resolve();
+  let added = 0;
+  let oldestAt = 0;
 
   async function countAll(page: PastAlert[], bodies: StoredBody[], readings: BodyReading[]): Promise<void> {
     const readingOf = new Map(bodies.map((body, index) => [body, readings[index] as BodyReading]));
     for (const [index, alert] of page.entries()) {
       // A relay has more to do meanwhile.
       if (index % countedAtOnce === 0) await nextTurn();
-      const rerouted = reroute(alert, readingOf.get(alert.body) as BodyReading);
+      const rerouted = reroute(alert, readingOf.get(alert.body));
       if (rerouted === undefined) continue;
       for (const fact of found.keys())
         if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
@@ -67,21 +69,25 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
      * @throws AppError `failed` where nothing can be read now; for the last ones `tally` does so
      */
     async add(alerts: readonly PastAlert[]): Promise<void> {
+      added += alerts.length;
+      oldestAt = alerts.at(-1)?.receivedAt ?? oldestAt;
       const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
-      const bodies = [...new Set(page.map(({ body }) => body))];
+      // What could not be read would hold up the reader once more.
+      const bodies = [...new Set(page.flatMap(({ body, wasUnreadable }) => (wasUnreadable ? [] : body)))];
       const reading = reader.read(bodies);
       await working;
       working = reading.then((readings) => countAll(page, bodies, readings));
       // Said by the next wait for it.
       working.catch(() => undefined);
     },
-    /** Of all that were added. */
-    async tally(): Promise<Tally> {
+    /** Of all that were added. @param most as many were to be added; beyond, older ones were left out */
+    async tally(most: number): Promise<Tally> {
       await working;
       return {
         ...tally,
         destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
-        ringing: rings.tally(),
+        ringing: await rings.tally(),
+        ...(added >= most && { comparedFrom: toIso(oldestAt) }),
         ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
       };
     },
@@ -89,13 +95,13 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
 
   function reroute(
     { routedAt: at, title, wasUnreadable, body, item }: PastAlert,
-    reading: BodyReading,
+    reading: BodyReading | undefined,
   ): Rerouted | undefined {
     const sendUnjudged = (why: string) => {
       const routed = router.routeUnjudged("reading", why, at);
       return { title: title ?? "Unreadable alert", ...routed, explain: () => routed.decisions };
     };
-    if (wasUnreadable) return sendUnjudged("it failed when it arrived");
+    if (wasUnreadable || reading === undefined) return sendUnjudged("it failed when it arrived");
     if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
     if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
     const translation = reading.translations[item];

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { toIso } from "../contract/encode.ts";
 import type { Alert } from "../core/alert.ts";
 import type { GroupEvent, GroupRule } from "../core/group.ts";
@@ -17,6 +18,8 @@ import { createGroupMessages } from "./group-messages.ts";
 const mostKept = 100_000;
 /** Options are proposed for these many routes, those that ring most. */
 const mostRoutes = 3;
+/** Judged in one turn: a relay has more to do meanwhile. */
+const judgedAtOnce = 100;
 /** Options that save fewer rings than this part of those before are not worth a line. */
 const leastSaved = 0.1;
 
@@ -42,6 +45,8 @@ interface Judged {
 
 type Counted = RingCount & { joined: number; messages: number; far: number };
 
+type Counts = Map<Place, Counted>;
+
 const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, messages: 0, far: 0 };
 
 /** Judges alerts by the rule of the relay. */
@@ -62,12 +67,13 @@ export function createRingTally() {
    * @param change of the rules; undefined where they are as they are, and nothing is counted
    * @param keys those that are judged; default: all
    */
-  function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>) {
+  async function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>): Promise<Counts> {
     const counts = new Map<Place, Counted>();
     const book = createRingBook();
     const groups = createGroupBook();
     const messages = createGroupMessages();
     for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
+      if (index % judgedAtOnce === 0) await nextTurn();
       const { event: heard, alertKey, places, quiet, muted, groups: grouped } = newestFirst[index] as Judged;
       if (keys?.has(alertKey) === false) continue;
       for (const place of places) {
@@ -95,27 +101,29 @@ export function createRingTally() {
     return new Map([...counts].filter(([place, { alerts, joined }]) => change(place) && alerts + joined > 0));
   }
 
-  function propose(asIs: ReturnType<typeof count>): RingTally["proposals"] {
+  async function propose(asIs: Counts): Promise<RingTally["proposals"]> {
     const rang = new Map<string, number>();
     for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
     const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
-    return loudest.flatMap(([route, insteadOf]) => {
+    const proposals: RingTally["proposals"] = [];
+    for (const [route, insteadOf] of loudest) {
       const isItsOwn = ({ places }: Judged) => places.some((place) => place.route === route);
       // What is tried may wait behind a cause of another route.
       const isCause = ({ groups }: Judged) =>
         groups?.event.status === "firing" && [...groups.rules.values()].some(({ holds }) => holds !== undefined);
       const keys = new Set(newestFirst.filter((one) => isItsOwn(one) || isCause(one)).map(({ alertKey }) => alertKey));
       let least = insteadOf;
-      return triedPercents.flatMap((percent) => {
+      for (const percent of triedPercents) {
         const options = triedOptions(percent);
         const changed = (place: Place) => (place.route === route ? { ...place.rule, ...options } : undefined);
-        const counts = count(changed, keys);
+        const counts = await count(changed, keys);
         const sum = [...counts.values()].reduce(addUp, nothing);
-        if (least === 0 || sum.rings > least * (1 - leastSaved)) return [];
+        if (least === 0 || sum.rings > least * (1 - leastSaved)) continue;
         least = sum.rings;
-        return [{ route, options: writeRinging(options), insteadOf, ...toRingCount(sum) }];
-      });
-    });
+        proposals.push({ route, options: writeRinging(options), insteadOf, ...toRingCount(sum) });
+      }
+    }
+    return proposals;
   }
 
   return {
@@ -136,13 +144,13 @@ export function createRingTally() {
         ...(groups && { groups }),
       });
     },
-    tally(): RingTally {
-      const counts = count(({ rule }) => rule);
+    async tally(): Promise<RingTally> {
+      const counts = await count(({ rule }) => rule);
       return {
         places: [...counts]
           .map(([{ destination, route }, one]) => ({ destination, route, ...toRingCount(one) }))
           .sort((one, other) => other.rings - one.rings),
-        proposals: propose(counts),
+        proposals: await propose(counts),
         ...(isFull && { judgedFrom: toIso(newestFirst.at(-1)?.event.at ?? 0) }),
       };
     },

@@ -1,3 +1,4 @@
+import { AppError } from "../core/errors.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import { isMadeAtRuntime, type Mute, type Rules } from "../core/rules.ts";
@@ -15,12 +16,24 @@ export interface TryRulesDeps {
   listMutes(): Promise<Mute[]>;
 }
 
-/** See `WebDeps.tryRules`: what `tocsin backtest` does, in a relay, with its reader and mapping. */
+/** See `WebDeps.tryFile`: what `tocsin backtest` does, in a relay, with its reader and mapping, once at a time. */
 export function createTryRules({ store, reader, listMutes }: TryRulesDeps) {
-  return async (rules: Rules, fromAt: number): Promise<Tally> => {
+  async function tryRules(rules: Rules, fromAt: number): Promise<Tally> {
     const mutes = (await listMutes()).filter(isMadeAtRuntime);
     const backtest = createBacktest({ ...rules, reader, router: createRouter(rules), mapping: {}, mutes });
     for await (const page of walkPast(store, { fromAt, most: mostTried })) await backtest.add(page);
-    return backtest.tally();
+    return backtest.tally(mostTried);
+  }
+
+  let isTrying = false;
+  return async (...asked: Parameters<typeof tryRules>): Promise<Tally> => {
+    if (isTrying)
+      throw new AppError("conflict", "Another file is being compared at this moment.", {
+        hint: "Send it again in some seconds.",
+      });
+    isTrying = true;
+    return tryRules(...asked).finally(() => {
+      isTrying = false;
+    });
   };
 }

@@ -1,5 +1,5 @@
-import { countOf } from "../ground/text/count-of.ts";
 import type { Tally } from "../core/tally.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { aside, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 export interface Compared {
@@ -11,12 +11,13 @@ export interface Compared {
 
 /** Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. */
 export function tallyPanel(tally: Tally, { fromAt, toAt, file }: Compared): Panel {
-  const span = `${toSeconds(fromAt)} to ${toSeconds(toAt)}`;
-  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [] } = tally;
+  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [], comparedFrom } = tally;
+  const span = `${toSeconds(comparedFrom === undefined ? fromAt : Date.parse(comparedFrom))} to ${toSeconds(toAt)}`;
+  const which = comparedFrom === undefined ? "" : "The newest ";
   if (alerts === 0) return [paragraph`No alerts of senders were stored from ${span}.`];
   const count = ({ before, after }: Tally["muted"]) => `before ${before}, after ${after}`;
   return [
-    paragraph`${countOf(alerts, "alert")} from ${span}; ${changed} would have gone elsewhere by ${file}.`,
+    paragraph`${which}${countOf(alerts, "alert")} from ${span}; ${changed} would have gone elsewhere by ${file}.`,
     tableOf(destinations, {
       destination: ({ destination }) => destination,
       before: (one) => one.before,
@@ -101,7 +102,7 @@ export function tryFilePanel({ file, days }: TypedRules): Panel {
       title: "Try another file",
       id: "try-file-title",
       panel: [
-        paragraph`The stored alerts are routed by its routes and mutes, with the destinations of now, and compared with what happened. Nothing is sent or changed.`,
+        paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or changed.`,
         {
           kind: "acts",
           acts: [

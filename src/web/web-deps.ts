@@ -45,7 +45,7 @@ export interface WebDeps extends ProxyTrust {
   sourceHooks?(): { name: string; url: Secret }[];
   /** The messages of an alert, made again from what is stored; of deliveries that are muted none. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];
-  /** What the routes and mutes of another file would have made of the newest 10,000 alerts since then. Default: nothing is tried. */
+  /** What routes, mutes and causes of another file would have made of the newest 10,000 alerts since then. Default: nothing is tried. */
   tryFile?(text: string, from: number): Promise<Tally>;
   /**
    * The last seven days of a metric at the market-data service; undefined when it does not say. Never rejects. Default:

@@ -116,7 +116,9 @@ it("keeps to the time and the number asked for, and changes nothing", async () =
   await world.stopRelay();
   const database = readFileSync(join(world.dataDir, "tocsin.db"));
   const one = (await world.run(["backtest", "--config", "next.yaml", "--limit", "1", "--json"])).json();
-  expect(one.data).toMatchObject({ alerts: 1, noLongerSent: [{ id: ids[2] }] });
+  expect(one.data).toMatchObject({ alerts: 1, noLongerSent: [{ id: ids[2] }], comparedFrom: expect.any(String) });
+  const people = await world.run(["backtest", "--config", "next.yaml", "--limit", "1"]);
+  expect(people.stdout).toContain(`The newest 1 alert from ${one.data.comparedFrom.slice(0, 19)}Z to`);
   const later = await world.run(["backtest", "--config", "next.yaml", "--last", "1h"], {
     now: () => Date.now() + 7_200_000,
   });

@@ -445,9 +445,12 @@ test("a file of aliases within aliases is refused, not unfolded", () => {
 });
 
 test("many aliases, and many mistakes, cost no more than as many values", () => {
-  const entries = Array.from({ length: 2_000 }, (_, index) => `{ name: r${index}, match: { token: t${index} }, to: x }`);
-  const files = { aliases: `x: &a 1\nroutes: [${"*a, ".repeat(10_000)}]`, routes: `routes: [${entries.join()}]` };
-  expect(problemsOf(files.aliases)).toHaveLength(10_001);
+  const entries = Array.from(
+    { length: 1_000 },
+    (_, index) => `{ name: r${index}, match: { token: t${index} }, to: x }`,
+  );
+  const files = { aliases: `x: &a 1\nroutes: [${"*a, ".repeat(5_000)}]`, routes: `routes: [${entries.join()}]` };
+  expect(problemsOf(files.aliases)).toHaveLength(5_001);
   for (const file of Object.values(files)) {
     const read = () => problemsOf(file);
     expect(createCostMeter().measure(read, 150)).toBeLessThan(150);

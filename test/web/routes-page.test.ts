@@ -107,7 +107,21 @@ it("another file is compared with what happened to the stored alerts: where they
   });
   expect(refused.status).toBe(400);
   const mistakes = plain(await refused.text());
-  expect(mistakes).toMatch(/file:1:16: there is no destination &quot;treasurey&quot;/);
+  expect(mistakes).toMatch(/file:1:16: routes\[0\].to: there is no destination &quot;treasurey&quot;/);
   expect(mistakes).toContain("ADMIN_TOKEN");
-  expect(await post("mutes: []")).toContain("file:1:1: is missing");
+  expect(mistakes).not.toContain("is not set");
+  expect(await post("mutes: []")).toContain("file:1:1: routes: is missing");
+  expect(await post("mute: []\nroutes: [{ to: ops }]")).toContain(
+    "file:1:1: mute: is not known here (did you mean mutes?",
+  );
+  expect(await post("routes: [{ to: ops }]\ninhibit: [{ name: x }]")).toContain("inhibit[0].while: is missing");
+  expect(await post(`routes: [{ to: ops }] # ${"x".repeat(65_536)}`)).toContain("Compare it with tocsin backtest");
+});
+
+it("compares some days, whatever the form says", async () => {
+  const browser = await (await createWebFixture({ routes })).logIn();
+  for (const days of ["Infinity", "-5", "1e300", "some"]) {
+    const answer = await browser.post("/routes", { file: "routes: [{ to: ops }]", days });
+    expect([answer.status, plain(await answer.text())]).toEqual([200, expect.stringContaining("No alerts of senders")]);
+  }
 });

@@ -44,7 +44,7 @@ export async function runBacktest(
       await nextTurn();
       context.signal.throwIfAborted();
     }
-    return backtest.tally();
+    return backtest.tally(limit);
   }).finally(() => reader.close());
   const data = { configuration: config.configFile, from: toIso(fromAt), to: toIso(toAt), ...tally };
   await output.result(data, () => tallyPanel(tally, { fromAt, toAt, file }));

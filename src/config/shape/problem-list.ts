@@ -29,15 +29,20 @@ export class ConfigError extends AppError {
 }
 
 /** `tocsin.yaml:12:5  destinations.ops.chatId: …` and, indented on a second line, what to write instead. */
-export function formatProblem({ where, path, message, instead }: ConfigProblem): string {
-  const what = path === undefined || path === where ? message : `${path}: ${message}`;
-  const line = `  ${where}  ${what}`;
+export function formatProblem(problem: ConfigProblem): string {
+  const { where, instead } = problem;
+  const line = `  ${where}  ${whatOf(problem)}`;
   return instead === undefined ? line : `${line}\n      ${instead}`;
 }
 
-/** The same in one line: `tocsin.yaml:12:5: … (what to write instead)`. */
-export const lineOf = ({ where, message, instead }: Pick<ConfigProblem, "where" | "message" | "instead">): string =>
-  `${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`;
+const whatOf = ({ where, path, message }: ConfigProblem): string =>
+  path === undefined || path === where ? message : `${path}: ${message}`;
+
+/** The same in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (what to write instead)`. */
+export const lineOf = (problem: ConfigProblem): string => {
+  const { where, instead } = problem;
+  return `${where}: ${whatOf(problem)}${instead === undefined ? "" : ` (${instead})`}`;
+};
 
 /** Keys and list positions from the top of the file. */
 export type ConfigPath = (string | number)[];

@@ -42,14 +42,15 @@ export class YamlFile {
   /** The variables that the file refers to, set or not. */
   readonly referencedNames = new Set<string>();
   readonly #name: string;
-  readonly #env: Env;
+  readonly #env?: Env;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
   readonly #aliases: ReadonlyMap<Alias, Node>;
   readonly #references = new Set<string>();
   #nodes = 0;
 
-  constructor(text: string, name: string, env: Env) {
+  /** @param env absent: no variable may be read for it */
+  constructor(text: string, name: string, env?: Env) {
     this.#name = name;
     this.#env = env;
     const tooDeepAt = findTooDeep(text, this.#lines);
@@ -142,8 +143,10 @@ export class YamlFile {
         return "";
       }
       this.referencedNames.add(variable);
-      const found = this.#env[variable]?.trim() ?? "";
-      if (found === "") {
+      const found = this.#env?.[variable]?.trim() ?? "";
+      if (this.#env === undefined)
+        add(`\${${variable}} is not filled in here`, "write what it stands for, or try the file with tocsin backtest");
+      else if (found === "") {
         const instead = `set ${variable}, or write $\${ where a plain \${ is meant`;
         add(`the environment variable ${variable} is not set`, instead);
       } else this.referencedValues.push(found);

@@ -4,8 +4,8 @@ import type { AppError } from "../../core/errors.ts";
 import { describeHours } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
-import { explanationPanel, tryBodyPanel, type TypedBody } from "../../panels/explanation.ts";
-import { tallyPanel, tryFilePanel, type TypedRules } from "../../panels/backtest.ts";
+import { type TypedRules, tallyPanel, tryFilePanel } from "../../panels/backtest.ts";
+import { explanationPanel, type TypedBody, tryBodyPanel } from "../../panels/explanation.ts";
 import { muteAllAct } from "../../panels/mutes.ts";
 import { aside, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
@@ -61,7 +61,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   async function compare({ file, days }: Typed, tryIt: NonNullable<PageDeps["tryFile"]>): Promise<Panel> {
     const toAt = deps.clock.now();
-    const fromAt = toAt - (Number(days) || 7) * dayMs;
+    const fromAt = toAt - Math.min(Math.max(Number(days) || 7, 1), 30) * dayMs;
     const panel = tallyPanel(await tryIt(file, fromAt), { fromAt, toAt, file: "this file" });
     return [{ kind: "group", title: "What this file would have done", id: "tried-file-title", panel }];
   }
