@@ -2,7 +2,7 @@ import type { Alert } from "./alert.ts";
 import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
-import type { Damped } from "./ring.ts";
+import type { Damped, HeldBack } from "./ring.ts";
 import type { MessageDetail, MessageExtras } from "./rules.ts";
 
 /** What a message says besides the alert itself. */
@@ -61,6 +61,8 @@ export interface DigestContext {
   destination?: string;
   /** The first lines that routes give, by the ids of their alerts. */
   titles?: ReadonlyMap<string, string>;
+  /** What did not ring before them, by the ids of their alerts. */
+  damped?: ReadonlyMap<string, HeldBack>;
 }
 
 /** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */

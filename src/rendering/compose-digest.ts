@@ -11,6 +11,7 @@ import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
+import { writeUnrung } from "./damped-line.ts";
 import { stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
@@ -69,6 +70,7 @@ export function composeDigest(
   const layout = {
     now: context.now,
     titles: context.titles,
+    damped: context.damped,
     publicUrl,
     named,
     hasSymbol: symbols.size > 1,
@@ -187,7 +189,8 @@ function writeKinds(alerts: Alert[]): string {
 
 interface ItemLayout {
   now: number;
-  titles: DigestContext["titles"];
+  titles?: DigestContext["titles"];
+  damped?: DigestContext["damped"];
   named: SubjectName | undefined;
   publicUrl: string | undefined;
   hasSymbol: boolean;
@@ -196,12 +199,12 @@ interface ItemLayout {
 
 /** One line of it, without a link. */
 export function writeAlertLine(alert: Alert, now: number): Inline[] {
-  const layout = { now, titles: undefined, publicUrl: undefined, named: undefined, hasSymbol: false, hasTime: true };
+  const layout = { now, publicUrl: undefined, named: undefined, hasSymbol: false, hasTime: true };
   return writeItem({ alert, all: [alert] }, layout);
 }
 
 function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inline[] {
-  const { now, titles, named, publicUrl, hasSymbol, hasTime } = layout;
+  const { now, titles, damped, named, publicUrl, hasSymbol, hasTime } = layout;
   const { facts } = alert;
   const page = pageOfAlert(publicUrl, alert.id);
   const line = alert.origin === "hook" ? writeFactLine(facts, named) : undefined;
@@ -211,6 +214,7 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
   );
   const number = made === undefined || made === writeTitle(facts) ? writeAmount(facts, maxValueUnits) : "";
   const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
+  const unrung = writeUnrung(all.flatMap(({ id }) => damped?.get(id) ?? []));
   const times = all.length > 1 ? ` ×${count(all.length)}` : "";
   const after = `${times}${lasted}${number === "" ? "" : ` · ${number}`}${hasTime ? " · " : ""}`;
   return [
@@ -218,6 +222,7 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
     page === undefined ? text(title) : link(title, page),
     ...(after === "" ? [] : [text(after)]),
     ...(hasTime ? [time(facts.occurredAt ?? alert.receivedAt, now)] : []),
+    ...(unrung === "" ? [] : [text(unrung)]),
   ];
 }
 

@@ -1,8 +1,10 @@
 import type { Alert } from "../core/alert.ts";
 import type { Block, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import type { HeldBack } from "../core/ring.ts";
 import { writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
+import { addUp } from "../ringing/judge-ring.ts";
 import { text, time } from "./inlines.ts";
 
 /** Why it does not ring, or how many alerts of its key did not, from when on, and between which values. */
@@ -12,9 +14,8 @@ export function writeDamped(
 ): Block[] {
   if (damped === undefined) return [];
   const { count, sinceAt, lowest, highest, by, why, advice, isSummary } = damped;
-  const between = rangeOf(lowest, highest);
   const many = [text(`${count.toLocaleString("en")} since `), time(sinceAt, now)];
-  const counted: Inline[] = count === 0 ? [] : [...many, text(`${between} did not ring`)];
+  const counted: Inline[] = count === 0 ? [] : [...many, text(`${rangeOf(lowest, highest)} did not ring`)];
   const note = (...inlines: Inline[]): Block => ({ kind: "note", inlines });
   if (isSummary) {
     const after: Inline[] = counted.length === 0 ? [] : [text("; "), ...counted];
@@ -32,6 +33,14 @@ export function writeDamped(
   if (by === "its_end" && count > 0) return [note(text("🔕 "), ...counted), ...advise(advice)];
   const rest: Inline[] = count > 1 ? [text("; "), ...counted] : [];
   return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice)];
+}
+
+/** Of one line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
+export function writeUnrung(held: readonly HeldBack[]): string {
+  const [first, ...others] = held.filter(({ count }) => count > 0);
+  if (first === undefined) return "";
+  const { count, lowest, highest } = others.reduce((one, other) => addUp(one, other, undefined), first);
+  return ` · ${count.toLocaleString("en")}${rangeOf(lowest, highest)} did not ring`;
 }
 
 function rangeOf(lowest: number | undefined, highest: number | undefined): string {

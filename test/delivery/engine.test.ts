@@ -287,6 +287,23 @@ describe("updates", () => {
     for (const index of Array.from({ length: 6 }).keys()) expect(text).toContain(`Titled ${index}`);
   });
 
+  it("says in a digest what did not ring before each of its alerts", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    const held = { state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' };
+    const worst = { id: "w", at: 0, severity: "warning" as const };
+    const damped = { count: 12, sinceAt: 0, worst, lowest: 22.9, highest: 24.1, why: "" };
+    await accept({ alertKey: "a", title: "Pool" }, { planned: { ...held, damped } });
+    await accept(
+      { alertKey: "a", title: "Pool" },
+      { planned: { ...held, damped: { ...damped, count: 3, lowest: 21 } } },
+    );
+    await accept({ alertKey: "b", title: "Other" }, { planned: held });
+    await clock.advance(5_000);
+    const lines = channels.chat?.calls.flatMap(({ text }) => text.split("\n")) ?? [];
+    expect(lines.find((line) => line.includes("Pool"))).toContain("15, from 21 to 24.1, did not ring");
+    expect(lines.find((line) => line.includes("Other"))).not.toContain("did not ring");
+  });
+
   it("answers instead when the message cannot be edited", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     await accept(key);

@@ -30,7 +30,7 @@ export interface MessageSource
       | "ambiguous"
       | "form"
     >,
-    Partial<Pick<ClaimedDelivery, "updates" | "extras">> {
+    Partial<Pick<ClaimedDelivery, "updates" | "extras" | "damped">> {
   /** Of the sender, for channels that carry it. */
   payload?: Json;
 }
@@ -103,11 +103,12 @@ export function createComposer(deps: ComposerDeps): Composer {
       const titles = new Map(
         deliveries.flatMap(({ alertId, extras }) => (extras?.title === undefined ? [] : [[alertId, extras.title]])),
       );
+      const damped = new Map(deliveries.flatMap(({ alertId, damped }) => (damped ? [[alertId, damped]] : [])));
       const data = vendorOf(destination.type).can.carries ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
       return render(
         destination.type,
-        () => rendering.composeDigest(alerts, { ...context, titles }),
+        () => rendering.composeDigest(alerts, { ...context, titles, damped }),
         options,
         alerts[0] as Alert,
       );
