@@ -15,23 +15,35 @@ interface Waiting {
 export function createGroupMessages() {
   /** By destination and name; what is due first stands first. */
   const byName = new Map<string, Waiting[]>();
+  const waitingFor = (key: string): Waiting[] => {
+    const all = byName.get(key) ?? [];
+    byName.set(key, all);
+    return all;
+  };
   return {
     /** In the order of the log. */
     add(destination: string, alert: Omit<Waiting, "dueAt">, { held, changes }: Gathered): void {
       const keyOf = (name: string) => `${destination}\n${name}`;
-      for (const { name, kind, dueAt } of changes) {
-        const all = byName.get(keyOf(name)) ?? [];
+      for (const { name, dueAt, ...change } of changes) {
+        const all = waitingFor(keyOf(name));
+        const first = all.findLastIndex((one) => one.dueAt < alert.event.at) + 1;
+        if (change.kind === "move") {
+          const isMoved = ({ event }: Waiting) => change.keys.includes(event.alertKey);
+          const left = all.splice(first);
+          all.push(...left.filter((one) => !isMoved(one)));
+          const there = waitingFor(keyOf(change.to));
+          there.push(...left.filter(isMoved).map((one) => Object.assign(one, { dueAt })));
+          there.sort((one, other) => one.event.at - other.event.at);
+          continue;
+        }
         const ended = new Set<string>();
-        for (const one of all.slice(all.findLastIndex((one) => one.dueAt < alert.event.at) + 1).reverse()) {
-          if (one.event.status === "resolved" && kind === "release") ended.add(one.event.alertKey);
+        for (const one of all.slice(first).reverse()) {
+          if (one.event.status === "resolved" && change.kind === "release") ended.add(one.event.alertKey);
           one.isOver ||= ended.has(one.event.alertKey);
           one.dueAt = Math.min(one.dueAt, dueAt);
         }
       }
-      if (held === undefined) return;
-      const all = byName.get(keyOf(held.name)) ?? [];
-      byName.set(keyOf(held.name), all);
-      all.push({ ...alert, dueAt: held.dueAt });
+      if (held !== undefined) waitingFor(keyOf(held.name)).push({ ...alert, dueAt: held.dueAt });
     },
     /** Nothing more comes: what still waits goes out when it is due. */
     end(): void {

@@ -169,12 +169,17 @@ function tellRows(came: readonly Came[], ruleOf: (one: Came) => GroupRule) {
     const { at, facts } = one;
     const judged = judgeGroups((name) => memories.get(name), { id: `${index}`, at, ...facts }, ruleOf(one), true);
     for (const [name, memory] of judged.memories) memories.set(name, memory);
-    for (const { name, kind, dueAt } of judged.changes) {
+    for (const { name, dueAt, ...change } of judged.changes) {
       const those = rows.filter((row) => row.name === name && row.dueAt >= at && !row.isOver);
+      if (change.kind === "move") {
+        const moved = those.filter(({ came }) => change.keys.includes(came.facts.alertKey));
+        for (const row of moved) Object.assign(row, { name: change.to, dueAt });
+        continue;
+      }
       for (const [place, row] of those.entries()) {
         const isEnd = (other: (typeof rows)[number]) =>
           other.came.facts.status === "resolved" && other.came.facts.alertKey === row.came.facts.alertKey;
-        row.isOver = kind === "release" && those.slice(place).some(isEnd);
+        row.isOver = change.kind === "release" && those.slice(place).some(isEnd);
         row.dueAt = Math.min(row.dueAt, dueAt);
       }
     }
