@@ -161,11 +161,7 @@ export type RoutedAgain = z.output<typeof alerts.routedAgainView>;
 export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
 /** A route, and how often it took an alert. */
-export interface RouteView
-  extends Pick<
-    Route,
-    "name" | "matchers" | "to" | "continue" | "isDefault" | "isDisabled" | "activeHours" | "fallback" | "definedAt"
-  > {
+export interface RouteView extends Route {
   day: number;
   week: number;
   /** Absent: never, since routes are counted. */

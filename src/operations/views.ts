@@ -55,22 +55,9 @@ export function viewRoutes(
 }
 
 function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
-  const { name, matchers, to, fallback, isDefault, isDisabled, activeHours, definedAt } = route;
-  const found = known.find((one) => one.route === name);
-  return {
-    name,
-    matchers,
-    to,
-    continue: route.continue,
-    isDefault,
-    isDisabled,
-    activeHours,
-    fallback,
-    definedAt,
-    day: found?.day ?? 0,
-    week: found?.week ?? 0,
-    last: found && { at: found.lastAt, id: found.lastId },
-  };
+  const found = known.find((one) => one.route === route.name);
+  const last = found && { at: found.lastAt, id: found.lastId };
+  return { ...route, day: found?.day ?? 0, week: found?.week ?? 0, last };
 }
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */

@@ -1,13 +1,15 @@
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
+import { compileHours, type FindWindow } from "../core/hours.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import {
   type Decision,
   type Destination,
   describeHours,
   keptNameOf,
-  type MessageExtras,
   type Matcher,
+  type MessageExtras,
   type Mute,
   type PlannedDelivery,
   planDeliveries,
@@ -15,7 +17,6 @@ import {
   type Rules,
   routesThatTook,
 } from "../core/rules.ts";
-import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { fillLink } from "../matching/fill-link.ts";
 import { fillTitle } from "../matching/fill-title.ts";
@@ -23,7 +24,6 @@ import { compileMatchers, type Match, type MatchInput } from "../matching/judge.
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileGroups } from "./grouping.ts";
-import { compileHours, type FindWindow } from "./hours.ts";
 
 export interface RoutingResult {
   /**

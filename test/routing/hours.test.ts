@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { compileHours } from "../../src/core/hours.ts";
 import type { QuietHours } from "../../src/core/rules.ts";
-import { compileHours } from "../../src/routing/hours.ts";
 
 const night: QuietHours = { from: "22:00", to: "07:00", except: ["critical"] };
 

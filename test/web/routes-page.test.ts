@@ -32,6 +32,19 @@ it("says since when it counts: the log's first alert, not the hour in which that
   expect(plain(await (await (await fixture.logIn()).get("/routes")).text())).toContain("Counts since 12:53 UTC");
 });
 
+it("says which routes are active now, and which alerts make no sound", async () => {
+  const hours = { timeZone: "UTC", days: [0, 1, 2, 3, 4, 5, 6] };
+  const fixture = await createWebFixture({
+    routes: [
+      route("noon", { activeHours: { ...hours, from: "11:00", to: "13:00" }, silent: ["info", "unknown"] }),
+      route("night", { activeHours: { ...hours, from: "22:00", to: "06:00" } }),
+    ],
+  });
+  const page = plain(await (await (await fixture.logIn()).get("/routes")).text());
+  expect(page).toMatch(/noon.* 11:00 to 13:00.*: active now ops ; no sound for info, unknown/u);
+  expect(page).toMatch(/night.* 22:00 to 06:00.*: not active now ops /u);
+});
+
 it("a body is tried: facts, decisions with reasons and the message, and nothing of it is stored", async () => {
   const fixture = await createWebFixture({ routes });
   const browser = await fixture.logIn();

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { DestinationView, Explanation, RoutesView, RouteView } from "../../contract/operations.ts";
 import type { AppError } from "../../core/errors.ts";
+import { compileHours } from "../../core/hours.ts";
 import { describeHours } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
@@ -25,7 +26,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   const read = async (typed: Typed, tried: Panel = []): Promise<Panel> => [
     ...tried,
-    ...routesPanel(await operations.routes()),
+    ...routesPanel(await operations.routes(), deps.clock.now()),
     { kind: "acts", acts: [muteAllAct()] },
     ...tryBodyPanel(
       operations.sources().map(({ name }) => name),
@@ -67,7 +68,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   }
 }
 
-function routesPanel({ routes, since }: RoutesView): Panel {
+function routesPanel({ routes, since }: RoutesView, now: number): Panel {
   const counts = since !== undefined && say` Counts ${{ since }}.`;
   return [
     aside`Checked from top to bottom; the first match wins unless it has ${{ code: "continue" }}. Edit them in the configuration.${counts}`,
@@ -77,11 +78,11 @@ function routesPanel({ routes, since }: RoutesView): Panel {
           empty: "No route is configured",
           text: say`Alerts are stored and go nowhere. Name destinations and routes in the configuration, then restart Tocsin.`,
         }
-      : routesTable(routes),
+      : routesTable(routes, now),
   ];
 }
 
-const routesTable = (routes: readonly RouteView[]) =>
+const routesTable = (routes: readonly RouteView[], now: number) =>
   tableOf(
     routes,
     {
@@ -91,11 +92,15 @@ const routesTable = (routes: readonly RouteView[]) =>
       ],
       matches: ({ matchers, isDefault, activeHours }) => [
         isDefault && matchers.length === 0 ? say`what no other route took` : { code: describeMatchers(matchers) },
-        activeHours && say` ${describeHours(activeHours, activeHours.timeZone)}`,
+        activeHours &&
+          say` ${describeHours(activeHours, activeHours.timeZone)}: ${
+            compileHours(activeHours, activeHours.timeZone)(now) ? "active now" : "not active now"
+          }`,
       ],
-      to: ({ to, fallback }) => [
+      to: ({ to, fallback, silent }) => [
         to.length === 0 ? say`nobody: dropped on purpose` : to.join(", "),
         fallback && say` or ${fallback.to} after ${formatDuration(fallback.afterMs)}`,
+        silent && say`; no sound for ${silent.join(", ")}`,
       ],
       "24 h": ({ day }) => day,
       "7 d": ({ week }) => week,

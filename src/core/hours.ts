@@ -1,5 +1,5 @@
-import type { Hours } from "../core/rules.ts";
 import { createZonedClock } from "../ground/time/zoned-time.ts";
+import type { Hours } from "./rules.ts";
 
 /** The window that an instant lies in. `endsAt`: epoch milliseconds, the first instant after it. */
 export type FindWindow = (at: number) => { endsAt: number } | undefined;
