@@ -218,7 +218,8 @@ type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCal
 
 /**
  * Of each alert key the latest, which tells the others. The key whose latest is the oldest comes first, so that the last word is the newest.
- * All are read before the first is sent.
+ * All are read before the first is sent. No key is divided: a relay that is killed between two batches leaves none that would pass for the
+ * latest when they are released once more.
  */
 async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerator<Resent[]> {
   const ofKeys = new Map<string, [Resent, ...Resent[]]>();
@@ -235,8 +236,14 @@ async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerato
       if (alert !== undefined && alert.facts.status !== "resolved") latest.damped = withEarlier(latest.damped, alert);
     }
   }
-  const all = [...ofKeys.values()].reverse().flat();
-  for (let from = 0; from < all.length; from += batchSize) yield all.slice(from, from + batchSize);
+  let batch: Resent[] = [];
+  for (const ofKey of [...ofKeys.values()].reverse()) {
+    batch = [...batch, ...ofKey];
+    if (batch.length < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }
 
 function withEarlier(known: Damped | undefined, alert: Pick<Alert, "id" | "receivedAt" | "facts">): Damped {

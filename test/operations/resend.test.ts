@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FailedFilter } from "../../src/contract/operations.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { Destination } from "../../src/core/rules.ts";
+import type { Destination, Mute } from "../../src/core/rules.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { previewResend, type ResendDeps, resendAlert, resendFailed } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/views.ts";
@@ -12,13 +12,13 @@ import { kicked, minute, refusedRecipient, second, unauthorized } from "../deliv
 const noticed = ntfyTo("noticed");
 
 /** The operations as the relay wires them; `destinations` may differ from those of the time when it failed. */
-function open(fixture: EngineFixture, destinations: Destination[]) {
+function open(fixture: EngineFixture, destinations: Destination[], mutes: Mute[] = []) {
   const { store, engine, clock } = fixture;
   const view = async () => viewDestinations(engine.statuses(), await store.countByDestination());
   const deps: ResendDeps = {
     store,
     destinations,
-    listMutes: async () => [],
+    listMutes: async () => mutes,
     healthOf: (name) => viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
     isPaused: (name) =>
       engine.statuses().find(({ destination }) => destination.name === name)?.own.paused !== undefined,
@@ -110,6 +110,37 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(minute);
     expect(channelOf(fixture, "chat").calls.slice(before)).toHaveLength(2);
     expect(await resend()).toEqual({ made: 0, resent: 0, left: [] });
+  });
+
+  it("releases each key of a mute once, its latest, also where the relay is killed between two batches", async () => {
+    const destinations = [telegramTo("chat")];
+    const fixture = await startFixture(destinations);
+    const { store, clock } = fixture;
+    const ids: string[] = [];
+    for (let index = 0; index < 270; index += 1) {
+      const held = { planned: { state: "muted" as const, mutedBy: "m1" } };
+      ids.push(await fixture.accept({ alertKey: `key ${index % 90}` }, held));
+    }
+    const times = { startsAt: clock.now() - minute, endsAt: clock.now() - second, createdAt: clock.now() - minute };
+    const mute = { id: "m1", matchers: [], reason: "migration", createdBy: "page", ...times };
+    let batches = 0;
+    const killed = {
+      ...store,
+      async resendFailed(...args: Parameters<typeof store.resendFailed>) {
+        batches += 1;
+        if (batches === 2) throw new Error("killed");
+        return store.resendFailed(...args);
+      },
+    };
+    const release = (its: ResendDeps["store"]) =>
+      open({ ...fixture, store: its } as EngineFixture, destinations, [mute]);
+    await expect(release(killed).resend({ mute: "m1" })).rejects.toThrow("killed");
+    expect((await release(store).preview({ mute: "m1" })).deliveries).toBeGreaterThan(0);
+    await release(store).resend({ mute: "m1" });
+    expect((await release(store).resend({ mute: "m1" })).made).toBe(0);
+    const found = await Promise.all(ids.map((id) => store.getAlert(id)));
+    const sent = found.map((one) => one?.deliveries.filter(({ purpose }) => purpose === "bulk_resend").length);
+    expect(sent).toEqual(ids.map((_, index) => (index < 180 ? 0 : 1)));
   });
 
   it("leaves alone what has failed since it was counted", async () => {
