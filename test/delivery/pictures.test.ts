@@ -221,7 +221,7 @@ describe("the picture of a message", () => {
     expect(sent.map(({ context }) => context.alertId).sort()).toEqual([...ids].sort());
     expect(asked).toBeLessThanOrEqual(20);
     expect(actionsOf(fixture).filter((action) => action !== "send").length).toBeLessThanOrEqual(5);
-  }, 120_000);
+  });
 
   it("is lost by a kill, and the text is not sent again", async () => {
     const drawing = later<{ none: string }>();

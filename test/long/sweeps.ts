@@ -8,12 +8,14 @@ const more = {
   TOCSIN_GROWTH_BYTES: "1048576",
   TOCSIN_KILL_STEPS: "all",
   TOCSIN_RESTARTS: "20",
+  TOCSIN_WALKS: "1000",
 };
 const tests = [
   "test/cli/repair.test.ts",
   "test/cli/restore.test.ts",
   "test/journey/held-socket.test.ts",
   "test/journey/restarts.test.ts",
+  "test/ringing/walks.test.ts",
   "test/security/cost-fuzz.test.ts",
   "test/security/fuzz.test.ts",
   "test/security/growth.test.ts",

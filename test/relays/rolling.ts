@@ -12,6 +12,8 @@ export interface RollingOptions {
   /** How often all relays are upgraded, one after another, and rolled back. */
   rounds: number;
   perSecond: number;
+  /** Default 3. */
+  relays?: number;
   /** Of which version they are before and after an upgrade. Default: this checkout's both times. */
   builds?: Builds;
   say?(line: string): void;
@@ -41,7 +43,7 @@ const drainMs = 3_000;
  * stored once and delivered once.
  */
 export async function runRolling(options: RollingOptions): Promise<RollingOutcome> {
-  const { seed, rounds, perSecond, builds, say = () => {} } = options;
+  const { seed, rounds, perSecond, relays = 3, builds, say = () => {} } = options;
   const versions: Version[] = [
     { configuration: 0, bin: builds?.old },
     { configuration: 1, bin: builds?.new },
@@ -51,7 +53,7 @@ export async function runRolling(options: RollingOptions): Promise<RollingOutcom
     const receivers = await createReceivers(scope, createSeededRandom(seed));
     const fleet = await startFleet(scope, {
       receivers,
-      clocksAheadMs: [0, 0, 0],
+      clocksAheadMs: Array<number>(relays).fill(0),
       more: configurations,
       drainMs,
     });

@@ -123,5 +123,5 @@ describe("a spool before PostgreSQL", () => {
     const keys = rows.flatMap(({ key }) => key ?? []);
     expect(new Set(keys).size).toBe(keys.length);
     expect(rows.filter(({ duplicates }) => duplicates > 0)).toEqual([]);
-  }, 180_000);
+  });
 });

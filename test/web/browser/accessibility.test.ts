@@ -157,4 +157,4 @@ test("on a phone the head of a page is one row of rooms, with the pages of the r
   await page.waitForURL(`${fixture.url}/system`);
   await page.click("main button:has-text('Log out')");
   await page.waitForURL(`${fixture.url}/login`);
-}, 60_000);
+});
