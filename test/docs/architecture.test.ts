@@ -68,14 +68,6 @@ test("what rooms know of the contract brings no schemas with it", () => {
   expect([...loaded]).toEqual([]);
 });
 
-test("the search finds imports of each form", () => {
-  const source =
-    'import { a } from "../core/a.ts";\nimport "./b.ts";\nexport type { C } from "zod";\nvoid import("grammy");';
-  const targets = importsOf("store/x.ts", source).map(({ target }) => target);
-  expect(targets).toEqual(["core/a.ts", "store/b.ts", "zod", "grammy"]);
-  expect(imports.length).toBeGreaterThan(500);
-});
-
 /** What a room imports though it may not. */
 const strangersOf = (room: string, isAllowed: (one: Import) => boolean) =>
   imports.filter((one) => one.room === room && !isAllowed(one));

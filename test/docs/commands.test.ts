@@ -38,13 +38,6 @@ function findMistake(line: string): string | undefined {
   return isUnfinished ? `${line}: ${command.name()} needs a command` : undefined;
 }
 
-test("the search for mistakes finds them", () => {
-  expect(commandLines(readText("README.md"))).toEqual(expect.arrayContaining(["setup --dry-run", "check"]));
-  const right = ["setup --dry-run", "alerts resend 019a --to desk --wait"];
-  const wrong = ["setup --dryrun", "alerts purge", "restart"];
-  expect([...right, ...wrong].filter((line) => findMistake(line) !== undefined)).toEqual(wrong);
-});
-
 test.each(documentPaths)("every command line of %s can be typed, and every npm script exists", (path) => {
   expect(commandLines(readText(path)).flatMap((line) => findMistake(line) ?? [])).toEqual([]);
   const code = [...codeBlocks(readText(path), "sh"), ...codeSpans(readText(path))].join("\n");

@@ -14,13 +14,10 @@ import { adminToken, waitUntil } from "../support/relay-process.ts";
  *
  *     npm run build && TOCSIN_RESTARTS=20 npx vitest run test/journey/restarts.test.ts
  *
- * does 20 of them, prints the times of the stops, and holds each to 2 seconds; that asks for a machine with nothing
- * else to do. Without the variable there are two, and a stop only has to end while its clients stay.
+ * does 20 of them; without the variable there are two.
  */
-const measured = process.env.TOCSIN_RESTARTS !== undefined;
 const restarts = Number(process.env.TOCSIN_RESTARTS ?? 2);
 const alertsPerSecond = 50;
-const longestStopMs = 2_000;
 
 it(`loses no alert and doubles none over ${restarts} restarts`, async () => {
   const receiver = await createDeliveryReceiver({ longestMs: 25, random: Math.random });
@@ -40,7 +37,6 @@ destinations:
   await page.click("button.primary");
   const senders = startSenders(relay.hookUrl);
 
-  const stopMs: number[] = [];
   for (let round = 0; round < restarts; round += 1) {
     const from = senders.nextSerial();
     // Both are attached to this process, and a second's alerts have come.
@@ -50,14 +46,12 @@ destinations:
       (count) => count >= alertsPerSecond,
       { what: "alerts in the tail" },
     );
-    const startedAt = performance.now();
     expect(await relay.stop()).toBe(0);
-    stopMs.push(performance.now() - startedAt);
     relay = await world.start(env);
   }
   await senders.stop();
 
-  const { accepted, counts } = senders;
+  const { accepted } = senders;
   const stored = await readTitles(relay);
   const times = new Map<string, number>();
   for (const title of stored) times.set(title, (times.get(title) ?? 0) + 1);
@@ -70,42 +64,19 @@ destinations:
     { what: "every alert in the tail" },
   );
   expect(inTail.size).toBe(accepted.length);
-  if (measured) {
-    const sorted = stopMs.map(Math.round).sort((a, b) => a - b);
-    console.log({
-      stopMs: { min: sorted[0], median: sorted[sorted.length >> 1], max: sorted.at(-1) },
-      accepted: accepted.length,
-      ...counts,
-    });
-    expect(Math.max(...stopMs)).toBeLessThan(longestStopMs);
-  }
 }, 600_000);
-
-interface Counts {
-  /** Tries to which nobody listened: between two processes. */
-  refused: number;
-  /** Tries whose connection ended without an answer. */
-  unanswered: number;
-  /** Answers other than 202. */
-  other: number;
-}
 
 /** Sends at its rate, half of it over kept connections; each alert until it is answered 202. */
 function startSenders(hookUrl: string) {
   const agents = [new Agent({ keepAlive: true, maxSockets: 8 }), new Agent({ keepAlive: false })];
   const accepted: string[] = [];
-  const counts: Counts = { refused: 0, unanswered: 0, other: 0 };
   const sending = new Set<Promise<void>>();
   let serial = 0;
 
   async function send(number: number): Promise<void> {
     for (;;) {
       const agent = agents[number % agents.length];
-      const outcome = await tryOnce(hookUrl, agent, `restart-${number}`).catch((error: NodeJS.ErrnoException) =>
-        error.code === "ECONNREFUSED" ? "refused" : "unanswered",
-      );
-      if (outcome === 202) break;
-      counts[typeof outcome === "number" ? "other" : (outcome as "refused" | "unanswered")] += 1;
+      if ((await tryOnce(hookUrl, agent, `restart-${number}`).catch(() => undefined)) === 202) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     accepted.push(`restart-${number}`);
@@ -119,7 +90,6 @@ function startSenders(hookUrl: string) {
   onTestFinished(() => clearInterval(timer));
   return {
     accepted,
-    counts,
     nextSerial: () => serial,
     async stop() {
       clearInterval(timer);

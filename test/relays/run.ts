@@ -3,15 +3,12 @@
 // --planted     plants bugs in copies of the built program, each of which has to be found; --bug WORD: those whose name has it
 // --rolling N   upgrades all relays N times and rolls them back, from the program of --old REVISION (default HEAD) to this one with a
 //               migration more each time, with a sender that never repeats (50 alerts a second unless --rate says else)
-// --takeover N  measures N times how long a lane is without an owner after a kill, and after a stop; --fleets 2 in half the time, where
-//               there are processors for both
 import { parseArgs } from "node:util";
 import { makeBuilds } from "./builds.ts";
 import { type FaultName, faultNames, runKillJourney } from "./kill-journey.ts";
 import { runPlanted } from "./planted.ts";
 import { runRolling } from "./rolling.ts";
 import { createScope } from "./scope.ts";
-import { measureTakeover } from "./takeover.ts";
 
 const { values } = parseArgs({
   options: {
@@ -23,8 +20,6 @@ const { values } = parseArgs({
     bug: { type: "string" },
     rolling: { type: "string" },
     old: { type: "string", default: "HEAD" },
-    takeover: { type: "string" },
-    fleets: { type: "string", default: "1" },
   },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
@@ -34,7 +29,6 @@ process.exitCode = (await run()) ? 0 : 1;
 function run(): Promise<boolean> {
   if (values.planted) return runPlanted({ seed, perSecond: rate(60), only: values.bug });
   if (values.rolling !== undefined) return runRounds(Number(values.rolling));
-  if (values.takeover !== undefined) return measure(Number(values.takeover));
   return runOnce();
 }
 
@@ -75,19 +69,6 @@ async function runRounds(rounds: number): Promise<boolean> {
   } finally {
     await scope.end();
   }
-}
-
-async function measure(times: number): Promise<boolean> {
-  const { afterKillMs, afterStopMs } = await measureTakeover({
-    times,
-    perSecond: rate(20),
-    fleets: Number(values.fleets),
-    say: console.log,
-  });
-  console.log(
-    `from SIGKILL of its owner to the next message of a lane: ${describe(afterKillMs)}; the longest silence of a lane while its owner stops: ${describe(afterStopMs)}`,
-  );
-  return percentile(afterKillMs, 0.95) < 20_000 && percentile(afterStopMs, 0.95) < 1_000;
 }
 
 function report(findings: string[], again: string): boolean {
