@@ -1063,14 +1063,14 @@ const ofTheRooms = [
     file: "src/delivery/plan/progress.ts",
     from: "return progress.refs.length > 0 ? progress : begunAnew(progress);",
     to: "return begunAnew(progress);",
-    tests: ["test/delivery/progress.test.ts"],
+    tests: ["test/delivery/engine.test.ts"],
   },
   {
     name: "takes more than its share of the lanes",
     file: "src/delivery/plan/share-lanes.ts",
     from: "most: lacking > 0 ? fewest : evenly",
     to: "most: held + 1",
-    tests: ["test/delivery/share-lanes.test.ts"],
+    tests: ["test/delivery/lanes.test.ts"],
   },
   {
     name: "sends into a pause that was asked for",
@@ -1084,7 +1084,7 @@ const ofTheRooms = [
     file: "src/delivery/memory/health.ts",
     from: "if (isWorthSaving(before, after) || this.#isSentLongSince(after))",
     to: "if (isWorthSaving(before, after))",
-    tests: ["test/delivery/health-memory.test.ts", "test/delivery/proving.test.ts"],
+    tests: ["test/delivery/proving.test.ts"],
   },
   {
     name: "believes a journal of before the machine was started",
@@ -1218,6 +1218,41 @@ const ofTheRooms = [
     from: "begin.run();",
     to: 'db.pragma("synchronous = " + (calls.every(({ name }) => name.startsWith("claim")) ? "OFF" : "FULL")); begin.run();',
     tests: power,
+  },
+  {
+    name: "takes alerts while the disk is full",
+    file: "dist/store/sqlite/guarded-commit.js",
+    from: 'if (call.name === "acceptRequest")',
+    to: 'if (call.name === "never")',
+    tests: ["test/store/full-disk.test.ts"],
+  },
+  {
+    name: "keeps its ballast on a full disk",
+    file: "dist/store/sqlite/guarded-commit.js",
+    from: "ballast.spend();",
+    to: "",
+    tests: ["test/store/full-disk.test.ts"],
+  },
+  {
+    name: "tells each time of a destination that flaps",
+    file: "src/delivery/plan/plan-notice.ts",
+    from: "now - last.at >= quietMs",
+    to: "now - last.at >= 0",
+    tests: ["test/delivery/notices.test.ts"],
+  },
+  {
+    name: "forgets a notice that nobody could get",
+    file: "src/delivery/plan/plan-notice.ts",
+    from: "!last.sent && !last.over && canSend",
+    to: "!last.sent && last.over && canSend",
+    tests: ["test/delivery/notices.test.ts"],
+  },
+  {
+    name: "tells again of a dead destination that is down for a time",
+    file: "src/delivery/plan/plan-notice.ts",
+    from: "ranks[health] > ranks[last.health]",
+    to: "health !== last.health",
+    tests: ["test/delivery/notices.test.ts"],
   },
 ];
 

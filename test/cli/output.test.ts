@@ -12,13 +12,6 @@ function open(options: { json: boolean }, overrides: Partial<CliContext> = {}) {
 }
 
 describe("a command's result", () => {
-  it("is one JSON document under data with --json", async () => {
-    const { output, stdout } = open({ json: true });
-    await output.print("for people\n");
-    await output.result({ a: 1 }, () => "people", { count: 1 });
-    expect(JSON.parse(stdout())).toEqual({ data: { a: 1 }, meta: { count: 1 } });
-  });
-
   it("is text for people without it, and notes go to stderr", async () => {
     const { output, stdout, stderr } = open({ json: false });
     await output.note("by the way");
@@ -61,26 +54,6 @@ it("a list that fails before its first item is an error document like any other"
 });
 
 describe("a failure", () => {
-  it("is one line and a hint, without a stack, and status 1", async () => {
-    const { context, stdout, stderr } = createTestContext();
-    const status = await reportFailure(
-      new AppError("not_found", "no such alert", { hint: "look at the list" }),
-      context,
-      false,
-    );
-    expect(status).toBe(1);
-    expect(stdout()).toBe("");
-    expect(stderr()).toBe("error: no such alert\nhint:  look at the list\n");
-  });
-
-  it("is an error document with --json", async () => {
-    const { context, stdout } = createTestContext();
-    await reportFailure(new AppError("config_invalid", "wrong", { hint: "mend" }), context, true);
-    expect(JSON.parse(stdout())).toEqual({
-      error: { code: "config_invalid", message: "wrong", hint: "mend" },
-    });
-  });
-
   it.each([["usage"], ["config_invalid"]] as const)("has status 2 for %s", async (code) => {
     expect(await reportFailure(new AppError(code, "x"), createTestContext().context, false)).toBe(2);
   });
@@ -188,12 +161,6 @@ describe("the command line", () => {
     expect(run.stderr).toContain(`hint:  see: tocsin ${path === "" ? "" : `${path} `}--help\n`);
   });
 
-  it("explains itself with an example", async () => {
-    const run = await runTocsin(["--help"]);
-    expect(run.status).toBe(0);
-    expect(run.stdout).toContain("Examples:");
-  });
-
   it.each([[["nonsense"]], [["--nonsense"]], [[]], [["upstream", "--nonsense"]]])(
     "refuses %j as wrong usage",
     async (argv) => {
@@ -204,14 +171,4 @@ describe("the command line", () => {
       expect(run.stderr).toContain("--help");
     },
   );
-
-  it("refuses wrong usage as a document with --json", async () => {
-    const run = await runTocsin(["nonsense", "--json"]);
-    expect(run.status).toBe(2);
-    expect(run.json().error.code).toBe("usage");
-  });
-
-  it("prints its version", async () => {
-    expect((await runTocsin(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
 });

@@ -57,15 +57,6 @@ async function startWorld() {
 const hookUrl = `${publicUrl}/hooks/${secret}`;
 
 describe("tocsin setup", () => {
-  it("registers the relay's own hook, leaves the channel alone, and reads back", async () => {
-    const { setup, outputs, setOutputs } = await startWorld();
-    await setOutputs({ messengerChannelId: "-100555" });
-    const run = await setup(["--json"]);
-    expect(run.status).toBe(0);
-    expect(run.json().data).toMatchObject({ result: "changed", changed: true, before: { webhookUrl: null } });
-    expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: "-100555" });
-  });
-
   it.each([
     ["y", 0, `${publicUrl}/hooks/${secret}`],
     ["n", 1, null],
@@ -237,14 +228,6 @@ describe("tocsin setup", () => {
     });
   });
 
-  it("sets and clears the messenger channel when asked", async () => {
-    const { setup, outputs } = await startWorld();
-    await setup(["--channel", "-100777"]);
-    expect((await outputs()).messengerChannelId).toBe("-100777");
-    await setup(["--no-channel"]);
-    expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: null });
-  });
-
   it("takes a channel that it finds for what was meant, so that the relay watches that one", async () => {
     const { setup, setOutputs, dataDir } = await startWorld();
     await setup();
@@ -334,17 +317,6 @@ describe("tocsin setup", () => {
     });
   });
 
-  it("registers a new secret with --rotate-secret, as its own and without --take-over", async () => {
-    const { setup, outputs } = await startWorld();
-    await setup([], { WEBHOOK_SECRET: "" });
-    const first = (await outputs()).webhookUrl;
-    const run = await setup(["--rotate-secret"], { WEBHOOK_SECRET: "" });
-    expect(run.status).toBe(0);
-    const second = (await outputs()).webhookUrl;
-    expect(second).toMatch(/^http:\/\/127\.0\.0\.1:9\/hooks\/[\w-]{22,}$/);
-    expect(second).not.toBe(first);
-  });
-
   it("distinguishes the new secret from the old one without showing either, and plans one with --dry-run", async () => {
     const { setup, outputs } = await startWorld();
     const own = { WEBHOOK_SECRET: "" };
@@ -355,6 +327,9 @@ describe("tocsin setup", () => {
     expect((await outputs()).webhookUrl).toBe(first);
     const run = await setup(["--rotate-secret"], own);
     expect(run.stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
+    const second = (await outputs()).webhookUrl;
+    expect(second).toMatch(/^http:\/\/127\.0\.0\.1:9\/hooks\/[\w-]{22,}$/);
+    expect(second).not.toBe(first);
   });
 
   it("rotates nothing when it is refused", async () => {
@@ -493,14 +468,6 @@ describe("when the service or the configuration is not right", () => {
     expect(seen.map(({ method }) => method)).toEqual(["GET"]);
   });
 
-  it("fails when the service answers the change with an error", async () => {
-    const { setup, sandbox, outputs } = await startWorld();
-    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
-    const run = await setup();
-    expect(run.status).toBe(1);
-    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
-  });
-
   it.each([
     ["setup", []],
     ["setup --webhook-off", ["--webhook-off", "--take-over"]],
@@ -545,14 +512,6 @@ describe("when the service or the configuration is not right", () => {
     expect(run.stderr).toMatch(/^error: Cannot write .*outputs-before-setup\.json: EISDIR\.\nhint: {2}.+DATA_DIR/);
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
-
-  it("goes on with --skip-proof where nothing answers at the hook, and says loudly that nobody has looked", async () => {
-    const { setup } = await startWorld();
-    const run = await setup(["--json"]);
-    expect(run.status).toBe(0);
-    expect(run.stderr).toMatch(/^WARNING: --skip-proof: .+\n$/);
-    expect(run.json().data).toMatchObject({ result: "changed", confirmed: false });
-  });
 });
 
 describe("a test that fails behind the change", () => {
@@ -583,7 +542,7 @@ describe("a test that fails behind the change", () => {
     });
     const isTty = { stdin: true, stdout: false, stderr: true };
     const run = await world.run(["setup", "--take-over", "--json"], { env, stdin, stderr, isTty });
-    expect(questions).toEqual([]);
+    expect(questions, `${run.stdout}\n${run.stderr}`).toEqual([]);
     expect(run.status).toBe(1);
     return run.json();
   }

@@ -90,15 +90,3 @@ it("is not there where the file cannot be used, or no boot can be told from anot
   expect(faults).toHaveLength(1);
   expect(openAt(join(folder, "claims"), "").journal).toBeUndefined();
 });
-
-it("keeps one line of a claim that is noted twice", () => {
-  const path = join(makeTempFolder(), "claims");
-  const { journal } = openAt(path);
-  const token = newId();
-  journal?.note([token]);
-  const { size } = statSync(path);
-  journal?.note([token]);
-  expect(statSync(path).size).toBe(size);
-  journal?.strike(token);
-  expect(openAt(path).journal?.isUntried(token)).toBe(false);
-});

@@ -1,20 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { channelOf, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
-import { flood, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
+import { flood, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 describe("what a person asks for", () => {
-  it("is tried at a dead destination, and revives it when it works", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const chat = channelOf(fixture, "chat");
-    chat.script.push(kicked);
-    await fixture.accept();
-    await fixture.clock.advance(5 * second);
-    const id = await fixture.accept({}, { purpose: "resend" });
-    await fixture.clock.advance(2 * second);
-    expect(await fixture.states(id)).toEqual({ chat: "sent" });
-    expect(fixture.engine.statuses()[0]?.own.health).toBe("ok");
-  });
-
   it("is tried once at a paused account, and fails with what the account says", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");

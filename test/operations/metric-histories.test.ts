@@ -72,20 +72,6 @@ describe("histories of metrics", () => {
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => points));
   });
 
-  it("are nothing when the service fails, which is remembered for a minute, or does not answer in time", async () => {
-    const { clock, calls, callOf, read } = open();
-    const failing = read("k");
-    (await callOf(0)).fail();
-    expect(await failing).toBeUndefined();
-    expect(await read("k")).toBeUndefined();
-    expect(calls).toHaveLength(1);
-    await clock.advance(2 * minute);
-    const again = read("k");
-    (await callOf(1)).answer(points);
-    expect(await again).toEqual(points);
-    expect(await open(1).read("k")).toBeUndefined();
-  });
-
   it("are asked for no more than so often in an hour", async () => {
     const { clock, calls, callOf, read } = open();
     for (let index = 0; index < 120; index += 1) {

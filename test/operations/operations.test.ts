@@ -95,20 +95,6 @@ describe("a test straight to one destination", () => {
     expect(after?.decisions).toMatchObject([{ route: "test", destination: "chat", result: "deliver" }]);
   });
 
-  it("is tried for real at a dead destination, and revives it", async () => {
-    const { accept, test, clock, channels, engine } = await open();
-    channels.chat?.script.push(kicked);
-    await accept({}, { to: ["chat"] });
-    await clock.advance(5_000);
-    expect(engine.statuses()[0]?.own.health).toBe("dead");
-    await test("chat");
-    await clock.advance(5_000);
-    const tested = { action: "send", text: expect.stringContaining("Test of chat") };
-    const waited = { action: "send", text: expect.stringContaining("Alert 1") };
-    expect(channels.chat?.calls).toMatchObject([{ action: "send" }, tested, waited]);
-    expect(engine.statuses()[0]?.own.health).toBe("ok");
-  });
-
   it("that fails causes no notice: whoever sent it looks on", async () => {
     const { test, clock, channels, store } = await open();
     channels.chat?.script.push({ kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" });

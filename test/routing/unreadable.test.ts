@@ -1,9 +1,8 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Mute, Route, Rules } from "../../src/core/rules.ts";
-import { type BodyReaderOptions, ReadingThread } from "../../src/intake/thread/body-reader.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
-import { createLocalReader, createMemoryJournal, roughThreadEntry } from "../support/reader.ts";
+import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
 import { factsOf, type LoopOptions, startLoop } from "./loop-fixture.ts";
 import { chat } from "./sample.ts";
 
@@ -21,12 +20,6 @@ const rules: Rules = {
   routes: [routeTo(["desk"]), routeTo(["night"], { isDefault: true, name: "rest" })],
   mutes: [],
 };
-
-function readerOf(options: BodyReaderOptions = {}) {
-  const reader = new ReadingThread({ entry: roughThreadEntry, limitMs: 500, ...options });
-  onTestFinished(() => reader.close());
-  return reader;
-}
 
 /** Reads as the body says; a body that has "bad" in it cannot be read. */
 const fussy = () =>
@@ -46,14 +39,6 @@ async function start(options: LoopOptions = {}) {
   };
   return Object.assign(scene, {
     get,
-    /** Waits, turn by turn, for what real threads do. */
-    async until(id: string | undefined, wished: (alert: Awaited<ReturnType<typeof get>>) => boolean) {
-      while (!wished(await get(id))) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        await scene.clock.advance(500);
-      }
-      return get(id);
-    },
   });
 }
 
@@ -266,19 +251,3 @@ it("asks once a second whether it can be read again, however many wait", async (
   await clock.advance(10_000);
   expect(asked).toBeLessThan(15);
 });
-
-it.each(["please hang", "please crash", "please throw"])(
-  "keeps others from waiting behind %j in a real thread, and sends it as received",
-  async (body) => {
-    const { accept, until } = await start({ reader: readerOf() });
-    const [bad] = await accept(body);
-    const [good] = await accept("good");
-    const other = await until(good, ({ routedAt }) => routedAt !== undefined);
-    expect(other.facts?.title).toBe("good");
-    const sent = await until(bad, ({ routedAt }) => routedAt !== undefined);
-    expect(sent).toMatchObject({
-      facts: { format: "unreadable", text: body },
-      deliveries: [{ destination: "night", state: "queued" }],
-    });
-  },
-);

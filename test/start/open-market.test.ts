@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { bareSubjectOf } from "../../src/core/subject-name.ts";
 import { openMarket } from "../../src/start/open-market.ts";
@@ -34,13 +33,6 @@ async function open({ context = true, symbols = true, configured, watched = true
   const { sandbox, now, advance, call } = await startSandbox({ at: Date.UTC(2026, 10, 21, 12) });
   onTestFinished(() => sandbox.close());
   const fixture = await createWebFixture();
-  /** Any id is an alert like this one, of a pool of its own. */
-  const storm: { like?: AlertDetail } = {};
-  async function getAlert(id: string): Promise<AlertDetail | undefined> {
-    const { like } = storm;
-    if (like?.facts === undefined) return fixture.store.getAlert(id);
-    return { ...like, id, facts: { ...like.facts, metric: `eth_pool_total_tvl_0x${id.padStart(40, "0")}` } };
-  }
   const apiKey = new Secret(sandbox.apiKey);
   const upstream = {
     alerting: configured === "none" ? undefined : { url: sandbox.alertingUrl, apiKey },
@@ -55,7 +47,7 @@ async function open({ context = true, symbols = true, configured, watched = true
       sources: [],
     },
     {
-      store: { ...fixture.store, getAlert },
+      store: fixture.store,
       isShared: false,
       clock: fixture.clock,
       random: () => 0.5,
@@ -75,7 +67,7 @@ async function open({ context = true, symbols = true, configured, watched = true
     advance(ms);
   };
   expect(now()).toBe(fixture.clock.now());
-  return { sandbox, fixture, market, data, metricOf, fire, describeOne, pass, storm };
+  return { sandbox, fixture, market, data, metricOf, fire, describeOne, pass };
 }
 
 describe("what the market does around an alert", () => {
@@ -124,25 +116,6 @@ describe("what the market does around an alert", () => {
     expect(await describeOne((await fire()).id)).toMatch(/^1 h .* · 7 d low [^·]*$/);
   });
 
-  it.each([
-    ["status", { kind: "status", status: 401, route: "*", times: "always" }, "it takes no key of ours (401)"],
-    [
-      "rate-limit",
-      { kind: "rate-limit", route: "*", times: "always", retryAfterSeconds: 2 },
-      "it asks for fewer calls (429)",
-    ],
-  ] as const)(
-    "is nothing, and nobody asks again for minutes, when the service refuses (%s)",
-    async (_name, fault, because) => {
-      const { sandbox, market, fire, describeOne } = await open({ configured: "alerting" });
-      sandbox.addFault(fault);
-      expect(await describeOne((await fire()).id)).toBeUndefined();
-      sandbox.clearFaults();
-      expect(await describeOne((await fire()).id)).toBeUndefined();
-      expect(market.views()).toMatchObject([{ calls: { made: 1 }, pausedBecause: because }]);
-    },
-  );
-
   it("is not waited for longer than asked for, and what comes later is there for the next", async () => {
     const { sandbox, fixture, market, fire, describeOne, pass } = await open();
     sandbox.addFault({ kind: "delay", delayMs: 30_000, route: "*", times: "always" });
@@ -158,15 +131,6 @@ describe("what the market does around an alert", () => {
     await pass(31_000);
     expect(await market.histories?.read((await fixture.store.getAlert(id))?.facts?.metric ?? "")).toBeDefined();
     expect(await describeOne(id)).toMatch(/^1 h /);
-  });
-
-  it("is asked of no more than a few in a storm of alerts", async () => {
-    const { fixture, market, fire, storm } = await open();
-    storm.like = await fixture.store.getAlert((await fire()).id);
-    await Promise.all(Array.from({ length: 1_000 }, (_, id) => market.context?.describe(String(id), patience)));
-    for (let id = 1_000; id < 2_000; id += 1) await market.context?.describe(String(id), patience);
-    for (const { calls } of market.views()) expect(calls.made).toBeLessThanOrEqual(12);
-    expect(market.views()[0]?.calls.made).toBeGreaterThan(0);
   });
 
   it.each([

@@ -24,22 +24,6 @@ describe("the ballast", () => {
     expect(gzipSync(readFileSync(path)).length).toBeGreaterThan(bytes * 0.99);
   });
 
-  it("is there still for the next process, on a disk that is full by then", () => {
-    const { ballast, disk, open } = setUp();
-    ballast.restore();
-    disk.free = 0;
-    expect(open().isSpent()).toBe(false);
-  });
-
-  it("gives its room back once", () => {
-    const { ballast, path, open } = setUp();
-    ballast.restore();
-    expect(ballast.spend()).toBe(true);
-    expect(existsSync(path)).toBe(false);
-    expect(ballast.spend()).toBe(false);
-    expect(open().isSpent()).toBe(true);
-  });
-
   it("is laid by again when there is room for it twice, looking once a second", () => {
     const { ballast, disk } = setUp();
     ballast.restore();

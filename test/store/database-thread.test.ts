@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { createStore, type StoreDriver } from "../../src/store/sqlite/store.ts";
@@ -75,16 +75,6 @@ describe("a database thread", () => {
       code: "store_unavailable",
       message: expect.stringContaining(folder),
     });
-  });
-
-  it("is not stopped in the eyes of anybody when it is closed", async () => {
-    const stopped: Error[] = [];
-    const thread = await startDatabaseThread(
-      { path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 },
-      { entry: compiledThread(), onStopped: (error) => stopped.push(error) },
-    );
-    await thread.close();
-    expect(stopped).toEqual([]);
   });
 
   it("commits all that was called before it was closed", async () => {
@@ -162,29 +152,6 @@ describe("bodies on their way to the thread", () => {
     expect(calls[0]?.arguments).toMatchObject([{ body: bodies[0] }]);
   });
 
-  it("keep every field of a request that has all of them", () => {
-    const full = request({
-      receivedAt: 1,
-      contentType: "text/plain",
-      headers: "[]",
-      body: Buffer.from("b"),
-      ids: ["a", "b"],
-      origin: "test",
-      dedupeKey: "k",
-      dedupeWindowMs: 3,
-    });
-    const [unpacked] = unpackCalls(packCalls([{ name: "acceptRequest", arguments: [full] }]));
-    expect(unpacked).toEqual({
-      name: "acceptRequest",
-      arguments: [{ ...full, body: new Uint8Array(Buffer.from("b")) }],
-    });
-  });
-
-  it("of an empty request do not take the block along that they lie on", () => {
-    const empty = Buffer.from("on the shared block").subarray(0, 0);
-    expect(packCalls([accept(empty)]).bodies).toBeUndefined();
-  });
-
   it("come out with how their alerts are routed, and so does what is recorded of others", () => {
     const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
     const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
@@ -192,25 +159,11 @@ describe("bodies on their way to the thread", () => {
     const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
     expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
   });
-
-  it("are not packed when there are none", () => {
-    expect(packCalls([count])).toEqual({ calls: [count] });
-    expect(unpackCalls({ calls: [count] })).toEqual([count]);
-  });
 });
 
 describe("answers on their way back", () => {
   const incoming = request({ ids: ["a", "b"] });
   const call: Call = { name: "acceptRequest", arguments: [incoming] };
-  it.each<Acceptance>([
-    { kind: "accepted", ids: incoming.ids, conflict: false },
-    { kind: "accepted", ids: incoming.ids, conflict: true },
-    { kind: "duplicate", ids: ["c"] },
-  ])("say $kind, conflict $conflict", (value) => {
-    const wire = structuredClone(toWireResult({ ok: true, value }, call));
-    expect(fromWireResult(wire, call)).toEqual({ ok: true, value });
-  });
-
   it.each<[string, unknown]>([
     [
       "a list",

@@ -163,26 +163,6 @@ describe("sending to a Telegram chat", () => {
     expect(await channelTo().send(text("x"), context())).toMatchObject({ kind: "sent" });
   });
 
-  it("waits five seconds when the vendor does not say how long", async () => {
-    standIn.faults.next({ kind: "flood_unsaid" });
-    expect(await channelTo().send(text("x"), context())).toMatchObject({ kind: "retry", waitMs: 5_000 });
-  });
-
-  it.each([
-    ["too long", text("x".repeat(4097)), "too_long"],
-    ["empty", text(""), "empty_text"],
-    ["blank", text(" \n "), "empty_text"],
-    ["with half a character in an entity", text("🔥", [{ type: "bold", offset: 0, length: 1 }]), "markup_refused"],
-    ["with an entity beyond its end", text("x", [{ type: "bold", offset: 0, length: 2 }]), "markup_refused"],
-    [
-      "with a link that nobody can open",
-      text("x", [{ type: "text_link", offset: 0, length: 1, url: "http://localhost/" }]),
-      "markup_refused",
-    ],
-  ])("asks for the plain form of a message %s", async (_name, message, reason) => {
-    expect(await channelTo().send(message, context())).toMatchObject({ kind: "rejected", scope: "message", reason });
-  });
-
   it("reports a destination that is closed until a human acts", async () => {
     const rejected = (reason: string) => ({ kind: "rejected", scope: "destination", reason });
     const channel = channelTo();
@@ -204,27 +184,6 @@ describe("what is known when no answer comes", () => {
     const port = await silentServer();
     const outcome = await channelTo({}, `https://127.0.0.1:${port}`, 0.2).send(text("x"), context());
     expect(outcome).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
-  });
-
-  it.each([
-    ["hang", false, "no_answer"],
-    ["hang", true, "no_answer"],
-    ["reset", false, "connection_lost"],
-    ["reset", true, "connection_lost"],
-    ["reset_before_reading", false, "connection_lost"],
-    ["error_500", true, "server_error"],
-    ["bad_gateway", true, "server_error"],
-    ["not_json", true, "bad_answer"],
-  ] as const)("does not know after %s (delivered: %s)", async (kind, delivered, reason) => {
-    standIn.faults.next({ kind, delivered });
-    const limit = new AbortController();
-    const sending = channelTo().send(text("x"), context({ signal: limit.signal }));
-    if (kind === "hang") {
-      await expect.poll(() => standIn.calls().length).toBe(1);
-      limit.abort(new DOMException("no answer in time", "TimeoutError"));
-    }
-    expect(await sending).toMatchObject({ kind: "ambiguous", reason });
-    expect(standIn.messages(chatId)).toHaveLength(delivered ? 1 : 0);
   });
 
   it("does not know after half an answer", async () => {
@@ -255,15 +214,6 @@ describe("what is known when no answer comes", () => {
     const outcome = await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context());
     expect(outcome).toMatchObject({ kind: "ambiguous", reason: "bad_answer" });
     expect(seen).toEqual([]);
-  });
-
-  it("tells the caller's time limit from a stop of the relay", async () => {
-    standIn.faults.next({ kind: "hang" });
-    const limit = new AbortController();
-    const sending = channelTo().send(text("x"), context({ signal: limit.signal }));
-    await expect.poll(() => standIn.calls().length).toBe(1);
-    limit.abort(new DOMException("no answer in time", "TimeoutError"));
-    expect(await sending).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
   });
 
   it("repeats nothing by itself", async () => {

@@ -1,9 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { loginLink } from "../../src/contract/login-link.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { withKept } from "../../src/store/with-kept.ts";
 import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
@@ -111,18 +109,5 @@ it("wrong tokens count for all relays together, a flood asks the database for no
   for (const relay of [one, two]) {
     expect((await relay.logIn({ token })).status).toBe(303);
     expect((await relay.get("/api/status")).status).toBe(200);
-  }
-});
-
-it("a login code that is used at two relays at once logs in at one of them", async () => {
-  const url = await postgresDatabaseOf(makeTempFolder());
-  const relays = [await startOne(url), await startOne(url)];
-  for (let round = 0; round < 10; round += 1) {
-    const link = loginLink("https://alerts.example.com", new Secret(token), Date.now());
-    const code = new URL(link).searchParams.get("code") ?? "";
-    const answers = await Promise.all(relays.map((relay) => relay.logIn({ code })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403]);
-    expect(answers.filter((answer) => answer.headers.has("set-cookie"))).toHaveLength(1);
-    for (const relay of relays) expect((await relay.logIn({ code })).status).toBe(403);
   }
 });

@@ -1,4 +1,3 @@
-import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { bindShared, postgresDialect } from "../../../src/store/postgres/tx.ts";
@@ -29,43 +28,6 @@ describe("lanes on PostgreSQL", () => {
     const names = grants.flat().map(({ group }) => group);
     expect([...names].sort()).toEqual(groups.map(({ group }) => group).sort());
     expect(new Set(grants.flat().map(({ fence }) => fence)).size).toBe(20);
-  });
-
-  it("are granted only when what is written under the old fence has ended", async () => {
-    const url = await someDatabase();
-    const { acquireLanes } = await openLanes(url, "one");
-    const [held] = await acquireLanes("process 1", [bot], 0);
-    const writer = new pg.Client({ connectionString: url });
-    await writer.connect();
-    onTestFinished(() => writer.end());
-    await writer.query("BEGIN");
-    const { rowCount } = await writer.query("SELECT FROM lanes WHERE lane_group = $1 AND fence = $2 FOR KEY SHARE", [
-      "bot",
-      held?.fence,
-    ]);
-    expect(rowCount).toBe(1);
-    let isGranted = false;
-    const granting = acquireLanes("process 2", [bot], 3_600_000).then((grants) => {
-      isGranted = true;
-      return grants;
-    });
-    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
-    expect(isGranted).toBe(false);
-    await writer.query("COMMIT");
-    const [next] = await granting;
-    expect(next?.fence).toBeGreaterThan(held?.fence ?? 0);
-  });
-
-  it("are renewed beside what is written under their fence", async () => {
-    const url = await someDatabase();
-    const { acquireLanes, renewLanes } = await openLanes(url, "one");
-    const grants = await acquireLanes("process 1", [bot], 0);
-    const writer = new pg.Client({ connectionString: url });
-    await writer.connect();
-    onTestFinished(() => writer.end());
-    await writer.query("BEGIN; SELECT FROM lanes WHERE lane_group = 'bot' FOR KEY SHARE");
-    expect(await renewLanes(grants, 3_600_000)).toEqual(["bot"]);
   });
 
   it("of a process that is gone go to the next one of its name at once, and of others when the lease ends", async () => {
