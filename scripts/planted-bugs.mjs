@@ -1254,6 +1254,13 @@ const ofTheRooms = [
     to: "health !== last.health",
     tests: ["test/delivery/notices.test.ts"],
   },
+  {
+    name: "says that a destination works again of which nobody knew that it did not",
+    file: "src/delivery/plan/plan-notice.ts",
+    from: 'return last.sent ? { says: "better", notice: over } : { notice: over };',
+    to: 'return { says: "better", notice: over };',
+    tests: ["test/delivery/health.test.ts"],
+  },
 ];
 
 export const plantedBugs = [...ofTheStore, ...ofTheRooms];

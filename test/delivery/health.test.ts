@@ -3,6 +3,7 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationHealth, DestinationStatus } from "../../src/core/destination-status.ts";
 import { isProbed, judgeOutcome, judgeProbe, newStatus, tryAgainNow } from "../../src/delivery/plan/health.ts";
+import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import { now } from "./due-delivery.ts";
 import { flood, hour, lost, refused } from "./outcomes.ts";
 
@@ -170,4 +171,11 @@ describe("what a probe says", () => {
       });
     }
   });
+});
+
+it("of a destination that works again nothing is said where nobody knew that it did not", () => {
+  const notice = { health: "down", at: before, sent: false, over: false } as const;
+  expect(planNotice({ ...states.ok, notice }, true, now)).toEqual({ notice: { ...notice, over: true } });
+  const told = { ...notice, sent: true };
+  expect(planNotice({ ...states.ok, notice: told }, true, now)).toMatchObject({ says: "better" });
 });
