@@ -39,8 +39,6 @@ export async function readWhole(request: IncomingMessage, mostBytes: number): Pr
 /** Calls the listener on every change; returns what ends it. */
 export type OnChange = (listener: () => void) => () => void;
 
-export type Changes = ReturnType<typeof createChanges>;
-
 export function createChanges() {
   const listeners = new Set<() => void>();
   const onChange: OnChange = (listener) => {

@@ -1,6 +1,9 @@
 import { quantile } from "./statistics.ts";
 
-/** Milliseconds that these addresses take, one after another and again, until the time is over; of an event stream, until its first byte. */
+/**
+ * Milliseconds that these addresses take, one after another and again, until the time is over; of an event stream, until its
+ * first byte.
+ */
 export async function readPages({ urls, cookie, ms }: { urls: string[]; cookie: string; ms: number }) {
   const times: number[] = [];
   const until = performance.now() + ms;

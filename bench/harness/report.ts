@@ -67,7 +67,8 @@ function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [] }
   const { processor, cores, memoryGb, load, kernel, node, tocsin, commit, alertmanager } = machine;
   return [
     `${showTime(startedAt)}, ${Math.round(seconds / 60)} min, ${rounds} rounds; Tocsin ${tocsin} at ${commit}`,
-    `${processor}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}; a write of 4 KiB with its sync: ${showSpread(sync, "ms")}; load before: ${load.toFixed(1)}`,
+    `${processor}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}; a write ` +
+      `of 4 KiB with its sync: ${showSpread(sync, "ms")}; load before: ${load.toFixed(1)}`,
     alertmanager === ""
       ? `Alertmanager is not installed: ${installHint}`
       : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,

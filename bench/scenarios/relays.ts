@@ -117,7 +117,9 @@ export const relays: Scenario = {
             { of: "acceptedCpu", label: "CPU an alert accepted", unit: "µs" },
           ],
           ...(count === 3 && {
-            note: "graphile-worker keeps no log: a job is one row, which is deleted when it is done; a relay keeps request, alert, decisions, delivery and attempt, and makes them searchable",
+            note:
+              "graphile-worker keeps no log: a job is one row, which is deleted when it is done; a " +
+              "relay keeps request, alert, decisions, delivery and attempt, and makes them searchable",
           }),
         });
       }

@@ -4,19 +4,21 @@ import { firstLine, freePort, type Place, start } from "../harness/processes.ts"
 import { type BenchedServer, serverOf } from "./server.ts";
 
 /** A program of this folder, which writes its port as the first line. */
-async function startOwn(file: string, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
-  const path = fileURLToPath(new URL(file, import.meta.url));
-  const child = start([process.execPath, "--import", "tsx", path], { place, env });
+async function startOwn(file: URL, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
+  const child = start([process.execPath, "--import", "tsx", fileURLToPath(file)], { place, env });
   const { port } = JSON.parse(await firstLine(child)) as { port: number };
   return serverOf(child, `http://127.0.0.1:${port}`, "/hooks/bench");
 }
 
 /** The bare server, see `hono-process.ts`. */
-export const startHono = (place: Place) => startOwn("hono-process.ts", place);
+export const startHono = (place: Place) => startOwn(new URL("hono-process.ts", import.meta.url), place);
 
 /** See `graphile-worker-process.ts`. The schema is made by the first that starts. */
 export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: string[]) =>
-  startOwn("graphile-worker-process.ts", place, { DATABASE_URL: databaseUrl, SINKS: sinks.join(",") });
+  startOwn(new URL("graphile-worker-process.ts", import.meta.url), place, {
+    DATABASE_URL: databaseUrl,
+    SINKS: sinks.join(","),
+  });
 
 /**
  * The least that a durable relay with SQLite costs: one route, one webhook, no pages, two commits an alert.

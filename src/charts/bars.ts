@@ -80,7 +80,10 @@ export function drawBars(bars: Bars): string {
       if (count === 0) return "";
       const [lower, upper] = [y(below), y(below + count)];
       below += count;
-      return `<rect x="${shape.left}" y="${pixel(upper)}" width="${shape.width}" height="${pixel(lower - upper)}" fill="${theme[severity]}"/>`;
+      return (
+        `<rect x="${shape.left}" y="${pixel(upper)}" width="${shape.width}" ` +
+        `height="${pixel(lower - upper)}" fill="${theme[severity]}"/>`
+      );
     });
     const middle = (left + right) / 2;
     const top = y(bucket.total) - 2;
@@ -92,7 +95,10 @@ export function drawBars(bars: Bars): string {
     if (bars.hrefOf === undefined) return `<g><title>${escapeXml(name)}</title>${parts.join("")}${mark}</g>`;
     const span = { from: bucket.at, to: bucket.at + stepMs };
     const whole = `<rect x="${pixel(left)}" y="0" width="${pixel(right - left)}" height="${bottom}" fill="none" pointer-events="all"/>`;
-    return `<a href="${escapeXml(bars.hrefOf(span))}" aria-label="${escapeXml(name)}" tabindex="${index === 0 ? 0 : -1}" data-from="${span.from}" data-to="${span.to}"><title>${escapeXml(name)}</title>${whole}${parts.join("")}${mark}</a>`;
+    return (
+      `<a href="${escapeXml(bars.hrefOf(span))}" aria-label="${escapeXml(name)}" tabindex="${index === 0 ? 0 : -1}" ` +
+      `data-from="${span.from}" data-to="${span.to}"><title>${escapeXml(name)}</title>${whole}${parts.join("")}${mark}</a>`
+    );
   }
 
   const grid = valueTicks(0, most, 2)
@@ -100,7 +106,10 @@ export function drawBars(bars: Bars): string {
     .slice(-1)
     .map(({ value }) => {
       const at = pixel(y(value));
-      return `<path d="M${plot.left} ${at}H${plot.right}" stroke="${theme.grid}"/>${drawLabel({ x: plot.left - 6, y: at + 4, text: writeValue(value), size: 11, anchor: "end", fill: theme.soft })}`;
+      return (
+        `<path d="M${plot.left} ${at}H${plot.right}" ` +
+        `stroke="${theme.grid}"/>${drawLabel({ x: plot.left - 6, y: at + 4, text: writeValue(value), size: 11, anchor: "end", fill: theme.soft })}`
+      );
     });
   const times = timeTicks(from, to, Math.floor(width / 90), timeZone)
     .filter(({ value }) => x(value) > plot.left + 16 && x(value) < plot.right - 16)

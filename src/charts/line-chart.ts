@@ -230,7 +230,10 @@ function drawThreshold(threshold: number, plot: ThresholdPlot): string {
   const at = pixel(y(threshold));
   // Above its line, or below it where there is no room.
   const textAt = at - 6 < top + 10 ? at + 15 : at - 6;
-  return `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" stroke-width="1.5" stroke-dasharray="6 4"/>${plot.isNamed ? label(words, textAt) : ""}`;
+  return (
+    `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" ` +
+    `stroke-width="1.5" stroke-dasharray="6 4"/>${plot.isNamed ? label(words, textAt) : ""}`
+  );
 }
 
 interface MarkPlot {

@@ -38,7 +38,9 @@ export function drawSparkLine(spark: SparkLine): string {
       ? `<path d="M0 ${pixel(y(threshold))}H${width}" stroke="${theme.threshold}" stroke-dasharray="3 2"/>`
       : "";
   const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch));
-  const end = `<circle cx="${pixel(x(facts.last.at))}" cy="${pixel(y(facts.last.value))}" r="2.5" fill="${state === "firing" ? theme.critical : theme.line}"/>`;
+  const end =
+    `<circle cx="${pixel(x(facts.last.at))}" cy="${pixel(y(facts.last.value))}" ` +
+    `r="2.5" fill="${state === "firing" ? theme.critical : theme.line}"/>`;
 
   function drawStretch(stretch: KnownPoint[]): string {
     const [only] = stretch;
@@ -46,7 +48,10 @@ export function drawSparkLine(spark: SparkLine): string {
     if (stretch.length === 1 && only !== undefined) {
       return `<circle cx="${pixel(x(only.at))}" cy="${pixel(y(only.value))}" r="1.5" fill="${theme.line}"/>`;
     }
-    return `<path d="${linePath(stretch, x, y, width / 2)}" fill="none" stroke="${theme.line}" stroke-width="1.5" stroke-linejoin="round"/>`;
+    return (
+      `<path d="${linePath(stretch, x, y, width / 2)}" fill="none" ` +
+      `stroke="${theme.line}" stroke-width="1.5" stroke-linejoin="round"/>`
+    );
   }
 
   const count = points.filter(({ value }) => value !== null).length;

@@ -24,7 +24,8 @@ export function drawPicture(frame: PictureFrame, body: string): string {
   const font = theme.standsAlone ? ` font-family="'${chartFont}', Verdana, sans-serif"` : "";
   const name = className === undefined ? "" : ` class="${escapeXml(className)}"`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg"${name} width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="${role}"${font}>`,
+    `<svg xmlns="http://www.w3.org/2000/svg"${name} width="${width}" ` +
+      `height="${height}" viewBox="0 0 ${width} ${height}" role="${role}"${font}>`,
     `<title>${escapeXml(title)}</title>`,
     description === undefined ? "" : `<desc>${escapeXml(description)}</desc>`,
     theme.standsAlone ? `<rect width="${width}" height="${height}" fill="${theme.background}"/>` : "",

@@ -12,8 +12,8 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 /**
  * Round instants of a zone's wall clock between `from` and `to` (epoch milliseconds), at most `count` or so: `18:00:30`
- * within minutes, `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC; one that the platform
- * does not know is UTC.
+ * within minutes, `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC;
+ * one that the platform does not know is UTC.
  */
 export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
   const clock = clockOf(timeZone);

@@ -82,7 +82,8 @@ async function withDatabase(context: CliContext, instead: string, work: (path: s
 async function putBack({ file }: { file: string }, { context, output }: Run): Promise<void> {
   const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");
   const instead =
-    'stop every relay, and restore with its own tools: pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" tocsin.dump';
+    "stop every relay, and restore with its own tools: pg_restore --clean " +
+    '--if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" tocsin.dump';
   await withDatabase(context, instead, async (database) => {
     const from = resolve(context.cwd, file);
     await output.progress.update(`checking ${from}`);

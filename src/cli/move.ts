@@ -16,11 +16,14 @@ import type { Output } from "./shell/output.ts";
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",
-  says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped. Interrupted, it continues when it is run again",
+  says:
+    "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare " +
+    "both; with all relays stopped. Interrupted, it continues when it is run again",
   options: {
     to: orBare(
       text(
-        "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a value DATABASE_URL; an address on the command line is seen by other users of the machine",
+        "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a " +
+          "value DATABASE_URL; an address on the command line is seen by other users of the machine",
         { of: "address" },
       ),
     ),
@@ -122,7 +125,10 @@ function describeMoved({ tables, waiting, kept }: Moved): Fact[] {
 }
 
 function describeLate({ from, to }: { from: string; to: string }): string {
-  return `alerts of ${from} to ${to} were stored later than others of their time, as from a spool: filters of a time may miss them with SQLite, words and ids find them`;
+  return (
+    `alerts of ${from} to ${to} were stored later than others of their time, as from ` +
+    "a spool: filters of a time may miss them with SQLite, words and ids find them"
+  );
 }
 
 /** Where nobody looks at a terminal a line now and then says that it goes on. */

@@ -19,7 +19,9 @@ export function findActivationSocket({ env, pid }: { env: Env; pid: number }): {
   // It reaches programs that the receiver starts as well, for which the socket is not meant.
   if (Number(whose) !== pid)
     return {
-      ignored: `LISTEN_PID is ${whose} and this process ${pid}, so the socket of LISTEN_FDS is not taken: let the unit start node itself, with no shell or npm between`,
+      ignored:
+        `LISTEN_PID is ${whose} and this process ${pid}, so the socket of LISTEN_FDS ` +
+        "is not taken: let the unit start node itself, with no shell or npm between",
     };
   if (!/^\d{1,9}$/.test(count)) throw refuse("LISTEN_FDS", count, "and is no number of sockets");
   if (Number(count) > 1) throw refuse("LISTEN_FDS", count, "and Tocsin takes one socket: keep one ListenStream");

@@ -287,7 +287,9 @@ function vanished(kept: KeptRecords, record: string): AppError {
 
 function unusable(kept: KeptRecords, record: string, why: string, cause?: unknown): AppError {
   return new AppError("config_invalid", `The secret in ${kept.placeOf(record)} cannot be used: ${why}.`, {
-    hint: "Check that the folder belongs to the user that runs Tocsin, or remove the file (in PostgreSQL: the row of kept_records): then a new secret is made, and senders need the new address.",
+    hint:
+      "Check that the folder belongs to the user that runs Tocsin, or remove the file (in PostgreSQL: " +
+      "the row of kept_records): then a new secret is made, and senders need the new address.",
     cause,
   });
 }

@@ -37,11 +37,15 @@ function readSwitch(value: unknown): boolean | Refusal {
 
 /** What a route says of ringing again. */
 export const ringingOptions = {
-  again: z.strictObject({ furtherBy: step }).optional().meta({
-    description:
-      "`furtherBy`: without an end a key rings again only for a value that is so much further than the last that rang, `5%` or `0.5` ([more](ringing.md#what-rings))",
-    otherwise: "the value decides nothing",
-  }),
+  again: z
+    .strictObject({ furtherBy: step })
+    .optional()
+    .meta({
+      description:
+        "`furtherBy`: without an end a key rings again only for a value that is so much " +
+        "further than the last that rang, `5%` or `0.5` ([more](ringing.md#what-rings))",
+      otherwise: "the value decides nothing",
+    }),
   rearm: z.strictObject({ backBy: step }).optional().meta({
     description: "`backBy`: after an end a key rings again only when the value came back by so much, `2%` or `0.1`",
     otherwise: "each end re-arms",

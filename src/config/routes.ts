@@ -106,7 +106,8 @@ export const routeSchema = (known?: readonly string[]) =>
       updates: oneOf(updatePolicies)
         .prefault("auto")
         .describe(
-          "how a later event of the same alert is sent: `edit` changes the first message, `reply` answers it, `new` sends a new one, `auto` chooses",
+          "how a later event of the same alert is sent: `edit` changes the first " +
+            "message, `reply` answers it, `new` sends a new one, `auto` chooses",
         ),
       fallback: z
         .strictObject({

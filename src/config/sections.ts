@@ -106,14 +106,18 @@ export const commonOptions = {
       "a destination without work for this long is [asked whether it works](operations.md#how-a-destination-is-checked), unseen by people",
     otherwise: "1h",
   }),
-  detail: oneOf(messageDetails).optional().meta({
-    description:
-      "`short`: the first line and the numbers. `normal`: also the sender's words, the link and up to six fields, as one message. `full`: everything that was read, on Telegram in several messages if needed",
-    otherwise: "`normal`",
-  }),
+  detail: oneOf(messageDetails)
+    .optional()
+    .meta({
+      description:
+        "`short`: the first line and the numbers. `normal`: also the sender's words, the link and up to six " +
+        "fields, as one message. `full`: everything that was read, on Telegram in several messages if needed",
+      otherwise: "`normal`",
+    }),
   chart: flag.optional().meta({
     description:
-      "`true`: [a picture of the value](messages.md#the-picture-in-a-message) joins messages on Telegram, Discord, Slack, ntfy and in mails",
+      "`true`: [a picture of the value](messages.md#the-picture-in-a-message) " +
+      "joins messages on Telegram, Discord, Slack, ntfy and in mails",
     otherwise: "`true`",
   }),
   pace: paceSchema.optional().meta({
@@ -234,7 +238,8 @@ export const retentionSchema = writtenShort(
       size: orOff(size(64 * 1024 * 1024))
         .prefault("off")
         .describe(
-          "the oldest alerts are removed until the log takes no more, never those of the last hour (`500 MB`, `20 GB`; 1 KB is 1,024 bytes)",
+          "the oldest alerts are removed until the log takes no more, never " +
+            "those of the last hour (`500 MB`, `20 GB`; 1 KB is 1,024 bytes)",
         ),
     })
     .transform(

@@ -46,7 +46,8 @@ export const sourceSchema = z
       .optional()
       .meta({
         description:
-          "where this sender keeps its key of an event: `payload.delivery.id`, `header:X-Event-Id`, or a list; before [`intake`](configuration.md#intake)",
+          "where this sender keeps its key of an event: `payload.delivery.id`, " +
+          "`header:X-Event-Id`, or a list; before [`intake`](configuration.md#intake)",
         otherwise: "as for all",
       }),
     mapping: mappingSchema.optional().meta({

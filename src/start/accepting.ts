@@ -40,8 +40,9 @@ export interface AcceptingOptions {
 export type Accepting = Awaited<ReturnType<typeof startAccepting>>;
 
 /**
- * What takes alerts from senders and has them stored: all that lies between a start and the first 202, and no more than that takes: spool and door, which need no store;
- * the store, which may be away; what it keeps secret; the socket, at last, or at once when the store has to be waited for.
+ * What takes alerts from senders and has them stored: all that lies between a start and the first 202, and no more than that
+ * takes: spool and door, which need no store; the store, which may be away; what it keeps secret; the socket, at last, or at
+ * once when the store has to be waited for.
  *
  * @param undo gets what ends each part, as soon as there is something to end
  * @throws AppError: what cannot be opened, or `cancelled`

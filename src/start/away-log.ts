@@ -36,7 +36,8 @@ const mostReasons = 50;
 /**
  * While the database is away everybody who asks it fails, each second or with each alert: a hundred lines a minute that say
  * the same, on a disk that may be small. So there is one when it begins (`store.away`), one each 30 seconds with how much was
- * left out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names another reason stays.
+ * left out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names
+ * another reason stays.
  */
 export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   let away: Away | undefined;

@@ -26,8 +26,6 @@ export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"
   log: Log;
 }
 
-export type Routing = ReturnType<typeof openRouting>;
-
 /** What judges alerts: some as they arrive, the others behind the commit that stored them. */
 export function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,

@@ -39,8 +39,8 @@ export interface Relay {
   /**
    * Not ready, and else as before for `drainMs` while other relays run → nothing more is changed over pages and API, event
    * streams end → no new claims; calls in flight until the deadline, the rest aborted and recorded → no new connections,
-   * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored for the next start. A second call waits
-   * for the first.
+   * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored
+   * for the next start. A second call waits for the first.
    */
   stop(): Promise<void>;
   /**

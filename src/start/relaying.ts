@@ -154,8 +154,6 @@ function listenToStore(
   for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
 }
 
-export type LateMarket = ReturnType<typeof openMarketLate>;
-
 /** The market is opened by what needs it first: many a relay shows no picture and names nothing. */
 function openMarketLate(config: Config, deps: MarketDeps) {
   let market: Market | undefined;

@@ -177,7 +177,8 @@ export function askRelay({ url, secret }: OwnHook, signal: AbortSignal, known?: 
 const mends = {
   unreachable: "start the relay (tocsin serve); check DNS, the proxy and the firewall in front of it",
   otherSecret:
-    "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL of the relay behind that address, and restart that relay if it is older than this command",
+    "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL of the relay " +
+    "behind that address, and restart that relay if it is older than this command",
   somethingElse: "let the proxy pass /hooks/ to the relay unchanged",
   changedBody: "let the proxy pass the bodies of /hooks/ as they come: not stored, compressed or rewritten",
   limitedBody: "let the proxy pass bodies of 1 MiB to /hooks/ (nginx: client_max_body_size 1m)",

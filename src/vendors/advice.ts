@@ -89,7 +89,10 @@ export function adviseOn(
       return `${whatWaits(waiting)} and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
     case "dead":
       if (isTriedNext) return `${firstly}. Then send a test, and resend what failed meanwhile. ${reachedAgain}`;
-      return `${firstly}. Tocsin asks it again every 15 min at the latest; to ask at once, ${tryNow}. ${countOf(waiting)} wait up to an hour and follow as one message; what is older fails and can be resent.`;
+      return (
+        `${firstly}. Tocsin asks it again every 15 min at the latest; to ask at once, ${tryNow}. ` +
+        `${countOf(waiting)} wait up to an hour and follow as one message; what is older fails and can be resent.`
+      );
     case "paused":
       if (isTriedNext) return `${firstly}, and restart Tocsin. ${reachedAgain}`;
       return (

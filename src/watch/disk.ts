@@ -217,7 +217,8 @@ function writeAccepting(
   const lost =
     refused === 0
       ? "No request of a sender was refused meanwhile."
-      : `${many} ${refused === 1 ? "request was" : "requests were"} refused meanwhile. Senders that repeat bring them again; tocsin gaps looks for alerts that did not come.`;
+      : `${many} ${refused === 1 ? "request was" : "requests were"} refused meanwhile. ` +
+        "Senders that repeat bring them again; tocsin gaps looks for alerts that did not come.";
   const short = level === "room" ? "" : ` Only ${describeRoom(sight)}: free more.`;
   return {
     title: `Alerts are accepted again: ${wordsOf[deps.whose].full.replace(/^The/, "the")} was full for ${lasted}`,

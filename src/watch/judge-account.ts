@@ -183,7 +183,9 @@ function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: Acc
     return { ...found, verdict: "bad", title, text, since, reason, isFirst: true };
   }
   const guess = /expired|revoked/i.test(reason) ? "" : " It may have expired or been revoked.";
-  const text = `Since ${said}${guess} No alert is sent with such a key. Ask the service for a new key, set ${names.key} and restart Tocsin.`;
+  const text =
+    `Since ${said}${guess} No alert is sent with such a key. Ask ` +
+    `the service for a new key, set ${names.key} and restart Tocsin.`;
   return { ...found, verdict: "bad", title: "The alerting service refuses the API key", text, since, reason };
 }
 
@@ -257,7 +259,8 @@ function judgeIdentity({ names, look, registration }: AccountSight): AccountFind
         : "The API key belongs to the account that was set up",
     text:
       verdict === "bad"
-        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. If that is meant, run: ${names.setup}. If not, set the right ${names.key} and restart Tocsin.`
+        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. ` +
+          `If that is meant, run: ${names.setup}. If not, set the right ${names.key} and restart Tocsin.`
         : "",
     severity: "critical",
   });
@@ -301,7 +304,9 @@ function judgeWebhook(sight: AccountSight): AccountFinding {
     case "answered":
       return {
         ...found("bad"),
-        title: `The account sends its alerts to ${showAddress(url ?? "")}, another address than the registered one; this relay answers there`,
+        title:
+          `The account sends its alerts to ${showAddress(url ?? "")}, ` +
+          "another address than the registered one; this relay answers there",
         // A mark of its own, so that people get a notice when this relay no longer answers there.
         mark: `${fingerprint(url ?? "")} answered`,
         text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,

@@ -136,7 +136,9 @@ class RefusalRules implements WatchRules<Told> {
       verdict: now - since < tellAfterMs || countSince(sight, lockOut) < leastRefused ? "unknown" : "bad",
       mark: "refused",
       title: titleOf(source),
-      text: `${describe(source, sight, lockOut)} What was refused is kept: look at Refused on the page, and press Relay there for what should go out.`,
+      text:
+        `${describe(source, sight, lockOut)} What was refused is kept: look ` +
+        "at Refused on the page, and press Relay there for what should go out.",
       severity: "critical",
       lastsMs: lastRefusedAt - since,
     };
@@ -181,5 +183,10 @@ function describe(source: string, sight: HookSight, lockOut: LockOut): string {
   const refused = refusedSince(sight, lockOut);
   const count = countRefused({ refused });
   const reasons = Object.keys(refused).join(", ");
-  return `Since ${full(since)} ${count === 1 ? "one request" : `${count} requests`} did not pass its check (${reasons}), and none has passed. When its secret was changed at one end, list both below sources.${source}.check until the other end has it, and restart Tocsin. When a stranger has the address, change its secret.`;
+  return (
+    `Since ${full(since)} ${count === 1 ? "one request" : `${count} requests`} ` +
+    `did not pass its check (${reasons}), and none has passed. When its secret was ` +
+    `changed at one end, list both below sources.${source}.check until the other end ` +
+    "has it, and restart Tocsin. When a stranger has the address, change its secret."
+  );
 }

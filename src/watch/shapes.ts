@@ -199,7 +199,8 @@ function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers
     text: [
       `${nameOf(path)} says “${word}”, so the severity of these alerts is unknown. They are sent where routes take them without one.`,
       routes.length === 0 ? "" : `Routes that ask for a severity: ${listNames(routes)}.`,
-      `Say what it means in tocsin.yaml under ${place} severities: { ${JSON.stringify(word)}: critical }, and try it with tocsin explain.${last}`,
+      `Say what it means in tocsin.yaml under ${place} severities: { ` +
+        `${JSON.stringify(word)}: critical }, and try it with tocsin explain.${last}`,
     ]
       .filter(Boolean)
       .join("\n"),
@@ -222,7 +223,8 @@ function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): 
     text: [
       ...lines,
       ...more,
-      `It was in ${had.toLocaleString("en")} requests before, and in none of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
+      `It was in ${had.toLocaleString("en")} requests before, and in none ` +
+        `of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
       "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
     ].join("\n"),
   };

@@ -49,7 +49,10 @@ function describeSilence({ state }: SilenceNews, now: number): string {
         ? ""
         : ` At these hours the quiet usually lasts ${formatDuration(usualMs)} at most.`
       : ` The limit is ${formatDuration(rule.after)}.`;
-  return `${came}${away}${limit} See whether the sender still sends to this address. If the silence is expected, mute it at Silence on the page.`;
+  return (
+    `${came}${away}${limit} See whether the sender still sends to this ` +
+    "address. If the silence is expected, mute it at Silence on the page."
+  );
 }
 
 function describeReturn({ state }: SilenceNews): string {

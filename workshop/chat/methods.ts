@@ -128,7 +128,8 @@ function refuseUnmodified(message: StandInMessage, content: FormattedText): void
     JSON.stringify([text, ...entities.map((entity) => Object.entries(entity).sort())]);
   if (canonical(message) !== canonical(content)) return;
   throw badRequest(
-    "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
+    "message is not modified: specified new message content and reply markup " +
+      "are exactly the same as a current content and reply markup of the message",
   );
 }
 

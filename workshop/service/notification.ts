@@ -71,7 +71,10 @@ function writeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent)
 /** A sentence; also what the messenger output gets. */
 export function describeEvent(event: AlertEvent): string {
   const turn = event.status === "firing" ? event.severity.toUpperCase() : "RESOLVED";
-  return `${turn} ${event.tokenSymbol} on ${event.chain}: ${event.metricName} ${event.value} ${event.unit} (${describeLimit(event)}), before ${event.previousValue}`;
+  return (
+    `${turn} ${event.tokenSymbol} on ${event.chain}: ${event.metricName} ${event.value} ` +
+    `${event.unit} (${describeLimit(event)}), before ${event.previousValue}`
+  );
 }
 
 function asFlat(event: AlertEvent): Record<string, string | number> {

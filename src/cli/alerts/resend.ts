@@ -56,8 +56,8 @@ async function askWhether({ context }: RelayRun, client: RelayClient, id: string
 }
 
 /**
- * `tocsin alerts resend --failed` and `tocsin mutes release`: shows what it is and asks, then resends what was shown. Exit status 1 when some
- * of it stays failed.
+ * `tocsin alerts resend --failed` and `tocsin mutes release`: shows what it is and asks, then resends what was shown. Exit
+ * status 1 when some of it stays failed.
  */
 export async function resendFailed(
   run: RelayRun,

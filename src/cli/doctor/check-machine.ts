@@ -146,7 +146,8 @@ const failover: Record<Standbys, Finding> = {
   asynchronous: warning("failover", `the server has a standby that no commit waits for: ${risk}`, mendFailover),
   unclear: warning(
     "failover",
-    `something copies from the server, and no commit waits for it; this user may not see whether it is a standby or a backup (pg_read_all_stats could). If it is a standby, ${risk}`,
+    "something copies from the server, and no commit waits for it; this user may not see " +
+      `whether it is a standby or a backup (pg_read_all_stats could). If it is a standby, ${risk}`,
     mendFailover,
   ),
 };
@@ -178,7 +179,8 @@ export async function checkLeftSecrets(_run: RelayRun, config: Config): Promise<
   if (others.length === 0) return [];
   const names = others.map((name) => join(folder, name)).join(", ");
   const mend =
-    "remove them; or, where senders or people still use what is in them, give that to every relay: WEBHOOK_SECRET, ADMIN_TOKEN, secret: of a source";
+    "remove them; or, where senders or people still use what is in them, give " +
+    "that to every relay: WEBHOOK_SECRET, ADMIN_TOKEN, secret: of a source";
   return [warning("secrets", `${names}: not what the database has under that name, which is what counts`, mend)];
 }
 

@@ -223,6 +223,9 @@ function adviseOn(code: string): string {
     case "MULTIPLE_DOCS":
       return "remove the line --- that begins a second document";
     default:
-      return `check the indentation here and in the line above; put texts with special characters, and ${referTo("VARIABLE")} inside { } or [ ], in quotes`;
+      return (
+        "check the indentation here and in the line above; put texts with special " +
+        `characters, and ${referTo("VARIABLE")} inside { } or [ ], in quotes`
+      );
   }
 }

@@ -46,9 +46,9 @@ const hintMarginMs = 1_000;
 const longestIdleMs = 30_000;
 
 /**
- * One open connection, which carries one request at a time: undici's client over one socket that somebody else has opened (and checked). It asks for the connection to be kept,
- * closes it when it has been idle for `idleMs` or for as long as the peer's `Keep-Alive` allows, and at once when the
- * peer will not keep it or sends what nobody asked for.
+ * One open connection, which carries one request at a time: undici's client over one socket that somebody else has opened
+ * (and checked). It asks for the connection to be kept, closes it when it has been idle for `idleMs` or for as long as the
+ * peer's `Keep-Alive` allows, and at once when the peer will not keep it or sends what nobody asked for.
  */
 export function createHttpConnection(socket: Socket, origin: string, idleMs: number) {
   let given = false;

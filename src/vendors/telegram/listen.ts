@@ -19,7 +19,9 @@ const longestWaitS = 25;
 const lastWordMs = 5_000;
 
 const privateNote = "Somebody wrote to the bot in private. Tocsin writes to groups and channels: add it to one.";
-const fullNote = `${mostUpdates} updates wait that no program has taken, and Telegram shows no newer ones until those are. If nobody else needs them: tocsin chats --confirm`;
+const fullNote =
+  `${mostUpdates} updates wait that no program has taken, and Telegram shows no ` +
+  "newer ones until those are. If nobody else needs them: tocsin chats --confirm";
 
 /**
  * The updates of the bot, until `endAt` (epoch milliseconds; what waits already is taken in any case) or an abort. Without

@@ -16,7 +16,8 @@ export function howToAdd(botId: string, description: BotDescription): string[] {
   const missing = ["message", "my_chat_member"].filter((kind) => allowedUpdates?.includes(kind) === false);
   if (missing.length > 0) {
     lines.push(
-      `  another program has switched off its updates of kind ${missing.join(" and ")}; Tocsin leaves that as it is, so such chats do not show up`,
+      `  another program has switched off its updates of kind ${missing.join(" and ")}; ` +
+        "Tocsin leaves that as it is, so such chats do not show up",
     );
   }
   return lines;

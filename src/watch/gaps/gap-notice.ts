@@ -53,7 +53,9 @@ function writeLoss(
       ...(missing.length > mostListed ? [`And ${missing.length - mostListed} more, see Gaps on the page.`] : []),
       ...(away === "" ? [again === undefined ? "No alert has come since." : writeAgain(again, isOver)] : []),
       ...(isOver ? [] : ["You get one more notice, when alerts come again and no more are lost."]),
-      `The service's records show ${missing.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} is in the log. Tocsin does not send afterwards what is missing: look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
+      `The service's records show ${missing.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} ` +
+        "is in the log. Tocsin does not send afterwards what is missing: " +
+        `look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
     ].join("\n"),
   };
 }
@@ -89,7 +91,9 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
 function writeLapse({ toldBefore }: Told): { title: string; text: string } {
   return {
     title: `Nothing more can be told of ${countOf(toldBefore, "alert")} that seemed lost`,
-    text: "The rules were changed, switched off or deleted, or it was more than seven days ago, of which the service has no records. Whether alerts of them come again is not known; a new loss is a notice of its own.",
+    text:
+      "The rules were changed, switched off or deleted, or it was more than seven days ago, of which the " +
+      "service has no records. Whether alerts of them come again is not known; a new loss is a notice of its own.",
   };
 }
 

@@ -210,7 +210,8 @@ function viewGaps(
   const isFresh = toldAt !== undefined && now - toldAt < troubleForMs;
   if (open.length > 0 || (isFresh && missing.some(({ outage }) => outage !== undefined))) {
     return seen("trouble", `alerts are missing: ${counted}`, [
-      `Alerts should have arrived and did not: ${counted}. See Gaps on the page, or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
+      `Alerts should have arrived and did not: ${counted}. See Gaps on the page, ` +
+        `or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
     ]);
   }
   return seen("well", missing.length === 0 ? `no alert is missing: ${whole}` : `missing: ${counted}; ${whole}`);

@@ -81,7 +81,9 @@ function unrecordedCode(cause: AppError): AppError {
 
 function unrecordedLogout(cause: AppError): AppError {
   return new AppError("store_unavailable", "You are logged out, but that could not be recorded.", {
-    hint: `After a restart of Tocsin a copy of this browser's cookie would count again, until it runs out. If somebody may have one, set another ADMIN_TOKEN: it ends every session. ${cause.message}`,
+    hint:
+      "After a restart of Tocsin a copy of this browser's cookie would count again, until it runs " +
+      `out. If somebody may have one, set another ADMIN_TOKEN: it ends every session. ${cause.message}`,
     retryAfterMs: cause.retryAfterMs,
     cause,
   });
@@ -92,7 +94,9 @@ const usedCode = new AppError("forbidden", "This login link has been used or has
 });
 
 const wrongToken = new AppError("forbidden", "This is not the admin token.", {
-  hint: "It is the value of ADMIN_TOKEN or, when none was set, secrets/admin-token: a file in DATA_DIR, or a row of kept_records in PostgreSQL.",
+  hint:
+    "It is the value of ADMIN_TOKEN or, when none was set, secrets/admin-token: " +
+    "a file in DATA_DIR, or a row of kept_records in PostgreSQL.",
 });
 
 interface LoginProps {
