@@ -75,6 +75,12 @@ describe("how late a message is, and why", () => {
     ],
     ["that a try failed of which no code was kept", { lastDetail: "(ECONNRESET)" }, "the first try failed"],
     ["quiet hours", { state: "held" as const }, "quiet hours"],
+    [
+      "others that it waited for",
+      { state: "held" as const, groupName: "g", dueAt: now - 2 * minute },
+      "it waited for others",
+    ],
+    ["others that it waited for until a person released it", { heldUntil: now - 2 * minute }, "it waited for others"],
     ["the first destination", { purpose: "fallback" as const, insteadOf: "desk" }, "desk could not take it"],
     ["the queue", {}, "queue"],
   ])("names %s", (_name, changes, why) => {

@@ -4,6 +4,7 @@ import type { DestinationStatus } from "../../core/destination-status.ts";
 import { type Destination, isDamped } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { hasSeveralRecipients, vendorOf } from "../../vendors/index.ts";
+import { openSince } from "./plan-claim.ts";
 
 const longestQuote = 120;
 
@@ -117,9 +118,12 @@ function whyLate(delivery: DueDelivery, { status, channel, startedAt }: Lateness
   if (delivery.purpose === "fallback") return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
   if (delivery.lastDetail !== undefined) return "the first try failed";
-  if (delivery.state === "held") return "quiet hours";
+  const isOfOthers = delivery.groupName !== undefined;
+  if (delivery.state === "held" && !isOfOthers) return "quiet hours";
   if (delivery.createdAt < (status.resumedAt ?? 0)) return "the destination was paused";
   if (status.reasonCode !== undefined) return explainReason(status.reasonCode, channel);
   // An alert is accepted only while Tocsin runs, so it has been stopped since.
-  return startedAt > delivery.receivedAt ? "Tocsin was restarted" : "queue";
+  const since = openSince({ ...delivery, createdAt: delivery.receivedAt });
+  if (startedAt > since) return "Tocsin was restarted";
+  return isOfOthers || since > delivery.receivedAt ? "it waited for others" : "queue";
 }
