@@ -599,7 +599,7 @@ const ofTheRooms = [
   {
     name: "keeps a connection open while it is drained",
     file: "src/http/listen.ts",
-    from: 'if (this.#isDraining || this.#connections.isWindingDown()) response.setHeader("connection", "close");',
+    from: 'if (this.#isDraining || this.#connections.isWindingDown) response.setHeader("connection", "close");',
     to: "",
     tests: ["test/http/listen.test.ts"],
   },

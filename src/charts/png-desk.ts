@@ -63,7 +63,7 @@ export function createPngDesk(options: PngDeskOptions = {}) {
     if (current === undefined) {
       // Neither the thread nor the timer keeps a process alive that has nothing else to do.
       worker?.unref();
-      idle = setTimeout(endIdleThread, idleMs).unref();
+      idle = setTimeout(dropThread, idleMs).unref();
       return;
     }
     try {
@@ -82,17 +82,15 @@ export function createPngDesk(options: PngDeskOptions = {}) {
     next();
   }
 
-  function endThread(problem: NoPicture): void {
+  function dropThread(): Promise<number> | undefined {
     const own = worker;
     worker = undefined;
-    void own?.terminate();
-    finish({ problem });
+    return own?.terminate();
   }
 
-  function endIdleThread(): void {
-    const own = worker;
-    worker = undefined;
-    void own?.terminate();
+  function endThread(problem: NoPicture): void {
+    void dropThread();
+    finish({ problem });
   }
 
   function leave(job: Job): void {
@@ -130,12 +128,11 @@ export function createPngDesk(options: PngDeskOptions = {}) {
       isClosed = true;
       clearTimeout(idle);
       for (const job of waiting.splice(0)) job.settle({ problem: "ended" });
-      const own = worker;
-      worker = undefined;
+      const ended = dropThread();
       const job = current;
       current = undefined;
       job?.settle({ problem: "ended" });
-      await own?.terminate();
+      await ended;
     },
   };
 }

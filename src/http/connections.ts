@@ -17,8 +17,6 @@ export interface Connection {
   isEnding: boolean;
 }
 
-export type Connections = ReturnType<typeof createConnections>;
-
 /** Milliseconds that a request for a page that is under way has to end. */
 const requestMs = 750;
 /**
@@ -36,43 +34,111 @@ const key: unique symbol = Symbol("connection");
 type Known = Duplex & { [key]?: Connection };
 
 /** The connections that are open, and how they end when the relay is stopped. */
-export function createConnections(clock: Clock) {
-  const open = new Set<Connection>();
-  let windingDown = false;
+export class Connections {
+  readonly #clock: Clock;
+  readonly #open = new Set<Connection>();
+  /** To be called with the socket as its `this`: a function for each connection would cost memory. */
+  readonly #forget: (this: Known) => void;
+  #isWindingDown = false;
 
-  function forget(this: Known): void {
-    if (this[key]) open.delete(this[key]);
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    const open = this.#open;
+    this.#forget = function () {
+      if (this[key]) open.delete(this[key]);
+    };
   }
 
-  async function within(limitMs: number, ends: Promise<void>[]): Promise<void> {
+  /** To be called once for each that the server accepts. */
+  add(socket: Socket): void {
+    const connection: Connection = { socket, latest: undefined, pagesWaiting: 0, isHook: false, isEnding: false };
+    (socket as Known)[key] = connection;
+    if (this.#isWindingDown) this.#lingerAtEnd(connection);
+    this.#open.add(connection);
+    socket.on("close", this.#forget);
+  }
+
+  of(socket: Duplex): Connection {
+    return (socket as Known)[key] as Connection;
+  }
+
+  /** From `windDown` on: each answer is the last of its connection. */
+  get isWindingDown(): boolean {
+    return this.#isWindingDown;
+  }
+
+  /**
+   * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
+   * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
+   * latest.
+   */
+  async windDown(): Promise<void> {
+    this.#isWindingDown = true;
+    const connections = [...this.#open];
+    for (const connection of connections) this.#lingerAtEnd(connection);
+    const busy = connections.filter(isBusy);
+    for (const connection of busy) endAfterAnswer(connection);
+    const pages = busy.filter(({ isHook }) => !isHook);
+    await Promise.all([this.#untilClosed(pages, requestMs), this.#closeIdle(connections)]);
+    for (const { socket } of pages) socket.destroy();
+  }
+
+  /**
+   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
+   * latest; then `refuse` is given each alert that has not come whole.
+   */
+  async drain(refuse: (response: ServerResponse) => void): Promise<void> {
+    const connections = [...this.#open];
+    await Promise.all([this.#untilClosed(connections, drainMs), this.#closeIdle(connections)]);
+    refuseUnread(this.#open, refuse);
+    await nextTurn();
+  }
+
+  /**
+   * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
+   * is given each alert that has not come whole. Connections stay open.
+   */
+  async settle(refuse: (response: ServerResponse) => void): Promise<void> {
+    const busy = [...this.#open].filter(isBusy);
+    const pages = busy.filter(({ isHook }) => !isHook);
+    const alerts = busy.filter(({ isHook }) => isHook);
+    await Promise.all([this.#untilAnswered(pages, requestMs), this.#untilAnswered(alerts, drainMs)]);
+    for (const { socket } of pages.filter(isBusy)) socket.destroy();
+    refuseUnread(alerts, refuse);
+  }
+
+  /** Closes what is left, whatever it waits for. */
+  destroy(): void {
+    for (const { socket } of this.#open) socket.destroy();
+  }
+
+  async #within(limitMs: number, ends: Promise<void>[]): Promise<void> {
     const all = new AbortController();
     void Promise.all(ends).then(() => all.abort());
-    await clock.sleep(limitMs, all.signal);
+    await this.#clock.sleep(limitMs, all.signal);
   }
 
-  const untilClosed = (connections: Connection[], limitMs: number) =>
-    within(
-      limitMs,
-      connections.map(({ socket }) => closed(socket)),
-    );
+  #untilClosed(connections: Connection[], limitMs: number): Promise<void> {
+    const ends = connections.map(({ socket }) => closed(socket));
+    return this.#within(limitMs, ends);
+  }
 
-  const untilAnswered = (connections: Connection[], limitMs: number) =>
-    within(
-      limitMs,
-      connections.flatMap(({ latest }) => (latest === undefined ? [] : answered(latest))),
-    );
+  #untilAnswered(connections: Connection[], limitMs: number): Promise<void> {
+    const ends = connections.flatMap(({ latest }) => (latest === undefined ? [] : answered(latest)));
+    return this.#within(limitMs, ends);
+  }
 
   /**
    * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a
    * pipeline, is then met with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so
    * it ends here with the sender's own end, or `crossingMs` later.
    */
-  function lingerAtEnd(connection: Connection): void {
+  #lingerAtEnd(connection: Connection): void {
     const { socket } = connection;
     socket.destroySoon = () => {
       if (socket.writableEnded) return;
       socket.end();
-      void untilClosed([connection], crossingMs).then(() => socket.destroy());
+      void this.#untilClosed([connection], crossingMs).then(() => socket.destroy());
     };
   }
 
@@ -80,79 +146,24 @@ export function createConnections(clock: Clock) {
    * A request may be on its way and cross the end of its connection. Nobody can answer it any more, but its sender
    * perhaps never repeats it: what comes before the sender's own end is processed like any other.
    */
-  async function closeIdle(connections: Connection[]): Promise<void> {
+  async #closeIdle(connections: Connection[]): Promise<void> {
     const idle = connections.filter((connection) => !isBusy(connection));
     const ofPages = idle.filter(({ latest, isHook }) => latest !== undefined && !isHook);
     const ofAlerts = idle.filter((connection) => !ofPages.includes(connection));
-    await Promise.all([closeUnused(ofPages, idleMs.pages), closeUnused(ofAlerts, idleMs.alerts)]);
+    await Promise.all([this.#closeUnused(ofPages, idleMs.pages), this.#closeUnused(ofAlerts, idleMs.alerts)]);
   }
 
-  async function closeUnused(connections: Connection[], afterMs: number): Promise<void> {
+  async #closeUnused(connections: Connection[], afterMs: number): Promise<void> {
     let idle = connections;
-    await untilClosed(idle, afterMs);
+    await this.#untilClosed(idle, afterMs);
     // What has already come is read before it is decided that nothing has.
     await nextTurn();
     idle = idle.filter((connection) => !isBusy(connection));
     for (const { socket } of idle) socket.end();
-    await untilClosed(idle, crossingMs);
+    await this.#untilClosed(idle, crossingMs);
     await nextTurn();
     for (const connection of idle) if (!isBusy(connection)) connection.socket.destroy();
   }
-
-  return {
-    /** To be called once for each that the server accepts. */
-    add(socket: Socket): void {
-      const connection: Connection = { socket, latest: undefined, pagesWaiting: 0, isHook: false, isEnding: false };
-      (socket as Known)[key] = connection;
-      if (windingDown) lingerAtEnd(connection);
-      open.add(connection);
-      socket.on("close", forget);
-    },
-    of: (socket: Duplex) => (socket as Known)[key] as Connection,
-    /** From `windDown` on: each answer is the last of its connection. */
-    isWindingDown: () => windingDown,
-    /**
-     * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
-     * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
-     * latest.
-     */
-    async windDown(): Promise<void> {
-      windingDown = true;
-      const connections = [...open];
-      connections.forEach(lingerAtEnd);
-      const busy = connections.filter(isBusy);
-      for (const connection of busy) endAfterAnswer(connection);
-      const pages = busy.filter(({ isHook }) => !isHook);
-      await Promise.all([untilClosed(pages, requestMs), closeIdle(connections)]);
-      for (const { socket } of pages) socket.destroy();
-    },
-    /**
-     * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
-     * latest; then `refuse` is given each alert that has not come whole.
-     */
-    async drain(refuse: (response: ServerResponse) => void): Promise<void> {
-      const connections = [...open];
-      await Promise.all([untilClosed(connections, drainMs), closeIdle(connections)]);
-      refuseUnread(open, refuse);
-      await nextTurn();
-    },
-    /**
-     * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
-     * is given each alert that has not come whole. Connections stay open.
-     */
-    async settle(refuse: (response: ServerResponse) => void): Promise<void> {
-      const busy = [...open].filter(isBusy);
-      const pages = busy.filter(({ isHook }) => !isHook);
-      const alerts = busy.filter(({ isHook }) => isHook);
-      await Promise.all([untilAnswered(pages, requestMs), untilAnswered(alerts, drainMs)]);
-      for (const { socket } of pages.filter(isBusy)) socket.destroy();
-      refuseUnread(alerts, refuse);
-    },
-    /** Closes what is left, whatever it waits for. */
-    destroy(): void {
-      for (const { socket } of open) socket.destroy();
-    },
-  };
 }
 
 function isBusy({ latest }: Connection): boolean {

@@ -8,7 +8,7 @@ import { isLoopback } from "../ground/net/local-host.ts";
 import { type Door, hookPrefix } from "../intake/door/door.ts";
 import { mostFields } from "../intake/door/refusals.ts";
 import { Admission } from "./admission.ts";
-import { type Connection, type Connections, createConnections, nextTurn } from "./connections.ts";
+import { type Connection, Connections, nextTurn } from "./connections.ts";
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
@@ -112,7 +112,7 @@ export class Listener {
   constructor({ door, clock, headers, unreadAfterMs = 30_000 }: ListenOptions) {
     this.#door = door;
     this.#plainly = createPlainAnswer(headers);
-    this.#connections = createConnections(clock);
+    this.#connections = new Connections(clock);
     this.#admission = new Admission({ now: clock.now, onTurnedAway: () => this.#door.noteTurnedAway() });
     this.#pages = this.#takePagesBy(starting);
     this.#app = createApp(
@@ -134,7 +134,7 @@ export class Listener {
     );
     // Node drops the rest unsaid; one more than may come shows that there was more.
     this.server.maxHeadersCount = mostFields + 1;
-    admitThrough(this.#admission, this.server, this.#connections.add);
+    admitThrough(this.#admission, this.server, (socket) => this.#connections.add(socket));
     // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
     this.server.on("checkExpectation", take);
     endWhatBreaks(this.server, this.#connections, unreadAfterMs);
@@ -230,7 +230,7 @@ export class Listener {
       if (isHook && response.statusCode === 202) this.#admission.know(request.socket);
       this.#admission.leave(request.socket);
     });
-    if (this.#isDraining || this.#connections.isWindingDown()) response.setHeader("connection", "close");
+    if (this.#isDraining || this.#connections.isWindingDown) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       const { method = "", headers, httpVersionMinor } = request;

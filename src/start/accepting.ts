@@ -8,7 +8,7 @@ import type { Log } from "../core/log.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import { localHost } from "../ground/net/local-host.ts";
-import { type Listener, listen } from "../http/listen.ts";
+import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
 import { Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { SpoolOptions } from "../store/spool/spool.ts";
@@ -82,23 +82,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     { relayId, proxies, knowsAllSecrets: () => store !== undefined },
   );
   const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
-  let listening: Promise<Listener> | undefined;
-  function startListening(): Promise<Listener> {
-    const { host, port } = config.server;
-    listening ??= options.listener === undefined ? open() : takeOver(options.listener);
-    return listening;
-    async function open(): Promise<Listener> {
-      const listener = await listen({ door, host, port, fd: listenFd, clock, headers });
-      undo.push(() => listener.close());
-      return listener;
-    }
-    async function takeOver(listener: Listener): Promise<Listener> {
-      undo.push(() => listener.hold());
-      listener.take(door);
-      return listener;
-    }
-  }
-
+  const startListening = prepareListening(options, { door, clock, headers }, undo);
   const opened = await awaitStore({
     async open() {
       const secrets = typeof options.secrets === "function" ? await options.secrets() : options.secrets;
@@ -153,6 +137,30 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     port,
     /** The same as an address, e.g. `http://127.0.0.1:8080`. */
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
+  };
+}
+
+/** Listens when it is first called, or takes over from the relay before. */
+function prepareListening(
+  { config, listenFd, listener: former }: AcceptingOptions,
+  parts: Pick<ListenOptions, "door" | "clock" | "headers">,
+  undo: (() => unknown)[],
+): () => Promise<Listener> {
+  let listening: Promise<Listener> | undefined;
+  async function open(): Promise<Listener> {
+    const { host, port } = config.server;
+    const listener = await listen({ ...parts, host, port, fd: listenFd });
+    undo.push(() => listener.close());
+    return listener;
+  }
+  async function takeOver(listener: Listener): Promise<Listener> {
+    undo.push(() => listener.hold());
+    listener.take(parts.door);
+    return listener;
+  }
+  return () => {
+    listening ??= former === undefined ? open() : takeOver(former);
+    return listening;
   };
 }
 

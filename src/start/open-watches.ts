@@ -110,13 +110,6 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
           activeMutes,
           describeAccount,
         });
-  async function findSpoiling(stop: AbortSignal): Promise<string | undefined> {
-    const [secret] = deps.hookSecrets();
-    if (secret === undefined) return undefined;
-    const upstream = await import("../upstream/prove-address.ts");
-    const url = `${publicUrl}/hooks/${secret.reveal()}`;
-    return upstream.findSpoiling(url, secret, config.intake.maxBodyBytes, stop).catch(() => undefined);
-  }
   const canary =
     config.canary === undefined
       ? undefined
@@ -124,7 +117,7 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
           ...deps,
           schedule: config.canary,
           hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
-          findSpoiling,
+          findSpoiling: (stop) => findSpoiling(config, deps, stop),
           findAlert: store.getAlert,
           activeMutes,
         });
@@ -176,6 +169,18 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
       await Promise.all(duties.map((duty) => duty?.run(stop)));
     },
   };
+}
+
+async function findSpoiling(
+  { intake }: Config,
+  { hookSecrets, publicUrl }: WatchesDeps,
+  stop: AbortSignal,
+): Promise<string | undefined> {
+  const [secret] = hookSecrets();
+  if (secret === undefined) return undefined;
+  const upstream = await import("../upstream/prove-address.ts");
+  const url = `${publicUrl}/hooks/${secret.reveal()}`;
+  return upstream.findSpoiling(url, secret, intake.maxBodyBytes, stop).catch(() => undefined);
 }
 
 function isActive({ startsAt, endsAt }: Mute, now: number): boolean {
