@@ -185,35 +185,15 @@ export function sideInTitle({
   return undefined;
 }
 
-const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
-  above: "above",
-  over: "above",
-  gt: "above",
-  ">": "above",
-  greaterthan: "above",
-  greaterthanthreshold: "above",
-  gte: "above",
-  ge: "above",
-  ">=": "above",
-  atleast: "above",
-  exceeds: "above",
-  greaterthanorequalto: "above",
-  greaterthanorequaltothreshold: "above",
-  up: "above",
-  below: "below",
-  under: "below",
-  lt: "below",
-  "<": "below",
-  lessthan: "below",
-  lessthanthreshold: "below",
-  lte: "below",
-  le: "below",
-  "<=": "below",
-  atmost: "below",
-  lessthanorequalto: "below",
-  lessthanorequaltothreshold: "below",
-  down: "below",
+const wordsOfSide = {
+  above:
+    "above over gt > greaterthan greaterthanthreshold gte ge >= atleast exceeds greaterthanorequalto greaterthanorequaltothreshold up",
+  below:
+    "below under lt < lessthan lessthanthreshold lte le <= atmost lessthanorequalto lessthanorequaltothreshold down",
 };
+const sides = new Map(
+  (["above", "below"] as const).flatMap((side) => wordsOfSide[side].split(" ").map((word) => [word, side] as const)),
+);
 
 /** Which side of its threshold a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
 export function sideOfWord(said: string): "above" | "below" | undefined {
@@ -221,7 +201,7 @@ export function sideOfWord(said: string): "above" | "below" | undefined {
     .trim()
     .toLowerCase()
     .replace(/[\s_-]+/g, "");
-  return Object.hasOwn(sidesOfCondition, word) ? sidesOfCondition[word] : undefined;
+  return sides.get(word);
 }
 
 const directionNames =

@@ -25,13 +25,13 @@ export interface BacktestDeps {
 }
 
 /** Compares alerts, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
-export function createBacktest({ reader, router, routes, mapping, mutes }: BacktestDeps) {
-  const destinations = new Map<string, DestinationTally>();
-  const found = new Map<MappableFact, number>(
-    mappableFacts.flatMap((fact) => (mapping[fact] === undefined ? [] : [[fact, 0] as const])),
-  );
-  const rings = createRingTally();
-  const tally: Omit<Tally, "ringing"> = {
+export class Backtest {
+  readonly #deps: BacktestDeps;
+  readonly #destinations = new Map<string, DestinationTally>();
+  /** How many facts each mapped path gave. */
+  readonly #found: Map<MappableFact, number>;
+  readonly #rings = createRingTally();
+  readonly #tally: Omit<Tally, "ringing"> = {
     alerts: 0,
     changed: 0,
     unmatched: { before: 0, after: 0 },
@@ -41,62 +41,66 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     newlySent: [],
     noLongerSent: [],
   };
-
   /** The page before, while the next is fetched and read. */
-  let working: Promise<void> = Promise.resolve();
-  let added = 0;
-  let oldestAt = 0;
+  #working: Promise<void> = Promise.resolve();
+  #added = 0;
+  #oldestAt = 0;
 
-  async function countAll(page: PastAlert[], bodies: StoredBody[], readings: BodyReading[]): Promise<void> {
+  constructor(deps: BacktestDeps) {
+    this.#deps = deps;
+    this.#found = new Map(mappableFacts.filter((fact) => deps.mapping[fact] !== undefined).map((fact) => [fact, 0]));
+  }
+
+  /**
+   * Routes alerts as at the time they came. One that another alert's message shows counts nowhere.
+   * @throws AppError `failed` where nothing can be read now; for the last ones `tally` does so
+   */
+  async add(alerts: readonly PastAlert[]): Promise<void> {
+    this.#added += alerts.length;
+    this.#oldestAt = alerts.at(-1)?.receivedAt ?? this.#oldestAt;
+    const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
+    // What could not be read would hold up the reader once more.
+    const bodies = [...new Set(page.flatMap(({ body, wasUnreadable }) => (wasUnreadable ? [] : body)))];
+    const reading = this.#deps.reader.read(bodies);
+    await this.#working;
+    this.#working = reading.then((readings) => this.#countAll(page, bodies, readings));
+    // Said by the next wait for it.
+    this.#working.catch(() => undefined);
+  }
+
+  /** Of all that were added. @param most as many were to be added; beyond, older ones were left out */
+  async tally(most: number): Promise<Tally> {
+    await this.#working;
+    return {
+      ...this.#tally,
+      destinations: [...this.#destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
+      ringing: await this.#rings.tally(),
+      ...(this.#added >= most && { comparedFrom: toIso(this.#oldestAt) }),
+      ...(this.#found.size > 0 && { mapping: [...this.#found].map(([fact, found]) => ({ fact, found })) }),
+    };
+  }
+
+  async #countAll(page: PastAlert[], bodies: StoredBody[], readings: BodyReading[]): Promise<void> {
     const readingOf = new Map(bodies.map((body, index) => [body, readings[index] as BodyReading]));
     for (const [index, alert] of page.entries()) {
       // A relay has more to do meanwhile.
       if (index % countedAtOnce === 0) await nextTurn();
-      const rerouted = reroute(alert, readingOf.get(alert.body));
+      const rerouted = this.#reroute(alert, readingOf.get(alert.body));
       if (rerouted === undefined) continue;
-      for (const fact of found.keys())
-        if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
-      count(alert, rerouted);
+      for (const [fact, found] of this.#found)
+        if (rerouted.mapped?.[fact] !== undefined) this.#found.set(fact, found + 1);
+      this.#count(alert, rerouted);
       const { facts, deliveries } = rerouted;
       // What could not be read is not judged by the relay either.
-      if (facts !== undefined) rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
+      if (facts !== undefined) this.#rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
     }
   }
 
-  return {
-    /**
-     * Routes alerts as at the time they came. One that another alert's message shows counts nowhere.
-     * @throws AppError `failed` where nothing can be read now; for the last ones `tally` does so
-     */
-    async add(alerts: readonly PastAlert[]): Promise<void> {
-      added += alerts.length;
-      oldestAt = alerts.at(-1)?.receivedAt ?? oldestAt;
-      const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
-      // What could not be read would hold up the reader once more.
-      const bodies = [...new Set(page.flatMap(({ body, wasUnreadable }) => (wasUnreadable ? [] : body)))];
-      const reading = reader.read(bodies);
-      await working;
-      working = reading.then((readings) => countAll(page, bodies, readings));
-      // Said by the next wait for it.
-      working.catch(() => undefined);
-    },
-    /** Of all that were added. @param most as many were to be added; beyond, older ones were left out */
-    async tally(most: number): Promise<Tally> {
-      await working;
-      return {
-        ...tally,
-        destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
-        ringing: await rings.tally(),
-        ...(added >= most && { comparedFrom: toIso(oldestAt) }),
-        ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
-      };
-    },
-  };
-
-  function reroute(
+  #reroute(
     { routedAt: at, title, wasUnreadable, body, item }: PastAlert,
     reading: BodyReading | undefined,
   ): Rerouted | undefined {
+    const { router, mutes } = this.#deps;
     const sendUnjudged = (why: string) => {
       const routed = router.routeUnjudged("reading", why, at);
       return { title: title ?? "Unreadable alert", ...routed, explain: () => routed.decisions };
@@ -118,7 +122,8 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     };
   }
 
-  function count(alert: PastAlert, { title, decisions, deliveries, explain }: Rerouted): void {
+  #count(alert: PastAlert, { title, decisions, deliveries, explain }: Rerouted): void {
+    const tally = this.#tally;
     const planned = [...alert.deliveries, ...toldEndsOf(alert.decisions)];
     const isDropped = decisions.some(({ result }) => result === "dropped");
     tally.alerts += 1;
@@ -129,17 +134,24 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     const [before, after] = [namesOf(planned), namesOf(deliveries)];
     if (before.size !== after.size || [...before].some((name) => !after.has(name))) tally.changed += 1;
     for (const destination of new Set([...before, ...after])) {
-      const one = destinations.get(destination) ?? { destination, before: 0, after: 0, newlySent: 0, noLongerSent: 0 };
-      destinations.set(destination, one);
+      const one = this.#tallyOf(destination);
       if (before.has(destination)) one.before += 1;
       if (after.has(destination)) one.after += 1;
       if (before.has(destination) === after.has(destination)) continue;
       const change: Change = after.has(destination) ? "newlySent" : "noLongerSent";
       one[change] += 1;
       if (tally[change].length === mostExamples) continue;
-      const reason = whyOf(destination, explain(), routes);
+      const reason = whyOf(destination, explain(), this.#deps.routes);
       tally[change].push({ id: alert.id, receivedAt: toIso(alert.receivedAt), title, destination, reason });
     }
+  }
+
+  #tallyOf(destination: string): DestinationTally {
+    const known = this.#destinations.get(destination);
+    if (known !== undefined) return known;
+    const begun = { destination, before: 0, after: 0, newlySent: 0, noLongerSent: 0 };
+    this.#destinations.set(destination, begun);
+    return begun;
   }
 }
 

@@ -4,7 +4,7 @@ import type { BodyReader } from "../core/ports/body-reader.ts";
 import { isMadeAtRuntime, type Mute, type Rules } from "../core/rules.ts";
 import type { Tally } from "../core/tally.ts";
 import { createRouter } from "../routing/router.ts";
-import { createBacktest } from "./backtest.ts";
+import { Backtest } from "./backtest.ts";
 import { walkPast } from "./past-pages.ts";
 
 /** The newest; a relay has more to do meanwhile. */
@@ -20,7 +20,7 @@ export interface TryRulesDeps {
 export function createTryRules({ store, reader, listMutes }: TryRulesDeps) {
   async function tryRules(rules: Rules, fromAt: number): Promise<Tally> {
     const mutes = (await listMutes()).filter(isMadeAtRuntime);
-    const backtest = createBacktest({ ...rules, reader, router: createRouter(rules), mapping: {}, mutes });
+    const backtest = new Backtest({ ...rules, reader, router: createRouter(rules), mapping: {}, mutes });
     for await (const page of walkPast(store, { fromAt, most: mostTried })) await backtest.add(page);
     return backtest.tally(mostTried);
   }

@@ -16,6 +16,10 @@ const hourMs = 60 * minuteMs;
 /** A person has to change the key. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;
+/** So long nothing is given after a failure. */
+const keepFailureMs = minuteMs;
+/** So long it is believed that the service knows no such thing. */
+const keepUnknownMs = hourMs;
 const longestPauseMs = 24 * hourMs;
 /** One call that is late or fails says little of the next. */
 const failuresToPause = 2;
@@ -112,10 +116,6 @@ export interface QuestionsOptions<T> {
   timeLimitMs?: number;
   /** How long an answer is given again. Default 5 min. */
   keepMs?: number;
-  /** The same after a failure, for which nothing is given. Default 1 min. */
-  keepFailureMs?: number;
-  /** How long it is believed that the service knows no such thing. Default 1 h. */
-  keepUnknownMs?: number;
   /** Answers. Default 100. */
   mostKept?: number;
   /** Questions that have no answer yet. Default 4. */
@@ -141,8 +141,8 @@ interface Known<T> {
 /** Asks one question at a time, remembers what it heard, and asks no more than so often. */
 export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>): Questions<T> {
   const { clock, log, breaker } = deps;
-  const { event, ask, timeLimitMs = 2_500, keepMs = 5 * minuteMs, keepFailureMs = minuteMs } = options;
-  const { keepUnknownMs = hourMs, mostKept = 100, mostWaiting = 4, mostAnHour = 120 } = options;
+  const { event, ask, timeLimitMs = 2_500, keepMs = 5 * minuteMs } = options;
+  const { mostKept = 100, mostWaiting = 4, mostAnHour = 120 } = options;
   const heard = new RecentMap<string, Known<T>>(mostKept);
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();

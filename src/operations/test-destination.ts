@@ -5,6 +5,7 @@ import { isSettled } from "../core/delivery.ts";
 import { findAlert } from "../core/find-alert.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
+import { ownFacts } from "../core/own-facts.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import { type Destination, planDeliveries } from "../core/rules.ts";
@@ -82,16 +83,12 @@ function isEnough({ deliveries, receivedAt }: AlertDetail, now: number): boolean
 const why = "a test, straight to this destination: no route was asked";
 
 function factsOf(name: string, severity: Severity): AlertFacts {
-  return {
+  return ownFacts({
     title: `Test of ${name}`,
     text: "Sent straight to this destination, whatever the routes, mutes and quiet hours say.",
     severity,
     status: "firing",
-    format: "empty",
     // One for all tests of it, so that they join one incident where a vendor makes incidents.
-    alertKey: `tocsin:test:${name}`,
-    source: "Tocsin",
-    fields: [],
-    notes: [],
-  };
+    key: `test:${name}`,
+  });
 }

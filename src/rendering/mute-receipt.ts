@@ -1,4 +1,5 @@
 import { type Alert, type AlertFacts, type AlertStatus, isWorse } from "../core/alert.ts";
+import { ownFacts } from "../core/own-facts.ts";
 import type { SilencedKeys } from "../core/ports/shared.ts";
 import { keptNameOf, type Mute } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";
@@ -26,7 +27,7 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
   const more = keys - latest.length;
   const span = mute.startsAt === 0 ? "until" : `from ${full(mute.startsAt)} to`;
   const reason = cut(cleanLine(mute.reason), maxReasonUnits);
-  return {
+  return ownFacts({
     title: writeWhile("muted", countOf(alerts, "alert"), firing),
     text: [
       `Muted ${span} ${full(mute.endsAt)}, made by ${mute.createdBy}: ${reason}`,
@@ -39,13 +40,9 @@ export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: 
     ].join("\n"),
     severity: (firing.critical ?? 0) > 0 ? "critical" : "info",
     status: stillFiring > 0 ? "firing" : "resolved",
-    format: "empty",
-    alertKey: `tocsin:mute:${mute.id}`,
-    source: "Tocsin",
+    key: `mute:${mute.id}`,
     link: `${publicUrl}/mutes`,
-    fields: [],
-    notes: [],
-  };
+  });
 }
 
 function writeLine(alert: Alert, status: AlertStatus): string {

@@ -1,4 +1,5 @@
 import type { GroupEvent, GroupMemory, GroupRule } from "../core/group.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 import { type Gathered, judgeGroups } from "./judge-group.ts";
 
 /** Those that were asked for last are kept. */
@@ -6,21 +7,13 @@ const mostNames = 20_000;
 
 /** Judges alerts in their order as the store does, with a memory of its own. */
 export function createGroupBook() {
-  const memories = new Map<string, GroupMemory>();
+  const memories = new RecentMap<string, GroupMemory>(mostNames);
   // No name of a destination has a line break.
   const keyOf = (destination: string, name: string) => `${destination}\n${name}`;
   return {
     judge(destination: string, event: GroupEvent, rule: GroupRule, isSent: boolean): Gathered {
       const judged = judgeGroups((name) => memories.get(keyOf(destination, name)), event, rule, isSent);
-      for (const [name, memory] of judged.memories) {
-        const key = keyOf(destination, name);
-        memories.delete(key);
-        memories.set(key, memory);
-      }
-      for (const key of memories.keys()) {
-        if (memories.size <= mostNames) break;
-        memories.delete(key);
-      }
+      for (const [name, memory] of judged.memories) memories.set(keyOf(destination, name), memory);
       return judged;
     },
   };

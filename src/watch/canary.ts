@@ -4,11 +4,12 @@ import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { describeArrival, hashBody } from "../core/arrived-body.ts";
 import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
 import { idPattern, type NewId } from "../core/id.ts";
+import { ownFacts } from "../core/own-facts.ts";
 import type { Secret } from "../core/secret.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
@@ -289,7 +290,7 @@ function newsOf(stage: CanaryStage) {
 function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
   const when = describeCanarySchedule(schedule);
   const { worse: title, others } = newsOf(stage);
-  return writeNotice({
+  return ownFacts({
     key: "canary",
     link: `${publicUrl}/silence`,
     title,
@@ -303,7 +304,7 @@ function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flig
 function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
   const { better, meanwhile: text } = newsOf(stage);
   const title = `${better}, after ${formatDuration(failedForMs)}`;
-  return writeNotice({
+  return ownFacts({
     key: "canary",
     link: `${publicUrl}/silence`,
     title,

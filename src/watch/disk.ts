@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { WatchView } from "../contract/operations.ts";
+import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
-import { type Notice, type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 /** How full the disk is on which alerts are kept. */
 export interface DiskSight {
@@ -138,7 +139,7 @@ class DiskRules implements WatchRules<State> {
 
   async #keep(watch: Watch<State>, state: State, said?: Said): Promise<void> {
     const { publicUrl, clock, log } = this.#deps;
-    await watch.tell(said && writeNotice({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
+    await watch.tell(said && ownFacts({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
     if (said !== undefined) log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
     this.#savedAt = clock.now();
   }
@@ -198,7 +199,7 @@ function describeWorse(
   return { title: `${name} is full`, text: `${effect} What was accepted is delivered. ${mend}` };
 }
 
-type Said = Omit<Notice, "key" | "link">;
+type Said = Omit<OwnWords, "key" | "link">;
 
 function writeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, state: State): Said {
   const severity = level === "low" ? "warning" : "critical";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Severity } from "../core/alert.ts";
-import { type Notice, type Watch, writeNotice } from "./watch.ts";
+import { type OwnWords, ownFacts } from "../core/own-facts.ts";
+import type { Watch } from "./watch.ts";
 
 /** What one look says of one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
@@ -47,7 +48,7 @@ export interface FindingRules<Found extends Finding> {
   /** Default: another mark is. */
   isNews?(matter: Found["matter"], told: string | undefined, mark: string): boolean;
   /** Where the notice leads and what it is called, and what it says otherwise than the finding. */
-  write(due: DueNotice<Found>): Pick<Notice, "key" | "link"> & Partial<Notice>;
+  write(due: DueNotice<Found>): Pick<OwnWords, "key" | "link"> & Partial<OwnWords>;
   onTold?(due: DueNotice<Found>): void;
 }
 
@@ -123,7 +124,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     const notice = { finding, isWorse, isLast, hidden: this.#hidden.get(matter) ?? 0 };
     const { title, text, severity } = finding;
     const status = isWorse ? "firing" : "resolved";
-    await watch.tell(writeNotice({ title, text, severity, status, ...this.#rules.write(notice) }), memory);
+    await watch.tell(ownFacts({ title, text, severity, status, ...this.#rules.write(notice) }), memory);
     this.#hidden.delete(matter);
     this.#suspected.delete(matter);
     this.#rules.onTold?.(notice);

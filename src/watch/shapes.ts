@@ -2,13 +2,14 @@ import { z } from "zod";
 import type { ShapesView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { MappableFact } from "../core/mapping.ts";
+import { ownFacts } from "../core/own-facts.ts";
 import { fieldMatchers, type Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
 import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to say what it is made of. */
@@ -115,7 +116,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
     log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
     const said = isWord ? writeWordNotice(news, this.#readers) : writeShapeNotice(news, this.#readers);
     // Alerts are sent as before, so it is a matter for the morning: without a sound.
-    const facts = writeNotice({ ...said, link: `${publicUrl}/shapes`, severity: "info", status: "firing" });
+    const facts = ownFacts({ ...said, link: `${publicUrl}/shapes`, severity: "info", status: "firing" });
     if (this.#pending.length < maxPending) this.#pending = [...this.#pending, facts];
   }
 

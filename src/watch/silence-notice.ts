@@ -1,8 +1,8 @@
 import type { AlertFacts } from "../core/alert.ts";
+import { ownFacts } from "../core/own-facts.ts";
 import type { SilenceRule } from "../core/rules.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import type { SilenceNews } from "./silence-book.ts";
-import { writeNotice } from "./watch.ts";
 
 const { full } = createTimeFormat("UTC");
 
@@ -17,7 +17,7 @@ export function writeSilenceNotice(
 ): AlertFacts {
   const { rule, key } = news.state;
   const isSilent = news.says === "silent";
-  return writeNotice({
+  return ownFacts({
     key: `silence:${key}`,
     link,
     title: isSilent

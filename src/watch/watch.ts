@@ -52,19 +52,6 @@ export interface WatchDeps {
   log: Log;
 }
 
-/** What a notice of a watch says. */
-export interface Notice extends Pick<AlertFacts, "title" | "text" | "severity" | "link"> {
-  status: "firing" | "resolved";
-  /** Behind `tocsin:`; the same for the beginning and the end of one trouble. */
-  key: string;
-  /** Default: none. */
-  fields?: AlertFacts["fields"];
-}
-
-export function writeNotice({ key, fields = [], ...said }: Notice): AlertFacts {
-  return { ...said, format: "empty", alertKey: `tocsin:${key}`, source: "Tocsin", fields, notes: [] };
-}
-
 /**
  * Loads, looks again and again, and tells people. A notice and the memory of it are written in one step, and only then is it
  * remembered here as well: after a failure or a kill both are there, or neither, and the next look tells it.

@@ -24,7 +24,7 @@ export async function runBacktest(
   const run = withConfig(base, file);
   const { context, output } = run;
   const { createProcessing } = await import("../../explain/processing.ts");
-  const { createBacktest } = await import("../../explain/backtest.ts");
+  const { Backtest } = await import("../../explain/backtest.ts");
   const { packPast, walkPast } = await import("../../explain/past-pages.ts");
   const config = await readConfig(context);
   const { readingThreadEntry } = context;
@@ -33,7 +33,7 @@ export async function runBacktest(
   const fromAt = toAt - last;
   const tally = await withDatabase(run, async (client, database) => {
     const mutes = (await client.listMutes({ ended: "true" })).filter(isMadeAtRuntime);
-    const backtest = createBacktest({ ...config, ...config.rules, reader, router, mutes });
+    const backtest = new Backtest({ ...config, ...config.rules, reader, router, mutes });
     const pages = database
       ? walkPast(database.store, { fromAt, most: limit })
       : packPast(walkAlerts(client, fromAt, limit, context.signal));

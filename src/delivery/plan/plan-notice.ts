@@ -1,5 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { DestinationHealth, DestinationStatus, UndeliveredSummary } from "../../core/destination-status.ts";
+import { ownFacts } from "../../core/own-facts.ts";
 import type { Destination } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { adviseOn } from "../../vendors/advice.ts";
@@ -74,20 +75,16 @@ export function writeNotice(
   const what = concerned.map(({ name }) => name).join(", ");
   const isWorse = says === "worse";
   const after = afterMs === undefined || afterMs <= 0 ? "" : ` after ${formatDuration(afterMs)}`;
-  return {
+  return ownFacts({
     title: isWorse
       ? titleOf(status, what, concerned.length > 1)
       : `${what} ${concerned.length > 1 ? "work" : "works"} again${after}`,
     text: isWorse ? describeTrouble(status, concerned[0], undelivered) : describeRest(undelivered),
     severity: isWorse ? "critical" : "info",
     status: isWorse ? "firing" : "resolved",
-    format: "empty",
-    alertKey: `tocsin:destination:${status.name}`,
-    source: "Tocsin",
+    key: `destination:${status.name}`,
     link,
-    fields: [],
-    notes: [],
-  };
+  });
 }
 
 function titleOf(status: DestinationStatus, what: string, several: boolean): string {
@@ -143,23 +140,20 @@ function sentence(words: string): string {
 /** Alerts that waited for a destination which a change of the configuration has removed. */
 export function writeOrphanNotice(destination: string, count: number): AlertFacts {
   const alerts = count === 1 ? "1 delivery" : `${count} deliveries`;
-  return {
+  return ownFacts({
     title: `${alerts} waited for ${destination}, which is not in the configuration any more`,
     text: "They failed, or went to their fallback. If it has another name now, resend them to that from the page.",
     severity: "warning",
     status: "firing",
-    format: "empty",
-    alertKey: `tocsin:orphans:${destination}`,
-    source: "Tocsin",
+    key: `orphans:${destination}`,
     fields: [{ name: "destination", value: destination }],
-    notes: [],
-  };
+  });
 }
 
 /** @param link where the page lists them */
 export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string | undefined): AlertFacts {
   const { destination, failed, held } = summary;
-  return {
+  return ownFacts({
     title: failed > 0 ? `${count(failed, summary)} did not reach ${destination}` : askWhetherItArrived(summary),
     text: [
       failed > 0 && held > 0 ? `${count(held, summary)} more may or may not have arrived.` : "",
@@ -171,13 +165,10 @@ export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string
       .join(" "),
     severity: failed > 0 ? "critical" : "warning",
     status: "firing",
-    format: "empty",
-    alertKey: `tocsin:undelivered:${destination}`,
-    source: "Tocsin",
+    key: `undelivered:${destination}`,
     link,
     fields: fieldsOf(summary),
-    notes: [],
-  };
+  });
 }
 
 /** What the title does not say already. */

@@ -1,9 +1,9 @@
 import type { GapReport, MissingAlert } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import { describeOdds, describeTurn, describeValues } from "../../core/gaps.ts";
+import { ownFacts } from "../../core/own-facts.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
-import { writeNotice } from "../watch.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
 
 const mostListed = 10;
@@ -19,7 +19,7 @@ export function writeGapNotice(
 ): AlertFacts {
   const { title, text } =
     says === "lost" ? writeLoss(news, report) : says === "over" ? writeEnd(news) : writeLapse(news);
-  return writeNotice({
+  return ownFacts({
     key: `gaps:${source === undefined ? "" : `${source}:`}${id}`,
     link,
     title: `${source === undefined ? "" : `${source}: `}${title}`,
