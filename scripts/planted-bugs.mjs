@@ -473,7 +473,7 @@ const ofTheRooms = [
   {
     name: "sends an alert twice where two routes name one destination",
     file: "src/routing/router.ts",
-    from: "if (owner !== undefined && owner !== verdict.route) {",
+    from: "if (owner !== undefined && owner !== route) {",
     to: "if (owner === undefined) {",
     tests: ["test/routing/router.test.ts"],
   },

@@ -78,10 +78,12 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   // Some senders repeat the value that fired, which must not read as the one that it came back to.
   const limitNow = side !== undefined && sideOfAlert === undefined ? `, limit ${limit}` : limited;
   const backTo = isBack ? `back ${side} ${limit} (${[amount, chain].filter(Boolean).join(", ")})` : undefined;
+  const limitAlone = limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`;
+  const moves = changeLimit === undefined ? "" : ` moved ${changeLimit} %`;
   return {
     title: `${what} ${amount}${change}${limited}${moved}${place}`,
     over: `${what} ${backTo ?? `${amount}${limitNow}${place}`}`,
-    steady: `${what}${limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`}${changeLimit === undefined ? "" : ` moved ${changeLimit} %`}${place}`,
+    steady: `${what}${limitAlone}${moves}${place}`,
     learned,
   };
 }

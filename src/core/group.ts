@@ -80,7 +80,7 @@ export interface HeldWith {
 const mostOfValue = 40;
 const mostFacts = 8;
 
-/** A name by which alerts belong together; `facts`: in the order of the configuration. What of them it does not show, a hash tells apart. */
+/** A name by which alerts belong together; `facts`: in the order of the configuration. A hash tells apart what it does not show. */
 export function nameGroup(
   kind: "group" | "cause",
   of: string,

@@ -4,8 +4,8 @@ import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Channel } from "../core/ports/channel.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
+import type { Channel } from "../core/ports/channel.ts";
 import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
@@ -17,12 +17,12 @@ import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { Prober, type Trial } from "./duties/prober.ts";
 import { createProving } from "./duties/proving.ts";
 import { Calls } from "./lane/call-channel.ts";
-import type { Composer } from "./lane/compose.ts";
 import { Claims } from "./lane/claims.ts";
+import type { Composer } from "./lane/compose.ts";
 import type { LaneContext } from "./lane/context.ts";
 import { Deliverer } from "./lane/deliver.ts";
 import { Lane, type LaneStop } from "./lane/lane.ts";
-import { createLaneQueue } from "./lane/lane-queue.ts";
+import { LaneQueue } from "./lane/lane-queue.ts";
 import { PayloadReader } from "./lane/payloads.ts";
 import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
@@ -216,7 +216,7 @@ export class LaneGroup {
     const pictures = this.#openPictures(context);
     const deliverer = new Deliverer({ ...parts, pictures, mayCall: () => this.#mayCall() });
     const prober = new Prober(context);
-    const lane = new Lane({ ...context, claims, deliverer, prober, queue: createLaneQueue(parts) });
+    const lane = new Lane({ ...context, claims, deliverer, prober, queue: new LaneQueue(parts) });
     return { destination, lane, prober };
   }
 

@@ -90,7 +90,8 @@ function readGlob({ value, isLiteral }: PlacedValue, { field, form }: Target): s
     form === "text" ? describeMatcher({ field, condition }).join(" ") : writeAsMap(field, condition);
   const isSecret = looksSecret(value);
   if (!value.includes("*")) {
-    const instead = `write ${write({ equals: [value] })} for this very text, or ${write({ matches: fromGlob(`*${value}*`) })} for a part of it`;
+    const part = write({ matches: fromGlob(`*${value}*`) });
+    const instead = `write ${write({ equals: [value] })} for this very text, or ${part} for a part of it`;
     return new Refusal(`${showValue(value)} has no star`, isSecret ? 'write e.g. "US*"' : instead);
   }
   if (isLiteral || !/^\^|\.\*/.test(value)) return value;

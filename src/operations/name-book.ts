@@ -168,8 +168,8 @@ function folded(symbol: string): string {
 /** Those whose name is worth taking: what is called so by another's word is shown with its address, be it the right one. */
 const oftenCopied = new Set(
   `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
-  eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic avax
-  wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
+  eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic
+  avax wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
 );
 
 /** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */

@@ -121,25 +121,130 @@ interface WatchedAccount {
   putBack(): Promise<"put-back" | "unchanged">;
 }
 
+/** What a running relay says of itself. */
+class RelayViews {
+  readonly #deps: OperationsDeps;
+  readonly #looks: ReturnType<typeof createStoreLooks>;
+  readonly #startedAt: number;
+  readonly troubles: ReturnType<typeof createTroubles>;
+
+  constructor(deps: OperationsDeps) {
+    this.#deps = deps;
+    this.#looks = createStoreLooks(deps.store, deps.clock, deps.health);
+    this.#startedAt = deps.clock.now();
+    this.troubles = createTroubles({
+      destinations: this.destinations,
+      lastAlertAt: async () => (await deps.store.countAlerts()).lastReceivedAt,
+      ...deps.parts,
+      canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
+      health: async () => this.#looks.lastHealth() ?? this.health(),
+      readerProblem: () => deps.reader.problem(),
+      unheld: deps.unheld,
+      mutes: deps.mutes.active,
+      spool: deps.spool,
+      clock: deps.clock,
+    });
+  }
+
+  readonly health = () => this.#looks.health();
+
+  readonly destinations = async (): Promise<DestinationView[]> => {
+    const counts = await this.#deps.store.countByDestination();
+    // After the wait: a page that asks for its version at the same time would show them older than it says.
+    const views = viewDestinations(this.#deps.engine.statuses(), counts);
+    const holders = holdersOf(this.#deps.parts.relays());
+    return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
+  };
+
+  readiness(of?: "relay" | "alerts", store: Pick<Administration, "health"> = this): Promise<Readiness> {
+    return readinessOf({ ...this.#deps, store, lastHealth: this.#looks.lastHealth }, of);
+  }
+
+  async status(): Promise<StatusView> {
+    const { store, parts, stopping, draining = stopping, ...deps } = this.#deps;
+    const health = await store.health();
+    const [alerts, views, { ready, reasons }] = await Promise.all([
+      store.countAlerts(),
+      this.destinations(),
+      // Each look at the store's health commits once, so this one serves both.
+      this.readiness("relay", { health: async () => health }),
+    ]);
+    return {
+      relay: {
+        version: deps.version,
+        startedAt: this.#startedAt,
+        uptimeMs: Math.max(0, deps.clock.now() - this.#startedAt),
+        stopping: draining.aborted,
+        ready,
+        reasons,
+        unreadableAlerts: deps.counters.routing.givenUp,
+        socketIsHeld: deps.socketIsHeld,
+        hearing: deps.hearing?.(),
+      },
+      relays: parts.relays(),
+      ...viewLog(health, alerts, views, deps.retention),
+      troubles: (await this.troubles.look()).troubles,
+      account: { ...deps.account, canPutBack: false, ...deps.accountWatchOf()?.known() },
+      sources: parts.sources(),
+      watches: parts.watches(),
+      silence: parts.silence(),
+      canary: parts.canary(),
+      spool: deps.spool?.(),
+    };
+  }
+
+  /** While the store is away, that is what a scrape is to find out. */
+  async metricsText(): Promise<string> {
+    const { parts, engine, clock, ...deps } = this.#deps;
+    const inTime = <T>(asked: Promise<T>) =>
+      within(
+        asked.catch(() => undefined),
+        longestLookMs,
+        clock,
+      );
+    const [found, views] = await Promise.all([inTime(this.health()), inTime(this.destinations())]);
+    return formatMetrics({
+      ...deps.counters,
+      store: found ?? this.#looks.lastHealth(),
+      destinations: views ?? viewDestinations(engine.statuses(), []),
+      delivery: engine.figures,
+      relays: parts.relays(),
+      pictures: deps.pictures?.counts(),
+      sources: deps.sourcesHere(),
+      watches: parts.watches(),
+      keyExpiresAt: deps.accountWatchOf()?.known().answer?.keyExpiresAt,
+      silence: parts.silence(),
+      market: deps.market(),
+      canary: parts.canary(),
+      spool: deps.spool?.(),
+      now: clock.now(),
+    });
+  }
+}
+
+/** Where this relay does not watch what is asked for. */
+function notWatched(source: string | undefined, ofSource: string, inGeneral: string, leave: string): AppError {
+  return source === undefined
+    ? new AppError("conflict", `This relay does not ${inGeneral}.`, {
+        hint: `Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave ${leave}.`,
+      })
+    : new AppError("not_found", `This relay ${ofSource} of a source ${source}.`, {
+        hint: `Name a source with an account in the configuration, and leave ${leave}.`,
+      });
+}
+
 /** What people can do to a running relay, and what it says of itself, over the parts that run. */
 export function createOperations(deps: OperationsDeps): Operations {
-  const { store, parts, mutes, engine, reader, counters, stopping, draining = stopping, clock, log } = deps;
-  const accountWatch = deps.accountWatchOf();
-  const startedAt = clock.now();
-  async function destinations(): Promise<DestinationView[]> {
-    const counts = await store.countByDestination();
-    // After the wait: a page that asks for its version at the same time would show them older than it says.
-    const views = viewDestinations(engine.statuses(), counts);
-    const holders = holdersOf(parts.relays());
-    return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
-  }
+  const { store, parts, mutes, engine, reader, clock, log } = deps;
+  const views = new RelayViews(deps);
+  const { destinations, troubles } = views;
+  const changing = <T>(change: Promise<T>) => change.finally(() => troubles.forget());
   async function setPause(name: string, by: string | undefined): Promise<DestinationView> {
     await engine.setPause(name, by);
     troubles.forget();
     return findNamed(await destinations(), name);
   }
-  const tryNamed = (name: string) =>
-    tryDestination({ tryNow: engine.tryNow, destinations }, name).finally(() => troubles.forget());
+  const tryNamed = (name: string) => changing(tryDestination({ tryNow: engine.tryNow, destinations }, name));
   const statusOf = (name: string) => viewDestinations(engine.statuses(), []).find((view) => view.name === name);
   const resending = {
     store,
@@ -151,38 +256,17 @@ export function createOperations(deps: OperationsDeps): Operations {
     clock,
     log,
   };
-  const { health, lastHealth } = createStoreLooks(store, clock, deps.health);
-  const troubles = createTroubles({
-    destinations,
-    lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
-    ...parts,
-    canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
-    health: async () => lastHealth() ?? health(),
-    readerProblem: () => reader.problem(),
-    unheld: deps.unheld,
-    mutes: mutes.active,
-    spool: deps.spool,
-    clock,
-  });
-  const readiness = (from: Pick<Administration, "health">, of?: "relay" | "alerts"): Promise<Readiness> =>
-    readinessOf({ store: from, lastHealth, engine, reader, spool: deps.spool, clock, stopping, draining }, of);
-  const inTime = <T>(asked: Promise<T>) =>
-    within(
-      asked.catch(() => undefined),
-      longestLookMs,
-      clock,
-    );
 
   return {
     ...parts,
     spool: () => deps.spool?.(),
     listMutes: mutes.listMutes,
-    addMute: (input) => mutes.addMute(input).finally(() => troubles.forget()),
-    endMute: (id) => mutes.endMute(id).finally(() => troubles.forget()),
+    addMute: (input) => changing(mutes.addMute(input)),
+    endMute: (id) => changing(mutes.endMute(id)),
     previewMute: createMutePreview({ store, reader, clock }),
     resend: (alertId, names) => resendAlert(resending, alertId, names),
     previewResend: (filter) => previewResend(resending, filter),
-    resendFailed: (filter) => resendFailed(resending, filter).finally(() => troubles.forget()),
+    resendFailed: (filter) => changing(resendFailed(resending, filter)),
     releaseHeld: (filter) => releaseHeld(resending, filter),
     tryDestination: tryNamed,
     testDestination: createDestinationTests(deps),
@@ -202,14 +286,12 @@ export function createOperations(deps: OperationsDeps): Operations {
       ]);
       return viewRoutes(deps.routes, counted, oldestReceivedAt);
     },
-    system: () => viewSystem({ ...deps, watches: parts.watches, store: { ...store, health } }),
+    system: () => viewSystem({ ...deps, watches: parts.watches, store: { ...store, health: views.health } }),
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
-      if (watch !== undefined) return watch.putBack().finally(() => troubles.forget());
-      if (source !== undefined) throw new AppError("not_found", `This relay watches no account of a source ${source}.`);
-      throw new AppError("conflict", "This relay does not watch the account.", {
-        hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled as it is.",
-      });
+      if (watch === undefined)
+        throw notWatched(source, "watches no account", "watch the account", "watch.enabled as it is");
+      return changing(watch.putBack());
     },
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
@@ -218,67 +300,13 @@ export function createOperations(deps: OperationsDeps): Operations {
     async checkGaps(window, source) {
       const watch = deps.gapWatchOf(source);
       if (watch !== undefined) return watch.check(window);
-      if (source !== undefined)
-        throw new AppError("not_found", `This relay looks for no missing alerts of a source ${source}.`, {
-          hint: "Name a source with an account in the configuration, and leave watch.enabled and watch.gaps as they are.",
-        });
-      throw new AppError("conflict", "This relay does not look for alerts that did not come.", {
-        hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled and watch.gaps as they are.",
-      });
+      const leave = "watch.enabled and watch.gaps as they are";
+      throw notWatched(source, "looks for no missing alerts", "look for alerts that did not come", leave);
     },
-    readiness: (of) => readiness({ health }, of),
+    readiness: (of) => views.readiness(of),
     health: troubles.look,
-    async status() {
-      const health = await store.health();
-      const [alerts, views, { ready, reasons }] = await Promise.all([
-        store.countAlerts(),
-        destinations(),
-        // Each look at the store's health commits once, so this one serves both.
-        readiness({ health: async () => health }),
-      ]);
-      return {
-        relay: {
-          version: deps.version,
-          startedAt,
-          uptimeMs: Math.max(0, clock.now() - startedAt),
-          stopping: draining.aborted,
-          ready,
-          reasons,
-          unreadableAlerts: counters.routing.givenUp,
-          socketIsHeld: deps.socketIsHeld,
-          hearing: deps.hearing?.(),
-        },
-        relays: parts.relays(),
-        ...viewLog(health, alerts, views, deps.retention),
-        troubles: (await troubles.look()).troubles,
-        account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
-        sources: parts.sources(),
-        watches: parts.watches(),
-        silence: parts.silence(),
-        canary: parts.canary(),
-        spool: deps.spool?.(),
-      };
-    },
-    // While the store is away, that is what a scrape is to find out.
-    async metricsText() {
-      const [found, views] = await Promise.all([inTime(health()), inTime(destinations())]);
-      return formatMetrics({
-        ...counters,
-        store: found ?? lastHealth(),
-        destinations: views ?? viewDestinations(engine.statuses(), []),
-        delivery: engine.figures,
-        relays: parts.relays(),
-        pictures: deps.pictures?.counts(),
-        sources: deps.sourcesHere(),
-        watches: parts.watches(),
-        keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
-        silence: parts.silence(),
-        market: deps.market(),
-        canary: parts.canary(),
-        spool: deps.spool?.(),
-        now: clock.now(),
-      });
-    },
+    status: () => views.status(),
+    metricsText: () => views.metricsText(),
   };
 }
 

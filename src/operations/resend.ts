@@ -217,7 +217,7 @@ async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGen
 type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCall, "toldBy"> & { damped?: Damped };
 
 /**
- * Of each alert key the latest, which tells the others. The key whose latest is the oldest comes first, so that the last word is the newest.
+ * The latest of each alert key, which tells the others. The key whose latest is the oldest comes first: the last word is the newest.
  * All are read before the first is sent. No key is divided: a relay that is killed between two batches leaves none that would pass for the
  * latest when they are released once more.
  */

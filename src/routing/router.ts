@@ -87,25 +87,16 @@ export interface RouterOptions {
  * cannot be read.
  */
 export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}): Router {
-  const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
+  const targets = new Targets(rules.destinations);
   const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
   const noteGroups = compileGroups(rules);
   const canaryTo = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
-
-  for (const route of rules.routes) {
-    for (const name of route.fallback === undefined ? route.to : [...route.to, route.fallback.to]) {
-      targetNamed(name, route);
-    }
-  }
-
-  function targetNamed(name: string, route: Route): Target {
-    const target = targets.get(name);
-    if (target !== undefined) return target;
-    throw new AppError("config_invalid", `Route ${route.name} names the unknown destination ${name}.`, {
-      hint: `Define it under destinations, or remove it from the route (${route.definedAt}).`,
-    });
-  }
+  for (const route of rules.routes)
+    for (const name of [...route.to, ...(route.fallback ? [route.fallback.to] : [])]) targets.named(name, route);
+  /** What the page says of an alert when nothing at all is configured that could take it. */
+  const orNowhere = (routed: RoutingResult): RoutingResult =>
+    routed.decisions.length === 0 && rules.routes.length === 0 ? { ...routed, decisions: [nowhere] } : routed;
 
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     let lineOfAll: Decision | undefined;
@@ -130,9 +121,9 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (isPing(input)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     const verdicts = choose(askRoutes(input, now));
-    const planned = plan(verdicts, muted, (target, one) => startOf(target, one, input, muted, now));
+    const planned = planAll(verdicts, targets, muted, (target, one) => startOf(target, one, input, muted, now));
     if (input.origin === "hook") noteGroups(planned.deliveries, input);
-    return planned;
+    return orNowhere(planned);
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
@@ -144,51 +135,9 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     const failed = what === "reading" ? "could not be read" : "could not be routed";
     const reason = `${failed}: ${why}; ${what === "reading" ? "sent as received" : "sent"} ${where}`;
     const verdicts = routes.map(
-      (one): RouteVerdict => ({
-        route: { ...one, updates: "new" },
-        result: "matched",
-        reason: () => reason,
-      }),
+      (one): RouteVerdict => ({ route: { ...one, updates: "new" }, result: "matched", reason: () => reason }),
     );
-    return plan(verdicts, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
-  }
-
-  function plan(
-    verdicts: RouteVerdict[],
-    muted: MuteVerdict,
-    startAt: (target: Target, route: Route) => Start,
-  ): RoutingResult {
-    const owners = findOwners(verdicts);
-    const decisions: Decision[] = [];
-    const deliveries: PlannedDelivery[] = [];
-    for (const verdict of verdicts) {
-      if (verdict.result !== "matched") {
-        decisions.push(toldOf(verdict));
-        continue;
-      }
-      const because = verdict.reason();
-      if (verdict.route.to.length === 0) {
-        const reason = `${because}; dropped on purpose by route ${verdict.route.name}`;
-        decisions.push({ route: verdict.route.name, result: "dropped", reason });
-      }
-      for (const name of new Set(verdict.route.to)) {
-        const owner = owners.get(name);
-        if (owner !== undefined && owner !== verdict.route) {
-          decisions.push(skip(verdict.route, name, `${because}; route ${owner.name} already delivers it there`));
-          continue;
-        }
-        const target = targetNamed(name, verdict.route);
-        const start = startAt(target, verdict.route);
-        const reason = [because, ...start.words].join("; ");
-        decisions.push(decide(verdict.route, name, start, reason));
-        deliveries.push(...planFor(verdict.route, target.destination, start, reason, owners));
-      }
-      if (verdict.route.fallback !== undefined) {
-        decisions.push(decideFallback(verdict.route, verdict.route.fallback, owners, muted));
-      }
-    }
-    if (decisions.length === 0 && rules.routes.length === 0) decisions.push(nowhere);
-    return { decisions, deliveries };
+    return planAll(verdicts, targets, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
   }
 
   return {
@@ -201,6 +150,44 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       return target && holdOf(target, facts, now);
     },
   };
+}
+
+/** One decision for each route, or for each destination of one that matched, and what is to be sent. */
+function planAll(
+  verdicts: RouteVerdict[],
+  targets: Targets,
+  muted: MuteVerdict,
+  startAt: (target: Target, route: Route) => Start,
+): RoutingResult {
+  const owners = findOwners(verdicts);
+  const decisions: Decision[] = [];
+  const deliveries: PlannedDelivery[] = [];
+  for (const verdict of verdicts) {
+    const { route, result } = verdict;
+    if (result !== "matched") {
+      decisions.push(toldOf(verdict));
+      continue;
+    }
+    const because = verdict.reason();
+    if (route.to.length === 0) {
+      const reason = `${because}; dropped on purpose by route ${route.name}`;
+      decisions.push({ route: route.name, result: "dropped", reason });
+    }
+    for (const name of new Set(route.to)) {
+      const owner = owners.get(name);
+      if (owner !== undefined && owner !== route) {
+        decisions.push(skip(route, name, `${because}; route ${owner.name} already delivers it there`));
+        continue;
+      }
+      const target = targets.named(name, route);
+      const start = startAt(target, route);
+      const reason = [because, ...start.words].join("; ");
+      decisions.push(decide(route, name, start, reason));
+      deliveries.push(...planFor(route, target.destination, start, reason, owners));
+    }
+    if (route.fallback !== undefined) decisions.push(decideFallback(route, route.fallback, owners, muted));
+  }
+  return { decisions, deliveries };
 }
 
 /** GitHub's, sent once when a webhook is added: a saying (`zen`), the id of the webhook, and what it is set to. */
@@ -445,12 +432,22 @@ interface Target {
   findQuietWindow?: FindWindow;
 }
 
-function toTarget(destination: Destination): Target {
-  if (destination.quietHours === undefined) return { destination };
-  return {
-    destination,
-    findQuietWindow: compileHours(destination.quietHours, destination.timeZone),
-  };
+class Targets extends Map<string, Target> {
+  constructor(destinations: readonly Destination[]) {
+    super();
+    for (const destination of destinations) {
+      const { quietHours, timeZone } = destination;
+      this.set(destination.name, { destination, findQuietWindow: quietHours && compileHours(quietHours, timeZone) });
+    }
+  }
+
+  named(name: string, route: Route): Target {
+    const target = this.get(name);
+    if (target !== undefined) return target;
+    throw new AppError("config_invalid", `Route ${route.name} names the unknown destination ${name}.`, {
+      hint: `Define it under destinations, or remove it from the route (${route.definedAt}).`,
+    });
+  }
 }
 
 /** How a delivery to one destination would start. */
@@ -596,7 +593,6 @@ function everyDestination(destinations: Destination[]): Route {
   };
 }
 
-/** What the page says of an alert when nothing at all is configured that could take it. */
 const nowhere: Decision = {
   route: "(none)",
   result: "skipped",

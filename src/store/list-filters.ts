@@ -24,7 +24,8 @@ export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string
     case "dropped":
       return sql.isSet(`a.${state}`);
     case "damped":
-      return `EXISTS (SELECT 1 FROM deliveries n WHERE n.alert_seq = a.seq AND n.updates IN ('count', 'summary') AND n.damped IS NOT NULL ${sql.asItStands})`;
+      return `EXISTS (SELECT 1 FROM deliveries n WHERE n.alert_seq = a.seq AND n.updates IN ('count', 'summary')
+        AND n.damped IS NOT NULL ${sql.asItStands})`;
     case "repeat":
       return "a.repeat_of IS NOT NULL";
     case "unrouted":

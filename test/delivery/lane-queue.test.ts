@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DueDelivery } from "../../src/core/delivery-job.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createLaneQueue } from "../../src/delivery/lane/lane-queue.ts";
+import { LaneQueue } from "../../src/delivery/lane/lane-queue.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 import { telegramTo } from "./engine-fixture.ts";
 import { hour, minute } from "./outcomes.ts";
@@ -13,7 +13,7 @@ const open = { isRecovering: false, isOpen: true };
 function queueOf(due: DueDelivery[]) {
   const ended: { seqs: number[]; state: string; reason: string }[] = [];
   const asked: { until: number; limit: number }[] = [];
-  const queue = createLaneQueue({
+  const queue = new LaneQueue({
     store: {
       async listDue(_destination, until, limit) {
         asked.push({ until, limit });

@@ -17,7 +17,6 @@ import {
   planDeliveries,
 } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
-import type { FindHold } from "./follow-quiet-hours.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
 import {
@@ -27,6 +26,7 @@ import {
   writeOrphanNotice,
   writeUndeliveredNotice,
 } from "../plan/plan-notice.ts";
+import type { FindHold } from "./follow-quiet-hours.ts";
 
 /** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
 export interface Notifier {
@@ -53,7 +53,7 @@ export interface NoticeOptions {
   about?: DestinationStatus;
   /** What the notice is about, and where it is not sent. */
   concerned?: readonly Destination[];
-  /** The name of the destination whose readers it is for: it goes there alone, and waits for the end of quiet hours. Default: see `send`. */
+  /** The destination whose readers it is for: it goes there alone, and waits for the end of quiet hours. Default: see `send`. */
   to?: string;
 }
 

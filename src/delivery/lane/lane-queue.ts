@@ -11,18 +11,6 @@ import { waitForDeadMs } from "../plan/health.ts";
 import { inTurn, isStoredLate, isTurnOfResent, openSince } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
-/** What waits for one destination, as its lane takes from it. */
-export interface LaneQueue {
-  /** What may be sent now. What nobody wants any more has been ended and is not among it. */
-  list(look: QueueLook, now: number): Promise<QueueView>;
-  /**
-   * The destination is dead: what comes for it waits for an hour (a notice as long as for one that does not answer) until it
-   * works again, and fails then. Fallbacks take over at once.
-   */
-  putOff(deliveries: DueDelivery[], why: PutOff, now: number): Promise<void>;
-  nextDueAt(): Promise<number | undefined>;
-}
-
 export interface QueueLook {
   /**
    * After an outage: also what waits for a later try, since the waits were for a destination that was down. A repeat
@@ -86,12 +74,64 @@ const minuteMs = 60_000;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
-export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
-  const { store, destination, settings, log } = deps;
+/** What waits for one destination, as its lane takes from it. */
+export class LaneQueue {
+  readonly #deps: LaneQueueDeps;
+  readonly #giveUpAfterMs: number;
 
-  async function finish(deliveries: DueDelivery[], next: Untried, because: string, now: number): Promise<void> {
-    if (deliveries.length === 0) return;
-    const calls = deps.planFallbacks(deliveries, () => because, now);
+  constructor(deps: LaneQueueDeps) {
+    this.#deps = deps;
+    this.#giveUpAfterMs = settingsOf(deps.destination.type, deps.settings).schedule.giveUpAfterMs;
+  }
+
+  /** What may be sent now. What nobody wants any more has been ended and is not among it. */
+  async list(look: QueueLook, now: number): Promise<QueueView> {
+    const { most = mostSent, sinceResent = 0 } = look;
+    const { store, destination } = this.#deps;
+    const until = look.isRecovering ? now + longestAheadMs : now;
+    // One more shows whether there are more.
+    const listed = await store.listDue(destination.name, until, most + 1, isTurnOfResent({ sinceResent }));
+    const cutAt = listed.length <= most ? undefined : listed.at(-1)?.dueAt;
+    const due = listed.filter(
+      (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
+    );
+    const overdue = due.filter((delivery) => this.#isOverdue(delivery, look, now));
+    if (overdue.length > 0) await this.#endOverdue(overdue, now);
+    const ended = new Set([...overdue, ...(await this.#mute(due, now))]);
+    const open = due.filter((delivery) => !ended.has(delivery));
+    const held = new Set(await this.#holdLater(open, now));
+    const taken = open.filter((delivery) => !held.has(delivery)).slice(0, most);
+    return { due: taken, ofKeys: await this.#listOfKeys(taken, sinceResent), cutAt };
+  }
+
+  /**
+   * The destination is dead: what comes for it waits for an hour (a notice as long as for one that does not answer) until it
+   * works again, and fails then. Fallbacks take over at once.
+   */
+  async putOff(
+    deliveries: DueDelivery[],
+    { reason, because, probeAt, resumedAt = 0 }: PutOff,
+    now: number,
+  ): Promise<void> {
+    const dueAtOf = (delivery: DueDelivery) => {
+      const waitMs = delivery.purpose === "notice" ? this.#giveUpAfterMs : Math.min(waitForDeadMs, this.#giveUpAfterMs);
+      const until = Math.max(openSince(delivery), resumedAt) + waitMs;
+      // In whole minutes: with an alert a second, each would be a write of its own.
+      return until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
+    };
+    for (const [dueAt, its] of groupBy(deliveries, dueAtOf)) {
+      const next: Untried = dueAt === 0 ? { state: "failed", reason } : { state: "waiting", reason, dueAt };
+      await this.#finish(its, next, because, now);
+    }
+  }
+
+  nextDueAt(): Promise<number | undefined> {
+    return this.#deps.store.nextDueAt(this.#deps.destination.name);
+  }
+
+  async #finish(deliveries: DueDelivery[], next: Untried, because: string, now: number): Promise<void> {
+    const { store, destination, planFallbacks, log } = this.#deps;
+    const calls = planFallbacks(deliveries, () => because, now);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
     log.warn(next.state === "waiting" ? "delivery.put_off" : "delivery.ended", {
@@ -102,72 +142,61 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   }
 
   /** What was never tried, as after a long stop of the relay, is tried before it is given up. */
-  function isOverdue(delivery: DueDelivery, look: QueueLook, now: number): boolean {
-    const { isOpen, isPaused = false, resumedAt = 0 } = look;
-    const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
+  #isOverdue(delivery: DueDelivery, { isOpen, isPaused = false, resumedAt = 0 }: QueueLook, now: number): boolean {
     const wasTried = delivery.attempts > 0 || !isOpen;
     const since = Math.max(openSince(delivery), resumedAt);
-    return !isPaused && delivery.state !== "held" && wasTried && now - since > giveUpAfterMs;
+    return !isPaused && delivery.state !== "held" && wasTried && now - since > this.#giveUpAfterMs;
   }
 
-  function waitForDeadOf({ purpose }: DueDelivery): number {
-    const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
-    return purpose === "notice" ? giveUpAfterMs : Math.min(waitForDeadMs, giveUpAfterMs);
-  }
-
-  async function endOverdue(overdue: DueDelivery[], now: number): Promise<void> {
-    const hours = Math.round(settingsOf(destination.type, settings).schedule.giveUpAfterMs / 3_600_000);
-    const byDetail = new Map<string, DueDelivery[]>();
-    for (const delivery of overdue) {
-      const why = delivery.lastDetail === undefined ? "" : `: ${delivery.lastDetail}`;
-      byDetail.set(why, [...(byDetail.get(why) ?? []), delivery]);
-    }
-    for (const [why, deliveries] of byDetail) {
-      const reason = `could not be delivered within ${hours} h${why}`;
-      const because = `${destination.name} has not taken it in time`;
-      await finish(deliveries, { state: "expired", reason }, because, now);
+  async #endOverdue(overdue: DueDelivery[], now: number): Promise<void> {
+    const hours = Math.round(this.#giveUpAfterMs / 3_600_000);
+    for (const [detail, deliveries] of groupBy(overdue, ({ lastDetail }) => lastDetail)) {
+      const reason = `could not be delivered within ${hours} h${detail === undefined ? "" : `: ${detail}`}`;
+      const because = `${this.#deps.destination.name} has not taken it in time`;
+      await this.#finish(deliveries, { state: "expired", reason }, because, now);
     }
   }
 
   /** Without an attempt and without a fallback; alike ones in one step. */
-  async function setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
-    for (const [first, ...rest] of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
-      if (first === undefined) continue;
-      const seqs = [first, ...rest].map(({ delivery }) => delivery.seq);
-      await store.finishDeliveries(seqs, first.next, now, []);
+  async #setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
+    for (const alike of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
+      const seqs = alike.map(({ delivery }) => delivery.seq);
+      await this.#deps.store.finishDeliveries(seqs, (alike[0] as { next: Untried }).next, now, []);
     }
     return aside.map(({ delivery }) => delivery);
   }
 
   /** A mute has begun while it waited, in a group, behind a cause, in quiet hours or to be counted: its receipt counts it instead. */
-  async function mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+  async #mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const muted: { delivery: DueDelivery; next: Untried }[] = [];
     // Its whole request may have to be read, and each recipient has a delivery of it.
     const asked = new Map<string, Awaited<ReturnType<FindMute>>>();
     for (const delivery of due) {
       const { state, purpose, alertId, reason } = delivery;
       if (state !== "held" || (purpose !== "alert" && purpose !== "fallback")) continue;
-      if (!asked.has(alertId)) asked.set(alertId, await deps.findMute(alertId, now));
+      if (!asked.has(alertId)) asked.set(alertId, await this.#deps.findMute(alertId, now));
       const found = asked.get(alertId);
       if (found === undefined) continue;
       const next = { state: "muted", reason: `${reason}; ${found.reason}`, mutedBy: found.keptName } as const;
       muted.push({ delivery, next });
     }
-    return setAside(muted, now);
+    return this.#setAside(muted, now);
   }
 
   /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
-  async function holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+  async #holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+    const { destination, findHold } = this.#deps;
     const held = due.flatMap((delivery) => {
       const waited = delivery.state === "held" && (delivery.updates === "summary" || delivery.groupName !== undefined);
-      const hold = waited ? deps.findHold(destination.name, delivery, now) : undefined;
+      const hold = waited ? findHold(destination.name, delivery, now) : undefined;
       const reason = `${delivery.reason}; ${hold?.words}`;
       return hold ? [{ delivery, next: { state: "held", reason, dueAt: hold.until } as const }] : [];
     });
-    return setAside(held, now);
+    return this.#setAside(held, now);
   }
 
-  async function listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
+  async #listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
+    const { store, destination } = this.#deps;
     const { joinsByKey } = vendorOf(destination.type).can;
     const asked = joinsByKey ? due : due.filter((one) => one.status === "resolved" || isStoredLate(one));
     if (asked.length === 0) return undefined;
@@ -175,38 +204,4 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     const keys = [...new Set(first.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
     return await store.listByKeys(destination.name, keys, mostOfKeys);
   }
-
-  return {
-    async list(look, now) {
-      const { most = mostSent, sinceResent = 0 } = look;
-      const until = look.isRecovering ? now + longestAheadMs : now;
-      // One more shows whether there are more.
-      const listed = await store.listDue(destination.name, until, most + 1, isTurnOfResent({ sinceResent }));
-      const cutAt = listed.length <= most ? undefined : listed.at(-1)?.dueAt;
-      const due = listed.filter(
-        (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
-      );
-      const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
-      if (overdue.length > 0) await endOverdue(overdue, now);
-      const ended = new Set([...overdue, ...(await mute(due, now))]);
-      const open = due.filter((delivery) => !ended.has(delivery));
-      const held = new Set(await holdLater(open, now));
-      const taken = open.filter((delivery) => !held.has(delivery)).slice(0, most);
-      return { due: taken, ofKeys: await listOfKeys(taken, sinceResent), cutAt };
-    },
-    async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {
-      const byDueAt = new Map<number, DueDelivery[]>();
-      for (const delivery of deliveries) {
-        const until = Math.max(openSince(delivery), resumedAt) + waitForDeadOf(delivery);
-        // In whole minutes: with an alert a second, each would be a write of its own.
-        const dueAt = until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
-        byDueAt.set(dueAt, [...(byDueAt.get(dueAt) ?? []), delivery]);
-      }
-      for (const [dueAt, its] of byDueAt) {
-        const next: Untried = dueAt === 0 ? { state: "failed", reason } : { state: "waiting", reason, dueAt };
-        await finish(its, next, because, now);
-      }
-    },
-    nextDueAt: () => store.nextDueAt(destination.name),
-  };
 }

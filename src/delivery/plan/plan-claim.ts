@@ -105,7 +105,8 @@ export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "creat
 
 /**
  * In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. The time between
- * the two may be short: a margin for clocks that differ by seconds would let an alert out of a spool ring behind an end that came 500 ms later.
+ * the two may be short: with a margin for clocks that differ by seconds, an alert out of a spool would ring behind an end that came 500 ms
+ * later.
  */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (

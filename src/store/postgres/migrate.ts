@@ -202,8 +202,9 @@ async function refuseMoving(client: pg.Client): Promise<void> {
       hint: "Unset DATABASE_URL to use it there. `tocsin move --from URL --cancel` has this database used again, with what it held then.",
     });
   const way = mark.direction === "in" ? `from ${mark.place} into it` : `out of it to ${mark.place}`;
+  const option = mark.direction === "in" ? "--to" : "--from";
   throw new AppError("conflict", `A log is being moved ${way} (begun ${since}), and that has not come to its end.`, {
-    hint: `Run the same \`tocsin move --${mark.direction === "in" ? "to" : "from"} …\` there again: it continues. With --cancel it gives up.`,
+    hint: `Run the same \`tocsin move ${option} …\` there again: it continues. With --cancel it gives up.`,
   });
 }
 
