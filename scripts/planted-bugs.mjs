@@ -203,14 +203,14 @@ const ofTheStore = [
   {
     name: "lets two relays begin a group at the same moment",
     file: `${transactions}/grouping.ts`,
-    from: "lock(tx, [...pairs.keys()])",
+    from: "lock(tx, [...places.keys()])",
     to: "undefined",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {
     name: "leaves a group of a step behind when the next alert joins it",
     file: `${transactions}/grouping.ts`,
-    from: "memories.set(keyOf(pair), memory);",
+    from: "this.#memories.set(key, memory);",
     to: "",
     tests: sqlite,
   },
@@ -1103,7 +1103,7 @@ const ofTheRooms = [
   {
     name: "draws pictures without end",
     file: "src/delivery/memory/picture-desk.ts",
-    from: "if (begun.length >= mostAnHour)",
+    from: "if (!ofHour.isLeft())",
     to: "if (begun.length >= 1000 * mostAnHour)",
     tests: ["test/delivery/picture-desk.test.ts"],
   },

@@ -21,8 +21,7 @@ import { fromRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
-/** What came by webhooks, for those who look back over it and follow it. */
-export function createArrivals(sql: Dialect) {
+function statementsOf(sql: Dialect) {
   const within = { below: "int8", id: "text", from: "int8", limit: "int8" } as const;
   const isWithin = `a.seq < :below AND a.seq >= ${sql.firstSince(":id")} AND a.received_at >= :from AND a.origin = 'hook'`;
   const newestFirst = `ORDER BY a.seq DESC ${sql.limit(":limit")}`;
@@ -83,6 +82,12 @@ export function createArrivals(sql: Dialect) {
     ({ seq }: { seq: number }) => seq,
   );
 
+  return { listSizes, readFacts, listPast, readBodies, list, follow, findRouted };
+}
+
+/** What came by webhooks, for those who look back over it and follow it. */
+export function createArrivals(sql: Dialect) {
+  const { listSizes, readFacts, listPast, readBodies, list, follow, findRouted } = statementsOf(sql);
   const toWithin = ({ fromAt, before, limit }: FactsQuery) => {
     const [below = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
     return { below, id: sql.sinceId(fromAt), from: fromAt, limit };

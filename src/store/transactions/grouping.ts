@@ -177,52 +177,23 @@ export function createGrouping(sql: Dialect, newId: NewId) {
 
   return {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
-      const pairs = new Map(records.flatMap(placesOf).map((pair) => [keyOf(pair), pair]));
-      if (pairs.size === 0) return ungrouped;
-      const asked = [...pairs.values()];
-      const [, found] = await Promise.all([lock(tx, [...pairs.keys()]), tx.look(find, asked)]);
-      const memories = new Map(asked.flatMap((pair, index) => (found[index] ?? []).map((one) => [keyOf(pair), one])));
-      const changes: PlacedChange[] = [];
-      const touched = new Set<string>();
-      const counts = new Map<string, CountedCause>();
+      const places = new Map(records.flatMap(placesOf).map((place) => [keyOf(place), place]));
+      if (places.size === 0) return ungrouped;
+      const asked = [...places.values()];
+      const [, found] = await Promise.all([lock(tx, [...places.keys()]), tx.look(find, asked)]);
+      const desk = new GroupDesk(
+        new Map(asked.flatMap((place, index) => (found[index] ?? []).map((one) => [keyOf(place), one]))),
+      );
       const at = records[0]?.routedAt ?? 0;
       return {
-        gather(record, alert, left) {
-          const { facts, routedAt, countsIn = [], deliveries: planned } = record;
-          const { alertKey, severity, status, title } = facts;
-          const event: GroupEvent = { id: alert.id, at: routedAt, alertKey, severity, status, title };
-          const found = new Map<string, Gathered>();
-          for (const [index, one] of planned.entries()) {
-            const { destination, group } = one;
-            if (group === undefined || found.has(destination)) continue;
-            const kept = left.deliveries[index];
-            const judged = judgeGroups(
-              (name) => memories.get(keyOf({ destination, name })),
-              event,
-              group,
-              kept?.state === "queued" && kept.updates !== "later_end",
-            );
-            for (const [name, memory] of judged.memories) {
-              const pair = { destination, name };
-              pairs.set(keyOf(pair), pair);
-              memories.set(keyOf(pair), memory);
-              touched.add(keyOf(pair));
-            }
-            changes.push(...judged.changes.map((change) => ({ ...change, destination, at: routedAt })));
-            if (judged.behind && countsIn.includes(destination))
-              counts.set(keyOf({ destination, name: judged.behind.causeId }), { destination, ...judged.behind });
-            found.set(destination, judged);
-          }
-          return withGroups(left, found);
-        },
+        gather: (record, alert, left) => desk.gather(record, alert, left),
         async save(tx) {
-          const rows = [...touched].map((key) => {
-            const { destination, name } = pairs.get(key) as Place;
-            return { destination, name, memory: JSON.stringify(memories.get(key)), updated_at: at };
+          const rows = [...desk.touched.values()].map(({ memory, ...place }) => {
+            return { ...place, memory: JSON.stringify(memory), updated_at: at };
           });
           if (rows.length > 0) await tx.insert(write, rows, {});
-          const ended = await apply(tx, changes);
-          for (const cause of counts.values()) await count(tx, at, cause);
+          const ended = await apply(tx, desk.changes);
+          for (const cause of desk.counts.values()) await count(tx, at, cause);
           await tx.changed(ended);
         },
       };
@@ -264,6 +235,42 @@ type PlacedChange = GroupChange & Place & { at: number };
 
 interface CountedCause extends NonNullable<Gathered["behind"]> {
   destination: string;
+}
+
+/** Judges records in their order, by what is remembered of their groups and causes. */
+class GroupDesk {
+  readonly #memories: Map<string, GroupMemory>;
+  /** What is remembered now, by place. */
+  readonly touched = new Map<string, Place & { memory: GroupMemory }>();
+  readonly changes: PlacedChange[] = [];
+  readonly counts = new Map<string, CountedCause>();
+
+  constructor(memories: Map<string, GroupMemory>) {
+    this.#memories = memories;
+  }
+
+  gather(record: RoutingRecord, { id }: Unrouted, left: Judged): Judged {
+    const { facts, routedAt: at, countsIn = [], deliveries } = record;
+    const { alertKey, severity, status, title } = facts;
+    const event: GroupEvent = { id, at, alertKey, severity, status, title };
+    const found = new Map<string, Gathered>();
+    for (const [index, { destination, group }] of deliveries.entries()) {
+      if (group === undefined || found.has(destination)) continue;
+      const kept = left.deliveries[index];
+      const isSent = kept?.state === "queued" && kept.updates !== "later_end";
+      const judged = judgeGroups((name) => this.#memories.get(keyOf({ destination, name })), event, group, isSent);
+      for (const [name, memory] of judged.memories) {
+        const key = keyOf({ destination, name });
+        this.#memories.set(key, memory);
+        this.touched.set(key, { destination, name, memory });
+      }
+      this.changes.push(...judged.changes.map((change) => ({ ...change, destination, at })));
+      if (judged.behind && countsIn.includes(destination))
+        this.counts.set(keyOf({ destination, name: judged.behind.causeId }), { destination, ...judged.behind });
+      found.set(destination, judged);
+    }
+    return withGroups(left, found);
+  }
 }
 
 interface WaitingRow extends Pick<Row<"deliveries">, "seq" | "recipient" | "alert_seq"> {

@@ -26,6 +26,8 @@ interface Pair {
   key: string;
 }
 
+type Remembered = Pair & { memory: RingMemory; at: number };
+
 /** A key without an alert for this long is forgotten. The rule itself looks back over hours. */
 const keptMs = 7 * 24 * 3_600_000;
 const countedElsewhere = "counted: the next message about its key tells it";
@@ -33,20 +35,7 @@ export const unjudged: Rings = { judge: (_record, _alert, left) => left };
 
 const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destination, key]);
 
-/**
- * Decides whether an alert rings. What a key last rang with is one row for each destination, which is read and advanced where the alert
- * is routed. Another relay that routes an alert of the same key waits until this transaction has ended.
- *
- *     rings ──▶ delivery as planned; it says what did not ring since the last one
- *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
- *     muted ──▶ as planned; it is only remembered
- *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
- *
- * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
- * reach some recipients is made good to them by what fires next.
- */
-export function createRinging(sql: Dialect) {
-  const lock = createNameLock(sql, "ring");
+function statementsOf(sql: Dialect) {
   const find = sql.statement(
     "find_rings",
     { destination: "text", key: "text" },
@@ -81,6 +70,24 @@ export function createRinging(sql: Dialect) {
     (row: Pair & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
   );
   const removeOld = sql.statement("forget_rings", { before: "int8" }, "DELETE FROM rings WHERE updated_at < :before");
+  return { find, write, endFormer, findUnheard, removeOld };
+}
+
+/**
+ * Decides whether an alert rings. What a key last rang with is one row for each destination, which is read and advanced where the alert
+ * is routed. Another relay that routes an alert of the same key waits until this transaction has ended.
+ *
+ *     rings ──▶ delivery as planned; it says what did not ring since the last one
+ *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
+ *     muted ──▶ as planned; it is only remembered
+ *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
+ *
+ * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
+ * reach some recipients is made good to them by what fires next.
+ */
+export function createRinging(sql: Dialect) {
+  const lock = createNameLock(sql, "ring");
+  const { find, write, endFormer, findUnheard, removeOld } = statementsOf(sql);
 
   /** A statement of its own locks them first: the other one sees what was committed until the locks were given. */
   async function lockAndFind(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, RingMemory>> {
@@ -94,7 +101,7 @@ export function createRinging(sql: Dialect) {
     return new Map(pairs.flatMap((pair, index) => (found[index] ?? []).map((memory) => [nameOf(pair), memory])));
   }
 
-  const save = (tx: Tx, memories: readonly (Pair & { memory: RingMemory; at: number })[]) =>
+  const save = (tx: Tx, memories: readonly Remembered[]) =>
     tx.insert(
       write,
       memories.map(({ destination, key, memory, at }) => ({
@@ -107,32 +114,11 @@ export function createRinging(sql: Dialect) {
     async lookUpRings(tx: Tx, records: readonly RoutingRecord[]): Promise<Rings> {
       const pairs = new Map(records.flatMap(pairsOf).map((pair) => [nameOf(pair), pair]));
       if (pairs.size === 0) return unjudged;
-      const memories = await lockAndFind(tx, [...pairs.values()]);
-      const judged = new Map<string, Pair & { memory: RingMemory; at: number }>();
-      const former: { destination: string; id: string }[] = [];
-      const own = new Set<string>();
+      const desk = new RingDesk(await lockAndFind(tx, [...pairs.values()]));
       return {
-        judge(record, alert, left) {
-          const held = new Map<string, Held>();
-          const rung = new Map<string, Rung>();
-          for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
-            const { destination, rule, isQuiet, isMuted } = pair;
-            const before = memories.get(nameOf(pair));
-            const { id, receivedAt } = alert;
-            const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
-            const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
-            if (!rings)
-              held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
-            else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
-            own.add(alert.id);
-            memories.set(nameOf(pair), memory);
-            judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
-            if (before !== undefined && !before.latest.rang) former.push({ destination, id: before.latest.id });
-          }
-          return withJudgement(left, record, held, rung);
-        },
+        judge: (record, alert, left) => desk.judge(record, alert, left),
         async save(tx) {
-          const end = (those: typeof former) =>
+          const end = (those: typeof desk.former) =>
             those.length === 0
               ? []
               : tx.run(endFormer, {
@@ -141,10 +127,10 @@ export function createRinging(sql: Dialect) {
                   at: records[0]?.routedAt ?? 0,
                 });
           const [ended] = await Promise.all([
-            end(former.filter(({ id }) => !own.has(id))),
+            end(desk.former.filter((one) => !desk.isOwn(one))),
             // These change in any case.
-            end(former.filter(({ id }) => own.has(id))),
-            judged.size === 0 ? undefined : save(tx, [...judged.values()]),
+            end(desk.former.filter(desk.isOwn)),
+            desk.judged.size === 0 ? undefined : save(tx, [...desk.judged.values()]),
           ]);
           await tx.changed([...new Set(ended)]);
         },
@@ -156,7 +142,7 @@ export function createRinging(sql: Dialect) {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;
       const memories = await lockAndFind(tx, [...new Map(unheard.map((pair) => [nameOf(pair), pair])).values()]);
-      const changed = new Map<string, Pair & { memory: RingMemory; at: number }>();
+      const changed = new Map<string, Remembered>();
       for (const pair of unheard) {
         const memory = memories.get(nameOf(pair));
         if (memory === undefined) continue;
@@ -173,6 +159,41 @@ export function createRinging(sql: Dialect) {
       await tx.run(removeOld, { before: now - keptMs });
     },
   };
+}
+
+/** Judges records in their order, by what is remembered of their keys. */
+class RingDesk {
+  readonly #memories: Map<string, RingMemory>;
+  readonly #ids = new Set<string>();
+  /** What is remembered now of those that were judged. */
+  readonly judged = new Map<string, Remembered>();
+  /** Alerts that did not ring, and behind which another of their key came. */
+  readonly former: { destination: string; id: string }[] = [];
+
+  constructor(memories: Map<string, RingMemory>) {
+    this.#memories = memories;
+  }
+
+  /** It was judged here as well, so its deliveries change in any case. */
+  readonly isOwn = ({ id }: { id: string }): boolean => this.#ids.has(id);
+
+  judge(record: RoutingRecord, { id, receivedAt }: Unrouted, left: Judged): Judged {
+    const held = new Map<string, Held>();
+    const rung = new Map<string, Rung>();
+    for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
+      const { destination, rule, isQuiet, isMuted } = pair;
+      const before = this.#memories.get(nameOf(pair));
+      const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
+      const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
+      if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
+      else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
+      this.#ids.add(id);
+      this.#memories.set(nameOf(pair), memory);
+      this.judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
+      if (before !== undefined && !before.latest.rang) this.former.push({ destination, id: before.latest.id });
+    }
+    return withJudgement(left, record, held, rung);
+  }
 }
 
 /** Where the alert is judged, each destination once: it rings there for all recipients or for none. */
