@@ -22,6 +22,7 @@ import type { RelayRequests } from "../core/ports/requests.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
+import { groupBy } from "../ground/group-by.ts";
 import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
@@ -122,7 +123,7 @@ export class Engine implements ClaimingDesk {
     const { store, self, clock, newId, log, illustrate, pictureNotes: notes } = deps;
     this.#deps = deps;
     this.#isShared = store.capabilities.sharedByRelays;
-    this.#outlets = groupOutlets(deps.outlets);
+    this.#outlets = groupBy(deps.outlets, ({ destination }) => laneGroupOf(destination));
     this.#destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
     this.figures = new DeliveryFigures(this.#destinations.keys());
     const shared = { ...deps, sharedByRelays: this.#isShared, owner: self.id, leaseMs: laneLeaseMs };
@@ -331,12 +332,3 @@ const elsewhere = (destination: string) =>
     hint: "Try again.",
     retryAfterMs: 1_000,
   });
-
-function groupOutlets(outlets: Outlet[]): Map<string, Outlet[]> {
-  const groups = new Map<string, Outlet[]>();
-  for (const outlet of outlets) {
-    const name = laneGroupOf(outlet.destination);
-    groups.set(name, [...(groups.get(name) ?? []), outlet]);
-  }
-  return groups;
-}

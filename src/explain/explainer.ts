@@ -2,7 +2,7 @@ import type { ExplainedDelivery, Explanation } from "../contract/operations.ts";
 import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Message } from "../core/message.ts";
 import type { Decision, Destination, Mute, PlannedDelivery } from "../core/rules.ts";
-import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
+import { type Composer, firstSource } from "../delivery/lane/compose.ts";
 import { createGroupBook } from "../ringing/group-book.ts";
 import { createRingBook } from "../ringing/ring-book.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
@@ -96,23 +96,8 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
   function compose(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): Message[] {
     const destination = destinations.get(planned.destination);
     if (destination === undefined) return [];
-    const { id, facts, origin, receivedAt } = alert;
-    const { extras } = planned;
-    const purpose = origin === "test" ? "test" : "alert";
-    const source: MessageSource = {
-      id,
-      alertId: id,
-      alertSeq: alert.seq,
-      origin,
-      receivedAt,
-      facts,
-      status: facts.status,
-      purpose,
-      ambiguous: 0,
-      form: "rich",
-      extras,
-      payload,
-    };
+    const purpose = alert.origin === "test" ? "test" : "alert";
+    const source = firstSource(alert, { purpose, payload, extras: planned.extras });
     return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);
   }
 }

@@ -7,7 +7,7 @@ import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import type { NameOf } from "../core/subject-name.ts";
-import { type Composer, createComposer } from "../delivery/lane/compose.ts";
+import { type Composer, createComposer, firstSource } from "../delivery/lane/compose.ts";
 import { createPicturePlan, type PicturePlanDeps } from "../delivery/plan/plan-picture.ts";
 import { readPayloads } from "../intake/read-payloads.ts";
 import { ReadingThread } from "../intake/thread/body-reader.ts";
@@ -126,19 +126,7 @@ export function createComposeAgain(
       const now = attempts.find(({ outcome }) => outcome === "sent")?.at ?? delivery.finishedAt ?? delivery.createdAt;
       const stored = vendorOf(channel).can.carries === "payload" ? readStoredPayload(read, detail) : undefined;
       const payload = stored === "too large" ? undefined : stored?.payload;
-      const source = {
-        id: delivery.id,
-        alertId: id,
-        alertSeq: 0,
-        origin,
-        receivedAt,
-        facts,
-        status: facts.status,
-        purpose,
-        ambiguous: 0,
-        form: "rich" as const,
-        payload,
-      };
+      const source = firstSource(alert, { id: delivery.id, purpose, payload });
       const context = { now, purpose, possibleRepeat: false, insteadOf };
       return { ...message, texts: composer.alert(source, alert, context, known).map(readableText) };
     });

@@ -1,3 +1,4 @@
+import { Budget } from "../core/budget.ts";
 import { type Clock, within } from "../core/clock.ts";
 import { type MetricKeyParts, metricKeyOf, readMetricKey } from "../core/metric-key.ts";
 import { momentOf, valueAmong } from "../core/metric-value.ts";
@@ -58,15 +59,7 @@ export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "addr
 
 export function createMarketContext(deps: MarketContextDeps): MarketContext {
   const { store, histories, pools, tickers, symbolOf, clock } = deps;
-  let asked: number[] = [];
-
-  function mayAsk(): boolean {
-    const now = clock.now();
-    asked = asked.filter((at) => at > now - minuteMs && at <= now);
-    if (asked.length >= mostAMinute) return false;
-    asked.push(now);
-    return true;
-  }
+  const budget = new Budget(clock, mostAMinute, minuteMs);
 
   /** A token's ticker is asked for by a symbol that anybody may have, so it has to agree with the metric's own price. */
   function readTicker(symbol: string | undefined, parts: MetricKeyParts | undefined): string | undefined {
@@ -140,7 +133,8 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
       const alert = await soon(store.getAlert(alertId));
       const questions = alert && questionsOf(alert);
       if (questions === undefined || signal?.aborted) return undefined;
-      if (!mayAsk()) return known(alert as AlertDetail);
+      if (!budget.isLeft()) return known(alert as AlertDetail);
+      budget.spend();
       const { key, pool, ticker } = questions;
       const [points, state, price] = await Promise.all([
         soon(histories.read(key)),

@@ -1,4 +1,5 @@
 import type { MarketServiceView } from "../contract/operations.ts";
+import { Budget } from "../core/budget.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -34,71 +35,56 @@ const pauseReasons: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Whether one interface of the service may be asked now. */
-export interface Breaker {
-  isOpen(): boolean;
-  /** Answered, be it that there is no such thing. */
-  answered(): void;
-  failed(error: unknown): void;
-  view(): Pick<MarketServiceView, "pausedUntil" | "pausedBecause">;
-}
+export class Breaker {
+  readonly #clock: Pick<Clock, "now">;
+  #failures = 0;
+  #paused: { since: number; until: number; because: string } | undefined;
 
-export function createBreaker({ clock }: { clock: Pick<Clock, "now"> }): Breaker {
-  let failures = 0;
-  let paused: { since: number; until: number; because: string } | undefined;
+  constructor({ clock }: { clock: Pick<Clock, "now"> }) {
+    this.#clock = clock;
+  }
+
+  isOpen(): boolean {
+    return this.#current() !== undefined;
+  }
+
+  /** Be it that there is no such thing. */
+  answered(): void {
+    this.#failures = 0;
+  }
+
+  failed(error: unknown): void {
+    const code = error instanceof AppError ? error.code : "timeout";
+    if (code === "cancelled") return;
+    const because = pauseReasons[code] ?? (code === "timeout" ? "it does not answer in time" : "asking it fails");
+    this.#failures += 1;
+    if (code === "upstream_unauthorized" || code === "upstream_forbidden") this.#pause(refusedPauseMs, because);
+    else if (code === "upstream_rate_limited")
+      this.#pause(Math.max(failedPauseMs, (error instanceof AppError && error.retryAfterMs) || 0), because);
+    else if (this.#failures >= failuresToPause) this.#pause(failedPauseMs, because);
+  }
+
+  view(): Pick<MarketServiceView, "pausedUntil" | "pausedBecause"> {
+    const now = this.#current();
+    return now === undefined ? {} : { pausedUntil: now.until, pausedBecause: now.because };
+  }
 
   /** A clock that is set back lengthens no pause. */
-  function current() {
-    if (paused !== undefined && (clock.now() >= paused.until || clock.now() < paused.since)) paused = undefined;
-    return paused;
+  #current() {
+    const now = this.#clock.now();
+    if (this.#paused !== undefined && (now >= this.#paused.until || now < this.#paused.since)) this.#paused = undefined;
+    return this.#paused;
   }
 
-  function pause(ms: number, because: string): void {
-    const since = clock.now();
-    paused = { since, until: since + Math.min(ms, longestPauseMs), because };
+  #pause(ms: number, because: string): void {
+    const since = this.#clock.now();
+    this.#paused = { since, until: since + Math.min(ms, longestPauseMs), because };
   }
-
-  return {
-    isOpen: () => current() !== undefined,
-    answered() {
-      failures = 0;
-    },
-    failed(error) {
-      const code = error instanceof AppError ? error.code : "timeout";
-      if (code === "cancelled") return;
-      const because = pauseReasons[code] ?? (code === "timeout" ? "it does not answer in time" : "asking it fails");
-      failures += 1;
-      if (code === "upstream_unauthorized" || code === "upstream_forbidden") pause(refusedPauseMs, because);
-      else if (code === "upstream_rate_limited")
-        pause(Math.max(failedPauseMs, (error instanceof AppError && error.retryAfterMs) || 0), because);
-      else if (failures >= failuresToPause) pause(failedPauseMs, because);
-    },
-    view() {
-      const now = current();
-      return now === undefined ? {} : { pausedUntil: now.until, pausedBecause: now.because };
-    },
-  };
 }
 
-export interface Budget {
-  isLeft(): boolean;
-  spend(): void;
-  /** Of the last hour. */
-  view(): MarketServiceView["calls"];
-}
-
-/** This many calls in any hour. A clock that is set back begins anew. */
-export function createBudget({ clock, mostAnHour }: { clock: Pick<Clock, "now">; mostAnHour: number }): Budget {
-  let spent: number[] = [];
-  function made(): number {
-    const now = clock.now();
-    spent = spent.filter((at) => at > now - hourMs && at <= now);
-    return spent.length;
-  }
-  return {
-    isLeft: () => made() < mostAnHour,
-    spend: () => void spent.push(clock.now()),
-    view: () => ({ made: made(), most: mostAnHour }),
-  };
+/** Of the last hour. */
+export function callsOf(budget: Budget): MarketServiceView["calls"] {
+  return { made: budget.made(), most: budget.most };
 }
 
 export interface QuestionsDeps {
@@ -129,7 +115,7 @@ export interface Questions<T> {
   read(key: string): Promise<T | undefined>;
   /** What was heard of it and still holds; asks nobody. */
   known(key: string): T | undefined;
-  calls: Budget["view"];
+  calls(): MarketServiceView["calls"];
 }
 
 interface Known<T> {
@@ -146,7 +132,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   const heard = new RecentMap<string, Known<T>>(mostKept);
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();
-  const budget = createBudget({ clock, mostAnHour });
+  const budget = new Budget(clock, mostAnHour, hourMs);
   let hangs = 0;
 
   function find(key: string): Known<T> | undefined {
@@ -210,7 +196,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       return started;
     },
     known: (key) => find(key)?.answer,
-    calls: budget.view,
+    calls: () => callsOf(budget),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import { Budget } from "../core/budget.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -12,7 +13,7 @@ import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
 import { createNameBook, exchangeNames, type KnownNames, keyOf, loadNames } from "./name-book.ts";
-import { type Breaker, createBudget, whenAborted } from "./questions.ts";
+import { type Breaker, callsOf, whenAborted } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */
 export interface NameService {
@@ -43,7 +44,8 @@ export interface TokenNamesDeps {
 }
 
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 /** Names change rarely; an old one is shown until the service has said it anew. */
 const renewAfterMs = 7 * dayMs;
 /** How long it is believed that the service knows no name. */
@@ -75,7 +77,7 @@ export class TokenNames implements KnownNames {
   /** Until when nothing is asked of it. */
   readonly #unknown = new RecentMap<string, number>(mostUnknown);
   readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);
-  readonly #budgets: Record<BareSubject["kind"], ReturnType<typeof createBudget>>;
+  readonly #budgets: Record<BareSubject["kind"], Budget>;
   /** Keys of what is not saved. */
   #learned = new Set<string>();
   #savedAt = Number.NEGATIVE_INFINITY;
@@ -104,8 +106,8 @@ export class TokenNames implements KnownNames {
     this.#keepEveryMs = deps.isShared ? exchangeEveryMs : minuteMs;
     this.#sources = new Set(deps.sources);
     this.#budgets = {
-      token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
-      pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
+      token: new Budget(clock, services.token?.mostAnHour ?? 0, hourMs),
+      pool: new Budget(clock, services.pool?.mostAnHour ?? 0, hourMs),
     };
     this.#poll = createPoll({
       look: () => this.#look(),
@@ -131,7 +133,7 @@ export class TokenNames implements KnownNames {
 
   /** Calls of the last hour by kind. */
   calls(kind: BareSubject["kind"]): { made: number; most: number } {
-    return this.#budgets[kind].view();
+    return callsOf(this.#budgets[kind]);
   }
 
   /** Asks, until `stop` is aborted. Never rejects. */

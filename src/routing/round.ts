@@ -5,6 +5,7 @@ import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingDesk, RoutingDraft, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
+import { groupBy } from "../ground/group-by.ts";
 import type { Judging } from "./judging.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
@@ -209,11 +210,12 @@ export class Round {
 
   async #settle(failed: Failed[]): Promise<void> {
     const again = failed.filter(({ alert }) => alert.failures + 1 < mostFailures);
-    for (const [reason, seqs] of groupByReason(again)) await this.#flag(seqs, reason, firstRetryMs);
-    const last = failed.filter(({ alert }) => alert.failures + 1 >= mostFailures);
-    for (const request of new Set(last.map((one) => one.request))) {
-      await this.#giveUp(last.filter((one) => one.request === request));
+    for (const [reason, those] of groupBy(again, (one) => one.reason)) {
+      const seqs = those.map(({ alert }) => alert.seq);
+      await this.#flag(seqs, reason, firstRetryMs);
     }
+    const last = failed.filter(({ alert }) => alert.failures + 1 >= mostFailures);
+    for (const ofRequest of groupBy(last, ({ request }) => request).values()) await this.#giveUp(ofRequest);
   }
 
   async #flag(seqs: number[], reason: string, waitMs: number): Promise<void> {
@@ -279,12 +281,6 @@ function withRow(facts: AlertFacts, reason: string): AlertFacts {
 
 export function seqsOf(requests: UnroutedRequest[]): number[] {
   return requests.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-}
-
-function groupByReason(failed: Failed[]): Map<string, number[]> {
-  const groups = new Map<string, number[]>();
-  for (const { alert, reason } of failed) groups.set(reason, [...(groups.get(reason) ?? []), alert.seq]);
-  return groups;
 }
 
 function isStoreAway(error: unknown): boolean {

@@ -6,7 +6,7 @@ import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
 import { createMarketContext } from "../operations/market-context.ts";
 import { createMetricHistories } from "../operations/metric-histories.ts";
-import { type Breaker, createBreaker, createQuestions } from "../operations/questions.ts";
+import { Breaker, createQuestions } from "../operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../operations/token-names.ts";
 import type { AlertingClient } from "../upstream/alerting-client.ts";
 import type { PricingClient } from "../upstream/pricing-client.ts";
@@ -52,7 +52,7 @@ export async function openMarket(
   const alerting = createAlertingClient({ ...upstream.alerting, ...client });
   const pricing =
     upstream.pricing && createPricingClient?.({ ...upstream.pricing, ...client, maxAnswerBytes: mebibyte });
-  const breakers = { alerting: createBreaker({ clock }), pricing: createBreaker({ clock }) };
+  const breakers = { alerting: new Breaker({ clock }), pricing: new Breaker({ clock }) };
   const asking = { clock, log, timeLimitMs };
 
   const histories = createMetricHistories({ ...asking, service: alerting, breaker: breakers.alerting });

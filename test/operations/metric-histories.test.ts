@@ -3,7 +3,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { HistoryPoint } from "../../src/core/ports/metric-history.ts";
 import { createMetricHistories } from "../../src/operations/metric-histories.ts";
-import { createBreaker } from "../../src/operations/questions.ts";
+import { Breaker } from "../../src/operations/questions.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -31,7 +31,7 @@ function open(timeLimitMs = 300_000) {
         }),
       ),
   };
-  const breaker = createBreaker({ clock });
+  const breaker = new Breaker({ clock });
   const { read } = createMetricHistories({ service, clock, log: silentLog, breaker, timeLimitMs });
   /** The call of this number, as soon as it is made. */
   const callOf = async (index: number): Promise<Call> => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError, type ErrorCode } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createBreaker, createQuestions } from "../../src/operations/questions.ts";
+import { Breaker, createQuestions } from "../../src/operations/questions.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -9,7 +9,7 @@ const minute = 60_000;
 /** A service that answers what `answer` gives or throws at the time. */
 function open(timeLimitMs = 300_000) {
   const clock = createTestClock();
-  const breaker = createBreaker({ clock });
+  const breaker = new Breaker({ clock });
   const asked: string[] = [];
   const service: { answer(key: string): Promise<string> | string } = { answer: (key) => `of ${key}` };
   const ask = async (key: string) => {

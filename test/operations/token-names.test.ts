@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createBreaker } from "../../src/operations/questions.ts";
-import { type NameService, nameOfPool, TokenNames, readSymbols } from "../../src/operations/token-names.ts";
+import { Breaker } from "../../src/operations/questions.ts";
+import { type NameService, nameOfPool, readSymbols, TokenNames } from "../../src/operations/token-names.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -41,7 +41,7 @@ async function open({
   const service: { answer(address: string): string | undefined | Promise<never> } = {
     answer: (address) => `T${Number(address)}`,
   };
-  const breaker = createBreaker({ clock });
+  const breaker = new Breaker({ clock });
   const tokens: NameService = {
     breaker,
     mostAtOnce: 50,

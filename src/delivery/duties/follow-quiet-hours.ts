@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import type { Dispatch, HeldDelivery } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
+import { groupBy } from "../../ground/group-by.ts";
 
 /** Until when a destination's quiet hours, as they are now, hold such an alert, with the reason in words. */
 export type FindHold = (
@@ -38,18 +39,14 @@ async function followAt(destination: string, { store, findHold, clock, log }: Qu
   let moved = 0;
   for (;;) {
     const held = await store.listHeld(destination, after, batchSize);
-    const changes = new Map<string, { dueAt: number; why: string; deliveryIds: string[] }>();
-    for (const delivery of held) {
-      const hold = findHold(destination, delivery, now);
-      const dueAt = hold?.until ?? now;
-      if (dueAt === delivery.dueAt) continue;
-      const why = `the quiet hours were changed: ${hold?.words ?? "released"}`;
-      const change = changes.get(why);
-      if (change) change.deliveryIds.push(delivery.id);
-      else changes.set(why, { dueAt, why, deliveryIds: [delivery.id] });
-    }
-    for (const change of changes.values())
+    const changes = held.flatMap((delivery) => {
+      const { until: dueAt = now, words = "released" } = findHold(destination, delivery, now) ?? {};
+      return dueAt === delivery.dueAt ? [] : { id: delivery.id, dueAt, why: `the quiet hours were changed: ${words}` };
+    });
+    for (const [why, those] of groupBy(changes, (change) => change.why)) {
+      const change = { dueAt: those[0]?.dueAt ?? now, why, deliveryIds: those.map(({ id }) => id) };
       moved += await store.rescheduleHeld({ ...change, destination, now, includesAmbiguous: false });
+    }
     const last = held.at(-1);
     // What got a later time is met once more and has the right one then.
     if (last === undefined || held.length < batchSize) break;

@@ -16,6 +16,7 @@ import {
   type PlannedDelivery,
   planDeliveries,
 } from "../../core/rules.ts";
+import { groupBy } from "../../ground/group-by.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
@@ -148,8 +149,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     send,
     sendOrphans: (lane, destination, count) => send(writeOrphanNotice(destination, count), { lane }),
     async sendFurther(due) {
-      const byAlert = new Map<string, DueDelivery[]>();
-      for (const one of due) byAlert.set(one.alertId, [...(byAlert.get(one.alertId) ?? []), one]);
+      const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
       // One notice that cannot be read keeps none of the others.
       const failed = sent.find(({ status }) => status === "rejected");

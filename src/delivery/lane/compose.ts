@@ -35,6 +35,15 @@ export interface MessageSource
   payload?: Json;
 }
 
+/** For the first message of an alert, outside of any lane. */
+export function firstSource(
+  { id, seq, origin, receivedAt, facts }: Alert,
+  more: Pick<MessageSource, "purpose" | "payload"> & Partial<MessageSource>,
+): MessageSource {
+  const ofAlert = { id, alertId: id, alertSeq: seq, origin, receivedAt, facts, status: facts.status };
+  return { ...ofAlert, ambiguous: 0, form: "rich", ...more };
+}
+
 /** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
   alert(delivery: MessageSource, alert: Alert, context: MessageContext, destination: Destination): Message[];

@@ -1,3 +1,4 @@
+import { Budget } from "../../core/budget.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import type { PictureNotes } from "../../core/picture-outcome.ts";
@@ -37,16 +38,14 @@ export interface PictureDeskDeps {
 export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
   const { illustrate, notes, clock, log } = deps;
   const drawings = new Map<string, { begunAt: number; drawing: Promise<Drawing> }>();
-  let begun: number[] = [];
+  const ofMinute = new Budget(clock, mostAMinute, minuteMs);
+  const ofHour = new Budget(clock, mostAnHour, hourMs);
   let underWay = 0;
 
-  function whyNotNow(now: number): string | undefined {
-    // A clock that was set back must not stop pictures for as long.
-    begun = begun.filter((at) => at > now - hourMs && at <= now);
+  function whyNotNow(): string | undefined {
     if (underWay >= mostAtOnce) return `${mostAtOnce} other pictures were being drawn`;
-    if (begun.filter((at) => at > now - minuteMs).length >= mostAMinute)
-      return `${mostAMinute} pictures were drawn within the minute before`;
-    if (begun.length >= mostAnHour) return `${mostAnHour} pictures were drawn within the hour before`;
+    if (!ofMinute.isLeft()) return `${mostAMinute} pictures were drawn within the minute before`;
+    if (!ofHour.isLeft()) return `${mostAnHour} pictures were drawn within the hour before`;
     return undefined;
   }
 
@@ -77,9 +76,10 @@ export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
       for (const [old, { begunAt }] of drawings) if (begunAt > now || begunAt < now - keepMs) drawings.delete(old);
       const known = drawings.get(key);
       if (known) return known.drawing;
-      const reason = whyNotNow(now);
+      const reason = whyNotNow();
       if (reason !== undefined) return Promise.resolve({ result: "many", reason });
-      begun.push(now);
+      ofMinute.spend();
+      ofHour.spend();
       const drawing = begin(alertId, timeZone);
       drawings.set(key, { begunAt: now, drawing });
       return drawing;

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
+import { type NumberedFile, readNumberedFiles } from "../numbered-files.ts";
 import { continueChanges } from "./changes.ts";
 import { hasTable, inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
@@ -12,11 +12,7 @@ import { isConflict, isLocked } from "./store-error.ts";
  * (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that changes
  * several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it begins.
  */
-export interface Migration {
-  /** The number before the name: 1 for `0001_….sql`. */
-  number: number;
-  name: string;
-  sql: string;
+export interface Migration extends NumberedFile {
   /** Code that has migrations up to this number runs on it as well. */
   oldestCode: number;
   /** Tables of the versions before that it changes; needed where it changes more than one. Default: none. */
@@ -76,14 +72,11 @@ export async function requireNewest(client: pg.Client, migrations: Migration[] =
 
 /** The numbered SQL files, in their order. A missing number is a broken installation. */
 export function readMigrations(from: URL = folder): Migration[] {
-  const files = readdirSync(from).filter((file) => /^\d{4}_.+\.sql$/.test(file));
-  return files.sort().map((name, index) => {
-    const number = Number(name.slice(0, 4));
-    if (number !== index + 1) throw new Error(`migration ${index + 1} is missing before ${name}`);
-    const sql = readFileSync(new URL(name, from), "utf8");
+  return readNumberedFiles(from).map((file) => {
+    const { number, sql } = file;
     const [, oldest] = /^-- Runs with code of (\d{1,4}) and newer\.$/m.exec(sql) ?? [];
     const [, locks] = /^-- Locks first: ([a-z_]+(?:, [a-z_]+)*)\.$/m.exec(sql) ?? [];
-    return { number, name, sql, oldestCode: oldest === undefined ? number : Number(oldest), locks: locks?.split(", ") };
+    return { ...file, oldestCode: oldest === undefined ? number : Number(oldest), locks: locks?.split(", ") };
   });
 }
 

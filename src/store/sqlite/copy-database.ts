@@ -1,9 +1,8 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Database } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 import { renameFile, syncFile } from "../../ground/files/replace-file.ts";
-import { Sqlite } from "./sqlite-library.ts";
+import { Sqlite, withSqlite } from "./sqlite-library.ts";
 
 /** Pages copied before others of this thread get their turn: 4 MiB. */
 const pagesPerTurn = 1024;
@@ -56,27 +55,25 @@ async function copyPages(from: string, to: string): Promise<void> {
 }
 
 function checkCopy(path: string): void {
-  const copy = new Sqlite(path);
-  try {
-    const verdict = checkIntegrity(copy);
-    if (verdict !== "ok")
-      throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`, {
-        hint: "The database is damaged, or the disk that the copy lies on: docs/backup.md says what to do.",
-      });
-    // One file is easier to keep than a file with a log.
-    copy.pragma("journal_mode = DELETE");
-  } finally {
-    copy.close();
-  }
+  const [damage] = findDamage(path);
+  if (damage !== undefined)
+    throw new AppError("failed", `The copy did not pass its integrity check: ${damage}`, {
+      hint: "The database is damaged, or the disk that the copy lies on: docs/backup.md says what to do.",
+    });
+  // One file is easier to keep than a file with a log.
+  withSqlite(path, {}, (db) => db.pragma("journal_mode = DELETE"));
 }
 
-/** "ok", or the first thing that is wrong. Some damage ends the check itself. */
-function checkIntegrity(db: Database): string {
+/** What is wrong with the database, a line each. */
+export function findDamage(path: string): string[] {
   try {
-    const found = String(db.pragma("integrity_check(1)", { simple: true }));
-    return found.replace("*** in database main ***\n", "").split("\n", 1)[0] ?? found;
+    const rows = withSqlite(path, {}, (db) => db.pragma("integrity_check(10)")) as { integrity_check: string }[];
+    const lines = rows.flatMap((row) => row.integrity_check.split("\n"));
+    return lines.filter((line) => line !== "ok" && !line.startsWith("***")).slice(0, 10);
   } catch (error) {
-    if ((error as { code?: string }).code !== "SQLITE_CORRUPT") throw error;
-    return (error as Error).message;
+    const { code = "", message } = error as { code?: string; message: string };
+    // An index over damaged JSON, a damaged list of tables: SQLite's own words for damage are many.
+    if (!code.startsWith("SQLITE_") || /^SQLITE_(BUSY|CANTOPEN|FULL|PERM|READONLY)/.test(code)) throw error;
+    return [message];
   }
 }

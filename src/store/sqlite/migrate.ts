@@ -1,32 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
+import { type NumberedFile, readNumberedFiles } from "../numbered-files.ts";
 
 const folder = new URL("./migrations/", import.meta.url);
 
-export interface Migration {
-  /** The number before the name: 1 for `0001_….sql`. */
-  number: number;
-  name: string;
-  sql: string;
-}
+export type Migration = NumberedFile;
 
-/**
- * The numbered SQL files next to this one, in their order; the first makes all that was made before it. A missing number is a broken
- * installation.
- */
-export function readMigrations(from: URL = folder): Migration[] {
-  const files = readdirSync(from).filter((file) => /^\d{4}_.+\.sql$/.test(file));
-  const migrations = files.sort().map((name) => ({
-    ...{ number: Number(name.slice(0, 4)), name },
-    sql: readFileSync(new URL(name, from), "utf8"),
-  }));
-  migrations.forEach(({ number, name }, index) => {
-    const expected = (migrations[0] as Migration).number + index;
-    if (number !== expected) throw new Error(`migration ${expected} is missing before ${name}`);
-  });
-  return migrations;
-}
+/** Those of the files next to this one; the first makes all that was made before it. */
+export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from);
 
 /**
  * Compares before anything is written.

@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import { type MovedRow, type MovedTable, type MoveSide, movedTables } from "../moved-tables.ts";
 import { openDatabase } from "./open-database.ts";
 import { removeDatabase } from "./restore-database.ts";
-import { Sqlite } from "./sqlite-library.ts";
+import { withSqlite } from "./sqlite-library.ts";
 
 /** SQLite's side of a move. The file is nobody else's meanwhile. */
 export interface MovedLog extends MoveSide {
@@ -93,12 +93,8 @@ export function openMovedLogTarget(path: string): MovedLogTarget {
 }
 
 function isUnfinished(path: string): boolean {
-  const db = new Sqlite(path, { readonly: true });
-  try {
-    return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'moving'").get() !== undefined;
-  } finally {
-    db.close();
-  }
+  const find = "SELECT 1 FROM sqlite_schema WHERE name = 'moving'";
+  return withSqlite(path, { readonly: true }, (db) => db.prepare(find).get() !== undefined);
 }
 
 /** What would be kept up to date row by row, to be made from all rows at the end. */

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import type { Database, Statement } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 import { syncFile } from "../../ground/files/replace-file.ts";
+import { findDamage } from "./copy-database.ts";
 import { mendTexts } from "./mend-texts.ts";
 import { openDatabase } from "./open-database.ts";
 import { prepareRescue, type Rescue, type Row, type UnreadPositions } from "./rescue-rows.ts";
@@ -73,13 +74,13 @@ export async function repairDatabase(path: string, now: number): Promise<Repair>
   if (!existsSync(path))
     throw new AppError("not_found", `there is no database ${path}`, { hint: "it is made when the relay starts" });
   if (statSync(path).size === 0) throw new AppError("failed", `${path} is empty: there is nothing to repair`, { hint });
-  const found = check(path);
+  const found = findDamage(path);
   const draft = draftFor(path, "repairing");
   if (found.length === 0) return { found, tables: [], leftOut: nothingLeftOut };
   requireRoom(path, statSync(path).size);
   try {
     const written = writeAnew(path, draft);
-    const left = check(draft);
+    const left = findDamage(draft);
     if (left.length > 0)
       throw new AppError("failed", `what could be saved of ${path} is not right either: ${left[0]}`, { hint });
     await syncFile(draft);
@@ -93,25 +94,6 @@ export async function repairDatabase(path: string, now: number): Promise<Repair>
 const nothingLeftOut: LeftOut = { deliveries: 0, unsent: 0, withoutBody: 0, withoutDelivery: 0 };
 
 const hint = "nothing was changed. Restore the last backup: tocsin restore FILE";
-
-/** What is wrong, a line each. */
-function check(path: string): string[] {
-  try {
-    const db = new Sqlite(path);
-    try {
-      const rows = db.pragma("integrity_check(10)") as { integrity_check: string }[];
-      const lines = rows.flatMap((row) => row.integrity_check.split("\n"));
-      return lines.filter((line) => line !== "ok" && !line.startsWith("***")).slice(0, 10);
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    const { code = "", message } = error as { code?: string; message: string };
-    // An index over damaged JSON, a damaged list of tables: SQLite's own words for damage are many.
-    if (!code.startsWith("SQLITE_") || /^SQLITE_(BUSY|CANTOPEN|FULL|PERM|READONLY)/.test(code)) throw error;
-    return [message];
-  }
-}
 
 function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOut"> {
   const db = openDatabase({ path: draft });

@@ -7,7 +7,7 @@ import { giveToOwner, renameFile } from "../../ground/files/replace-file.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { readMigrations, requireVersion } from "./migrate.ts";
-import { Sqlite } from "./sqlite-library.ts";
+import { withSqlite } from "./sqlite-library.ts";
 import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
 
 export interface Restored {
@@ -104,8 +104,7 @@ export function keptName(path: string, why: string, now: number): string {
 }
 
 function look(path: string, from: string): Omit<Restored, "kept"> {
-  const db = new Sqlite(path, { readonly: true });
-  try {
+  return withSqlite(path, { readonly: true }, (db) => {
     const one = (sql: string) => db.prepare<[], number | null>(sql).pluck().get() ?? undefined;
     if (requireVersion(db, readMigrations()) === 0 || !one("SELECT 1 FROM sqlite_schema WHERE name = 'alerts'"))
       throw new AppError("invalid_request", `${from} is a database, but none of Tocsin's`, {
@@ -117,29 +116,21 @@ function look(path: string, from: string): Omit<Restored, "kept"> {
       lastReceivedAt: one("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1"),
       waiting: due + (one("SELECT count(*) FROM alerts WHERE routed_at IS NULL") ?? 0),
     };
-  } finally {
-    db.close();
-  }
+  });
 }
 
 const mostNoted = 20;
 
 /** Who compares what came with what should have come must not look for the alerts of that time in this log. */
 function noteRestore(path: string, time: { fromAt: number; toAt: number }): void {
-  const db = new Sqlite(path);
-  try {
-    const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'watch_states'").get();
-    // A backup from before there were watches has told nobody anything.
-    if (isThere === undefined) return;
+  withSqlite(path, {}, (db) => {
     const known = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
     const { times = [] } = JSON.parse(known.get(restoresStateName) ?? "{}") as { times?: unknown[] };
     db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)").run(
       restoresStateName,
       JSON.stringify({ times: [...times, time].slice(-mostNoted) }),
     );
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** With its log of changes. */
@@ -187,13 +178,10 @@ export async function setDatabaseAside(path: string, kept: string): Promise<void
 function emptyLogInto(path: string): void {
   let isRead = false;
   try {
-    const db = new Sqlite(path, { timeout: 1_000 });
-    try {
-      const [outcome] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
-      isRead = outcome?.busy === 1;
-    } finally {
-      db.close();
-    }
+    const [outcome] = withSqlite(path, { timeout: 1_000 }, (db) => db.pragma("wal_checkpoint(TRUNCATE)")) as {
+      busy: number;
+    }[];
+    isRead = outcome?.busy === 1;
   } catch (error) {
     if (!isDamage(error)) throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
   }

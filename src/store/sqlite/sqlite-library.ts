@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { default as BetterSqlite } from "better-sqlite3";
+import type { default as BetterSqlite, Database, Options } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 
 const require = createRequire(import.meta.url);
@@ -31,5 +31,15 @@ function loadRelease(name: string): typeof BetterSqlite {
     const message = `The database library ${name} is not installed, and this Node ${process.versions.node} needs it.`;
     const hint = "Run npm ci with the Node that runs Tocsin: an older Node leaves out what Node 24 and newer need.";
     throw new AppError("failed", message, { hint, cause });
+  }
+}
+
+/** A connection for this work alone. */
+export function withSqlite<T>(path: string, options: Options, work: (db: Database) => T): T {
+  const db = new Sqlite(path, options);
+  try {
+    return work(db);
+  } finally {
+    db.close();
   }
 }

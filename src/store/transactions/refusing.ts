@@ -1,8 +1,19 @@
 import type { RefusedDetail, RefusedRequest, RefusedSummary } from "../../core/ports/refused.ts";
-import { listOverflow, type RefusedSize } from "../refused-room.ts";
+import { groupBy } from "../../ground/group-by.ts";
 import { refusedColumns, toRefusedSummary, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
+
+/** One refused request that is kept. */
+interface RefusedSize {
+  seq: number;
+  address: string;
+  bytes: number;
+}
+
+/** Of one source, so that a flood at one leaves what others have. */
+const mostKept = 200;
+const mostKeptBytes = 4 * 1024 * 1024;
 
 const summaryColumns = `${refusedColumns.join(", ")}, octet_length(body) AS body_bytes, released_at, alert_ids`;
 
@@ -82,4 +93,27 @@ export function createRefusing(sql: Dialect) {
       await tx.run(release, { id, at, alert_ids: JSON.stringify(alertIds) });
     },
   };
+}
+
+/**
+ * Which of a source's refused requests have to go, see `RefusedLog`: the newest always stays; then the oldest goes of
+ * the source that has filled the most.
+ * @param rows newest first
+ */
+function listOverflow([newest, ...others]: readonly RefusedSize[]): number[] {
+  const removed: number[] = [];
+  let count = 1 + others.length;
+  let total = others.reduce((sum, { bytes }) => sum + bytes, newest?.bytes ?? 0);
+  const senders = [...groupBy(others, ({ address }) => address).values()];
+  while (count > 1 && (count > mostKept || total > mostKeptBytes)) {
+    const weigh = (rows: RefusedSize[]) =>
+      count > mostKept ? rows.length : rows.reduce((sum, one) => sum + one.bytes, 0);
+    const most = senders.reduce((found, one) => (weigh(one) > weigh(found) ? one : found));
+    const oldest = most.pop() as RefusedSize;
+    if (most.length === 0) senders.splice(senders.indexOf(most), 1);
+    removed.push(oldest.seq);
+    count -= 1;
+    total -= oldest.bytes;
+  }
+  return removed;
 }
