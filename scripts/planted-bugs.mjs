@@ -1067,7 +1067,7 @@ const ofTheRooms = [
   },
   {
     name: "takes more than its share of the lanes",
-    file: "src/delivery/plan/share-lanes.ts",
+    file: "src/delivery/membership.ts",
     from: "most: lacking > 0 ? fewest : evenly",
     to: "most: held + 1",
     tests: ["test/delivery/lanes.test.ts"],

@@ -56,6 +56,11 @@ export class AppError extends Error {
   }
 }
 
+/** It takes nothing now, and may in a while. */
+export function isStoreAway(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "store_unavailable";
+}
+
 /** The HTTP status that each code is answered with. */
 export function httpStatusOf(code: ErrorCode): (typeof httpStatuses)[ErrorCode] {
   return httpStatuses[code];

@@ -15,7 +15,7 @@ import { recipientsOf } from "../vendors/index.ts";
 import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { Prober, type Trial } from "./duties/prober.ts";
-import { createProving } from "./duties/proving.ts";
+import { proveAll } from "./duties/proving.ts";
 import { Calls } from "./lane/call-channel.ts";
 import { Claims } from "./lane/claims.ts";
 import type { Composer } from "./lane/compose.ts";
@@ -28,7 +28,7 @@ import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import type { Lease } from "./lease.ts";
 import { HealthMemory } from "./memory/health.ts";
-import { createPaceMemory, type PaceMemory } from "./memory/pace.ts";
+import { PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
 import type { PlanFallbacks } from "./plan/plan-fallbacks.ts";
@@ -122,7 +122,7 @@ export class LaneGroup {
     this.#lease = deps.lease;
     this.destinations = outlets.map(({ destination }) => destination);
     this.store = createLaneStore(deps.store, grant, deps.onLost);
-    this.#pace = createPaceMemory(grant.memory.paces);
+    this.#pace = new PaceMemory(grant.memory.paces);
     this.health = new HealthMemory(
       { ...deps, store: this.store, onChange: () => this.#wakeAll() },
       grant.memory.statuses,
@@ -143,8 +143,8 @@ export class LaneGroup {
 
   start(): void {
     const running = [...this.#lanes.values()].map(({ lane }) => lane.run(this.#stop));
-    const proving = createProving({ ...this.#deps, health: this.health, proven: [...this.#lanes.values()] });
-    this.ended = Promise.all([...running, proving.run(this.#stop.claiming)])
+    const proven = { ...this.#deps, health: this.health, proven: [...this.#lanes.values()] };
+    this.ended = Promise.all([...running, proveAll(proven, this.#stop.claiming)])
       .then(() => Promise.all(this.#pictures.map((its) => its.ended())))
       .then(() => {});
   }

@@ -19,12 +19,6 @@ export interface AlertPicturesDeps {
   clock: Clock;
 }
 
-/** Pictures for messages: value, limit, the last day and week of an alert's metric. */
-export interface AlertPictures {
-  /** Several who ask for one alert share one drawing. */
-  draw: DrawAlertPicture;
-}
-
 /** As many alerts of one key are looked at. */
 const mostKeyEvents = 60;
 const mostDrawings = 16;
@@ -42,8 +36,11 @@ interface Kept {
   bytes: number;
 }
 
-/** Draws each picture once and keeps it for some minutes, a bounded number of them and a bounded number at a time. */
-export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
+/**
+ * Draws pictures for messages: value, limit, the last day and week of an alert's metric. Each is drawn once and kept for some minutes, a
+ * bounded number of them and a bounded number at a time; several who ask for one alert share one drawing.
+ */
+export function createAlertPictures(deps: AlertPicturesDeps): DrawAlertPicture {
   const { store, readHistory, toPng, clock } = deps;
   /** What was drawn last stands last. */
   const kept = new Map<string, Kept>();
@@ -69,7 +66,12 @@ export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
   async function make(key: string, alertId: string, { theme, timeZone }: AlertPictureOptions) {
     const alert = await store.getAlert(alertId);
     if (alert?.facts === undefined) return { none: "unknown_alert" } as const;
-    const [record, history] = await Promise.all([recordOf(alert), store.keyHistory(alertId, mostKeyEvents)]);
+    const metric = metricKeyOf(alert);
+    const asked = metric === undefined ? undefined : readHistory?.(metric).catch(() => undefined);
+    const [record, history] = await Promise.all([
+      asked && within(asked, historyLimitMs, clock),
+      store.keyHistory(alertId, mostKeyEvents),
+    ]);
     const { facts } = alert;
     const events = history.events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
     const chart = describe(alert, facts, events, record);
@@ -81,37 +83,23 @@ export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
     const { svg, alt } = drawAlertChart({ ...chart, timeZone, theme: theme === "dark" ? darkTheme : lightTheme });
     const drawn = await toPng(svg);
     if ("problem" in drawn) return { none: drawn.problem };
-    const isPoor = chart.isSparse && hasRecord(alert);
-    keep(key, { png: drawn.png, alt }, isPoor ? keepPoorMs : keepMs);
+    keep(key, { png: drawn.png, alt }, chart.isSparse && asked ? keepPoorMs : keepMs);
     return { png: drawn.png, alt };
   }
 
-  function hasRecord(alert: AlertDetail): boolean {
-    return readHistory !== undefined && metricKeyOf(alert) !== undefined;
-  }
-
-  async function recordOf(alert: AlertDetail): Promise<readonly ChartPoint[] | undefined> {
-    const key = metricKeyOf(alert);
-    if (key === undefined || readHistory === undefined) return undefined;
-    const asked = readHistory(key).catch(() => undefined);
-    return within(asked, historyLimitMs, clock);
-  }
-
-  return {
-    async draw(alertId, options) {
-      const key = JSON.stringify([alertId, options.theme ?? "light", options.timeZone ?? "UTC"]);
-      const found = kept.get(key);
-      if (found !== undefined && found.until > clock.now()) return found.result;
-      let drawing = underWay.get(key);
-      if (drawing === undefined) {
-        if (underWay.size >= mostDrawings) return { none: "busy" };
-        drawing = make(key, alertId, options)
-          .catch((): AlertPictureResult => ({ none: "failed" }))
-          .finally(() => underWay.delete(key));
-        underWay.set(key, drawing);
-      }
-      return (await within(drawing, options.deadlineMs, clock, options.signal)) ?? { none: "late" };
-    },
+  return async (alertId, options) => {
+    const key = JSON.stringify([alertId, options.theme ?? "light", options.timeZone ?? "UTC"]);
+    const found = kept.get(key);
+    if (found !== undefined && found.until > clock.now()) return found.result;
+    let drawing = underWay.get(key);
+    if (drawing === undefined) {
+      if (underWay.size >= mostDrawings) return { none: "busy" };
+      drawing = make(key, alertId, options)
+        .catch((): AlertPictureResult => ({ none: "failed" }))
+        .finally(() => underWay.delete(key));
+      underWay.set(key, drawing);
+    }
+    return (await within(drawing, options.deadlineMs, clock, options.signal)) ?? { none: "late" };
   };
 }
 

@@ -42,7 +42,7 @@ const savedSchema = z.object({
 
 /** What a relay has learned and saved, for a process that only reads. Rejects as the store does. */
 export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
-  const book = createNameBook();
+  const book = new NameBook();
   await loadNames(store, book);
   return book;
 }
@@ -58,7 +58,7 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
  */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
   const together = await changeTogether(store, stateName, (from) => {
-    const given = createNameBook();
+    const given = new NameBook();
     for (const named of readSaved(from)) given.remember(named);
     for (const key of learned) {
       const mine = book.get(key);
@@ -88,68 +88,65 @@ function laterOf(one: Named, other: Named | undefined): Named {
 }
 
 /** At most `mostNames`, without those that were said longest ago. */
-export interface NameBook extends KnownNames {
-  get(key: string): Named | undefined;
-  remember(named: Named): void;
+export class NameBook implements KnownNames {
+  readonly #names = new Map<string, Named>();
+  /** Keys of the names, by chain and symbol. */
+  readonly #bySymbol = new Map<string, Set<string>>();
+
+  get(key: string): Named | undefined {
+    return this.#names.get(key);
+  }
+
   /** The one that was said last stands last. */
-  all(): Named[];
-}
+  all(): Named[] {
+    return [...this.#names.values()];
+  }
 
-export function createNameBook(): NameBook {
-  const names = new Map<string, Named>();
-  /** Keys of `names`, by chain and symbol. */
-  const bySymbol = new Map<string, Set<string>>();
-
-  function remember(named: Named): void {
+  remember(named: Named): void {
     const key = keyOf(named.subject);
-    forget(key);
-    names.set(key, named);
+    this.#forget(key);
+    this.#names.set(key, named);
     const group = groupOf(named);
-    bySymbol.set(group, (bySymbol.get(group) ?? new Set()).add(key));
-    for (const oldest of names.keys()) {
-      if (names.size <= mostNames) break;
-      forget(oldest);
+    this.#bySymbol.set(group, (this.#bySymbol.get(group) ?? new Set()).add(key));
+    for (const oldest of this.#names.keys()) {
+      if (this.#names.size <= mostNames) break;
+      this.#forget(oldest);
     }
   }
 
-  function forget(key: string): void {
-    const named = names.get(key);
-    if (named === undefined) return;
-    names.delete(key);
-    const group = bySymbol.get(groupOf(named));
-    group?.delete(key);
-    if (group?.size === 0) bySymbol.delete(groupOf(named));
-  }
-
-  function isShared(named: Named): boolean {
-    return (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
-  }
-
-  function nameOf(subject: BareSubject, at: number): string | undefined {
-    const named = names.get(keyOf(subject));
+  readonly nameOf = (subject: BareSubject, at: number): string | undefined => {
+    const named = this.#names.get(keyOf(subject));
     if (named === undefined || named.learnedAt > at) return undefined;
-    return isShared(named) || mayPassForAnother(named.symbol)
+    return this.#isShared(named) || mayPassForAnother(named.symbol)
       ? `${named.symbol} ${shortAddress(subject.address)}`
       : named.symbol;
+  };
+
+  readonly symbolOf = (subject: BareSubject): string | undefined => {
+    const named = this.#names.get(keyOf(subject));
+    return named === undefined || this.#isShared(named) ? undefined : named.symbol;
+  };
+
+  readonly find = (facts: AlertFacts): LearnedName | undefined => {
+    const subject = bareSubjectOf(facts);
+    const named = subject && this.#names.get(keyOf(subject));
+    const name = subject && this.nameOf(subject, Number.POSITIVE_INFINITY);
+    if (subject === undefined || named === undefined || name === undefined) return undefined;
+    return { ...subject, name, learnedAt: named.learnedAt };
+  };
+
+  #forget(key: string): void {
+    const named = this.#names.get(key);
+    if (named === undefined) return;
+    this.#names.delete(key);
+    const group = this.#bySymbol.get(groupOf(named));
+    group?.delete(key);
+    if (group?.size === 0) this.#bySymbol.delete(groupOf(named));
   }
 
-  return {
-    get: (key) => names.get(key),
-    remember,
-    all: () => [...names.values()],
-    nameOf,
-    symbolOf(subject) {
-      const named = names.get(keyOf(subject));
-      return named === undefined || isShared(named) ? undefined : named.symbol;
-    },
-    find(facts) {
-      const subject = bareSubjectOf(facts);
-      const named = subject && names.get(keyOf(subject));
-      const name = subject && nameOf(subject, Number.POSITIVE_INFINITY);
-      if (subject === undefined || named === undefined || name === undefined) return undefined;
-      return { ...subject, name, learnedAt: named.learnedAt };
-    },
-  };
+  #isShared(named: Named): boolean {
+    return (this.#bySymbol.get(groupOf(named))?.size ?? 0) > 1;
+  }
 }
 
 export function keyOf({ kind, chain, address }: BareSubject): string {

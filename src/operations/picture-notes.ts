@@ -3,7 +3,6 @@ import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import {
   type PicturedMessage,
-  type PictureNotes,
   type PictureOf,
   type PictureOutcome,
   type PictureResult,
@@ -13,18 +12,7 @@ import { createPoll } from "../core/poll.ts";
 import { type CommonStates, changeTogether } from "../core/ports/watch.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 
-export interface KeptPictureNotes extends PictureNotes {
-  /** A message got the address of a picture, and somebody has fetched it. */
-  noteLinked(message: PicturedMessage): void;
-  noteFetched(message: PicturedMessage): void;
-  ofDelivery: PictureOf;
-  /** Since the start. Who fetches an address twice counts once. */
-  counts(): Readonly<Record<PictureResult, number>>;
-  /** Reads what was kept before, and keeps what comes until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-  /** Keeps what came since. Never rejects. */
-  save(): Promise<void>;
-}
+export type KeptPictureNotes = ReturnType<typeof createPictureNotes>;
 
 export interface PictureNotesDeps {
   store: CommonStates;
@@ -65,7 +53,7 @@ const savedSchema = z.object({
  * What became of pictures, over restarts: in memory, and once a minute in the store, in one piece a destination and behind
  * all deliveries. Each relay adds what it has noted to what the others have, and learns that from it.
  */
-export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps): KeptPictureNotes {
+export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps) {
   const noted = new Map(destinations.map((name) => [name, new RecentMap<string, Noted>(mostOfOne)]));
   /** What is not kept yet, by destination and id: how often it was fetched. */
   const changed = new Map(destinations.map((name) => [name, new RecentMap<string, number>(mostOfOne)]));
@@ -128,17 +116,21 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
   const onFailed = (error: unknown) => log.warn("picture_notes.not_kept", { error: String(error).slice(0, 300) });
   const poll = createPoll({ look: save, everyMs: saveEveryMs, clock, onFailed });
 
+  const ofDelivery: PictureOf = ({ id, destination, state }, alertId) =>
+    find({ destination, id }) ?? (state === "sent" ? find({ destination, id: alertId }) : undefined);
+
   return {
     note,
     find,
-    ofDelivery: ({ id, destination, state }, alertId) =>
-      find({ destination, id }) ?? (state === "sent" ? find({ destination, id: alertId }) : undefined),
-    noteLinked(message) {
+    ofDelivery,
+    /** A message got the address of a picture. */
+    noteLinked(message: PicturedMessage): void {
       // It is composed again for another try, and the program that showed the first has fetched the same picture.
       const isKnown = noted.get(message.destination)?.has(message.id) ?? false;
       if (!isKnown) note(message, { result: "linked" });
     },
-    noteFetched(message) {
+    /** Somebody has fetched it. */
+    noteFetched(message: PicturedMessage): void {
       const before = noted.get(message.destination)?.get(message.id);
       const { times, afterMs } = before?.outcome ?? {};
       if (times === undefined) counts.fetched += 1;
@@ -146,9 +138,12 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
       const first = before?.outcome.result === "linked" ? Math.max(0, clock.now() - at) : afterMs;
       put(message, { at, outcome: { result: "fetched", times: (times ?? 0) + 1, afterMs: first } }, 1);
     },
-    counts: () => counts,
-    run: (stop) => poll.run(stop),
-    save: () => save().catch(onFailed),
+    /** Since the start. Who fetches an address twice counts once. */
+    counts: (): Readonly<Record<PictureResult, number>> => counts,
+    /** Reads what was kept before, and keeps what comes until `stop` is aborted. Never rejects. */
+    run: (stop: AbortSignal): Promise<void> => poll.run(stop),
+    /** Keeps what came since. Never rejects. */
+    save: (): Promise<void> => save().catch(onFailed),
   };
 }
 

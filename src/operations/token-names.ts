@@ -12,7 +12,7 @@ import { guessToken } from "../facts/usual-names.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
-import { createNameBook, exchangeNames, type KnownNames, keyOf, loadNames } from "./name-book.ts";
+import { exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf, whenAborted } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */
@@ -73,7 +73,7 @@ export class TokenNames implements KnownNames {
   readonly #deps: TokenNamesDeps;
   readonly #keepEveryMs: number;
   readonly #sources: Set<string>;
-  readonly #book = createNameBook();
+  readonly #book = new NameBook();
   /** Until when nothing is asked of it. */
   readonly #unknown = new RecentMap<string, number>(mostUnknown);
   readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);

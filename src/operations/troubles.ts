@@ -52,14 +52,7 @@ const unroutedForMs = 60_000;
 /** What failed longer ago and was not resent is on the card alone: nobody resends it any more, and it would stand here for ever. */
 const undeliveredForMs = 24 * 60 * 60_000;
 
-export interface Troubles {
-  /** What is wrong now and what is well. Never rejects, and asks the store three times a second at most. */
-  look(): Promise<HealthView>;
-  /** A person has changed something, and looks at once what it did. */
-  forget(): void;
-}
-
-export function createTroubles(deps: TroublesDeps): Troubles {
+export function createTroubles(deps: TroublesDeps) {
   const { clock } = deps;
   let kept: { at: number; view: Promise<HealthView> } | undefined;
 
@@ -92,12 +85,14 @@ export function createTroubles(deps: TroublesDeps): Troubles {
   }
 
   return {
-    look() {
+    /** What is wrong now and what is well. Never rejects, and asks the store three times a second at most. */
+    look(): Promise<HealthView> {
       const now = clock.now();
       if (kept === undefined || now < kept.at || now - kept.at >= keptMs) kept = { at: now, view: look() };
       return kept.view;
     },
-    forget() {
+    /** A person has changed something, and looks at once what it did. */
+    forget(): void {
       kept = undefined;
     },
   };

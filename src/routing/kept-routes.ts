@@ -31,12 +31,7 @@ interface Kept {
   routes: AskedRoute[];
 }
 
-export interface KeptRoutes {
-  /** See `Router.route`. Undefined: they are not kept, or not yet. */
-  name(): string | undefined;
-  /** Keeps them at once, and says again and again that they are used. Where that fails it is tried again within a minute. */
-  run(stop: AbortSignal): Promise<void>;
-}
+export type KeptRoutes = ReturnType<typeof createKeptRoutes>;
 
 interface KeptRoutesDeps {
   store: Pick<WatchStore, "saveWatchState">;
@@ -46,7 +41,7 @@ interface KeptRoutesDeps {
 }
 
 /** The routes of a configuration, which are kept once. Where they are so few that none ever share a line, none are kept. */
-export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps): KeptRoutes {
+export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) {
   const asked = routes.map(({ name, matchers, continue: goesOn, isDefault, isDisabled, activeHours }): AskedRoute => {
     return { name, matchers, continue: goesOn, isDefault, isDisabled, activeHours };
   });
@@ -67,8 +62,10 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps):
     onFailed: (error) => log.error("routing.routes_not_kept", { error: String(error).slice(0, 300) }),
   });
   return {
+    /** See `Router.route`. Undefined: they are not kept, or not yet. */
     name: () => (isKept ? name : undefined),
-    run: async (stop) => {
+    /** Keeps them at once, and says again and again that they are used. Where that fails it is tried again within a minute. */
+    async run(stop: AbortSignal): Promise<void> {
       if (routes.length > mostWithOwnLine) await poll.run(stop);
     },
   };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import { AppError } from "../core/errors.ts";
+import { isStoreAway } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingDesk, RoutingDraft, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
@@ -281,10 +281,6 @@ function withRow(facts: AlertFacts, reason: string): AlertFacts {
 
 export function seqsOf(requests: UnroutedRequest[]): number[] {
   return requests.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-}
-
-function isStoreAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === "store_unavailable";
 }
 
 function describe(error: unknown): string {

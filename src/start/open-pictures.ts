@@ -94,7 +94,7 @@ export function createPictures(deps: PicturesDeps) {
     ]);
     const desk = createPngDesk();
     if (isClosed) await desk.close();
-    return { desk, alerts: createAlertPictures({ ...deps, toPng: desk.draw }) };
+    return { desk, drawAlert: createAlertPictures({ ...deps, toPng: desk.draw }) };
   }
 
   function parts() {
@@ -102,7 +102,7 @@ export function createPictures(deps: PicturesDeps) {
     return opened;
   }
 
-  const draw: DrawAlertPicture = async (alertId, options) => (await parts()).alerts.draw(alertId, options);
+  const draw: DrawAlertPicture = async (alertId, options) => (await parts()).drawAlert(alertId, options);
   const destinations = new Map(deps.destinations.map((name) => [destinationTag(deps.adminToken, name), name]));
   const isInBudget = createBudget(deps.clock.now);
 

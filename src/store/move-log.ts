@@ -322,6 +322,12 @@ async function moveSecretsFrom(database: MovedDatabase, dataDir: string): Promis
   for (const [name, text] of records) await files.write(name, text);
 }
 
+async function countAll(side: MoveSide): Promise<number> {
+  let all = 0;
+  for (const table of movedTables) all += await countRows(side, table);
+  return all;
+}
+
 /** @param write puts the rows of a page on the other side, and with them how far the mark is */
 async function copyAll(
   options: MoveOptions,
@@ -329,8 +335,7 @@ async function copyAll(
   source: MoveSide,
   write: (table: MovedTable, rows: MovedRow[]) => unknown,
 ): Promise<void> {
-  let all = 0;
-  for (const table of movedTables) all += await countRows(source, table);
+  const all = await countAll(source);
   let done = Object.values(mark.done).reduce((sum, { rows }) => sum + rows, 0);
   for (const table of movedTables) {
     for (;;) {
@@ -354,8 +359,7 @@ async function report({ signal, onProgress }: MoveOptions, progress: MoveProgres
 
 /** All rows of both sides, read anew. */
 async function compare(options: MoveOptions, log: MoveSide, database: MoveSide): Promise<Moved["tables"]> {
-  let all = 0;
-  for (const table of movedTables) all += await countRows(log, table);
+  const all = await countAll(log);
   const tables: Moved["tables"] = [];
   let done = 0;
   for (const table of movedTables) {

@@ -4,7 +4,7 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import type { PaceRecord } from "../../src/core/destination-status.ts";
 import type { Destination, Pace } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createPaceMemory } from "../../src/delivery/memory/pace.ts";
+import { PaceMemory } from "../../src/delivery/memory/pace.ts";
 import { mailTo, ntfyTo, telegramTo } from "./engine-fixture.ts";
 import { flood, lost, refused } from "./outcomes.ts";
 
@@ -17,7 +17,7 @@ const parkedBy = (records: PaceRecord[]) =>
   Object.fromEntries(records.map(({ key, parkedUntil }) => [key, parkedUntil]));
 
 /** Sends at the earliest allowed time after each of these pauses; the times of the calls. */
-function sendAll(pausesMs: number[], keys = chat, memory = createPaceMemory([])): number[] {
+function sendAll(pausesMs: number[], keys = chat, memory = new PaceMemory([])): number[] {
   let now = 1_000_000;
   return pausesMs.map((pauseMs) => {
     now = Math.max(now + pauseMs, memory.nextSlot(keys, now + pauseMs).at);
@@ -60,7 +60,7 @@ describe("pacing", () => {
         fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1 }),
         fc.integer({ min: 0, max: 1_000_000 }),
         (untils, now) => {
-          const memory = createPaceMemory([]);
+          const memory = new PaceMemory([]);
           for (const until of untils) memory.parkAfter(flood(until), group, "-1", 0);
           expect(memory.nextSlot(chat, now).at).toBe(Math.max(now, ...untils));
         },
@@ -69,7 +69,7 @@ describe("pacing", () => {
   });
 
   it("says why a slot is late only when the other side asked for it", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     memory.take(chat, 1_000);
     expect(memory.nextSlot(chat, 1_000)).toEqual({ at: 2_060 });
     memory.parkAfter(flood(60_000), group, "-1", 0);
@@ -77,28 +77,28 @@ describe("pacing", () => {
   });
 
   it("goes on after a restart where it stood", () => {
-    const before = createPaceMemory([]);
+    const before = new PaceMemory([]);
     const records = before.take(chat, 5_000);
     const parked = before.parkAfter(flood(9_000), group, "-1", 0);
-    expect(createPaceMemory(records).nextSlot(chat, 5_001).at).toBe(6_060);
-    expect(createPaceMemory(parked).nextSlot(chat, 5_001).at).toBe(9_000);
+    expect(new PaceMemory(records).nextSlot(chat, 5_001).at).toBe(6_060);
+    expect(new PaceMemory(parked).nextSlot(chat, 5_001).at).toBe(9_000);
   });
 
   it("holds all keys of a call: the slowest decides", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     memory.take([{ key: "bot", pace: { perSecond: 1 } }], 1_000);
     expect(memory.nextSlot([...chat, { key: "bot", pace: { perSecond: 1 } }], 1_000).at).toBe(2_060);
   });
 
   it("does not forget calls to a chat when a destination with a smaller bound names it too", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     for (let call = 0; call < 18; call += 1) memory.take(chat, call * 1_100);
     memory.take([{ key: "telegram:7:-1", pace: { perMinute: 2 } }], 20_000);
     expect(memory.nextSlot(chat, 30_000).at).toBeGreaterThanOrEqual(60_000);
   });
 
   it("does not stand still when the clock is set back", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     for (let call = 0; call < 18; call += 1) memory.take(chat, 10_000_000 + call * 1_100);
     expect(memory.nextSlot(chat, 6_400_000).at).toBe(6_400_000);
     memory.take(chat, 6_400_000);
@@ -106,7 +106,7 @@ describe("pacing", () => {
   });
 
   it("counts from the moment of the call when that came after its slot", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     memory.take(chat, 1_000_000);
     expect(memory.restamp(chat, 1_000_400)).toMatchObject([{ key: "telegram:7:-1", sentAt: [1_000_400] }]);
     expect(memory.nextSlot(chat, 1_000_400).at).toBeGreaterThanOrEqual(1_001_400);
@@ -115,7 +115,7 @@ describe("pacing", () => {
   });
 
   it("lets a slot be used late only while nobody was counted behind it", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     const bot = [{ key: "bot", pace: { perSecond: 1 } }];
     memory.take(bot, 1_000_000);
     expect(memory.mayUse(bot, 1_000_000, 1_030_000)).toBe(true);
@@ -124,7 +124,7 @@ describe("pacing", () => {
   });
 
   it("counts a call that was made just before the clock went back a little", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     const bot = [{ key: "bot", pace: { perSecond: 0.5 } }];
     memory.take(bot, 1_000_040);
     expect(memory.nextSlot(bot, 1_000_000).at).toBeGreaterThanOrEqual(1_002_040);
@@ -132,7 +132,7 @@ describe("pacing", () => {
   });
 
   it("keeps nothing for what has no bound", () => {
-    expect(createPaceMemory([]).take([{ key: "mail", pace: {} }], 1)).toEqual([]);
+    expect(new PaceMemory([]).take([{ key: "mail", pace: {} }], 1)).toEqual([]);
   });
 });
 
@@ -151,11 +151,11 @@ describe("who waits after an answer", () => {
     ["nobody after a silence that asked for nothing", lost, mail, {}],
     ["the whole account when it is asked", flood(500, "account"), mail, { "mail:-1": 1_500, [account]: 1_500 }],
   ])("%s", (_name, outcome, destination, expected) => {
-    expect(parkedBy(createPaceMemory([]).parkAfter(outcome, destination, "-1", 1_000))).toEqual(expected);
+    expect(parkedBy(new PaceMemory([]).parkAfter(outcome, destination, "-1", 1_000))).toEqual(expected);
   });
 
   it("is the whole bot when a second chat of it is asked within ten seconds", () => {
-    const memory = createPaceMemory([]);
+    const memory = new PaceMemory([]);
     const asked = (recipient: string, at: number, by = group) =>
       Object.keys(parkedBy(memory.parkAfter(flood(500), by, recipient, at)));
     const bot = "account:telegram:7";

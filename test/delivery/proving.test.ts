@@ -3,10 +3,10 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Prober } from "../../src/delivery/duties/prober.ts";
-import { createProving } from "../../src/delivery/duties/proving.ts";
+import { proveAll } from "../../src/delivery/duties/proving.ts";
 import { Calls } from "../../src/delivery/lane/call-channel.ts";
 import { HealthMemory } from "../../src/delivery/memory/health.ts";
-import { createPaceMemory } from "../../src/delivery/memory/pace.ts";
+import { PaceMemory } from "../../src/delivery/memory/pace.ts";
 import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -197,7 +197,7 @@ function proveAlone(destinations: Destination[], answer: () => Outcome) {
   };
   const health = new HealthMemory({ store, clock, settings, log: silentLog, onChange }, []);
   const probedAt: number[] = [];
-  const pace = createPaceMemory([]);
+  const pace = new PaceMemory([]);
   const calls = new Calls({ clock, log: silentLog });
   const proven = destinations.map((destination) => {
     const channel = createScriptedChannel(destination.type, clock);
@@ -209,9 +209,8 @@ function proveAlone(destinations: Destination[], answer: () => Outcome) {
     return { destination, lane: { isIdle: () => true }, prober: new Prober(deps) };
   });
   const stop = new AbortController();
-  const running = createProving({ proven, health, clock, random: createSeededRandom(7).next, log: silentLog }).run(
-    stop.signal,
-  );
+  const random = createSeededRandom(7).next;
+  const running = proveAll({ proven, health, clock, random, log: silentLog }, stop.signal);
   const end = async () => {
     stop.abort();
     await running;

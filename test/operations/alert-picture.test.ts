@@ -28,7 +28,7 @@ async function open(deps: Partial<AlertPicturesDeps> = {}) {
   const fixture = await createWebFixture();
   const { store, clock } = fixture;
   const drawn: string[] = [];
-  const pictures = createAlertPictures({
+  const draw = createAlertPictures({
     store,
     clock,
     toPng: async (svg) => {
@@ -39,7 +39,7 @@ async function open(deps: Partial<AlertPicturesDeps> = {}) {
   });
   const record = (hours: number): ChartPoint[] =>
     Array.from({ length: hours + 1 }, (_, n) => ({ at: clock.now() - (hours - n) * hour, value: 25 + n / 100 }));
-  return { ...fixture, ...pictures, drawn, record };
+  return { ...fixture, draw, drawn, record };
 }
 
 describe("the picture of an alert", () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { createBallast } from "../../src/store/sqlite/ballast.ts";
+import { Ballast } from "../../src/store/sqlite/ballast.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bytes = 2.5 * 1024 * 1024;
@@ -10,7 +10,7 @@ const bytes = 2.5 * 1024 * 1024;
 function setUp(size = bytes) {
   const disk = { free: bytes * 10, now: 1_000_000 };
   const path = join(makeTempFolder(), "ballast");
-  const open = () => createBallast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
+  const open = () => new Ballast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
   return { disk, path, open, ballast: open() };
 }
 
@@ -52,7 +52,7 @@ describe("the ballast", () => {
   it("stays spent when its file cannot be written, and leaves no half of it", () => {
     const disk = { free: Number.MAX_SAFE_INTEGER, now: 0 };
     const path = join(makeTempFolder(), "missing", "ballast");
-    const ballast = createBallast({ path, bytes }, { freeBytes: () => disk.free, now: () => disk.now });
+    const ballast = new Ballast({ path, bytes }, { freeBytes: () => disk.free, now: () => disk.now });
     expect(ballast.restore()).toBe(false);
     expect(ballast.isSpent()).toBe(true);
     expect(existsSync(path)).toBe(false);

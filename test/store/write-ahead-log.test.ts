@@ -2,14 +2,14 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { createWriteAheadLog } from "../../src/store/sqlite/write-ahead-log.ts";
+import { WriteAheadLog } from "../../src/store/sqlite/write-ahead-log.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const pagesPerCommit = 40;
 
 function setUp() {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
-  const log = createWriteAheadLog(db);
+  const log = new WriteAheadLog(db);
   onTestFinished(() => {
     log.close();
     db.close();

@@ -48,7 +48,7 @@ export async function keepPostgres(context: CliContext, leftovers: string | unde
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
 async function keepDatabase(context: CliContext, serverUrl: string): Promise<void> {
-  const { makeScratchDatabase } = await import("../../src/store/postgres/scratch-database.ts");
+  const { makeScratchDatabase } = await import("./scratch-database.ts");
   const { url, drop } = await makeScratchDatabase(serverUrl, "tocsin_demo");
   // Nothing else is open here that would keep the process running.
   const staying = setInterval(() => {}, 60_000);

@@ -36,6 +36,11 @@ export type Acceptance =
     }
   | { kind: "duplicate"; ids: string[] };
 
+/** It was not routed in the same step. */
+export function isToBeRouted(acceptance: Acceptance): boolean {
+  return acceptance.kind === "accepted" && acceptance.recorded === undefined;
+}
+
 export interface Inbox {
   /**
    * Compares keys alone; whether a body without one was seen before is decided at routing. When earlier keys cannot be

@@ -6,23 +6,6 @@ import type { HealthMemory } from "../memory/health.ts";
 import { isFoundByProbes } from "../plan/health.ts";
 import type { Prober } from "./prober.ts";
 
-/**
- * Probes the destinations of one lane group that seem well and have had nothing to do, so that a dead one is known
- * before the alert that needs it. Nothing is sent to people.
- *
- *     well, nothing delivered or proven for `proveEveryMs` ──▶ probe ──yes──▶ proven; again after about as long
- *                                                               └──no answer──▶ again in some minutes (`judgeProof`)
- *     found down by such probes alone ──▶ probed every few minutes until it answers
- *     dead, paused, or down since a delivery failed ──▶ left to the lane, which tries it by itself
- *
- * One probe at a time, a second apart; none while the destination is called, none while its pace is used up or somebody
- * there has asked for silence. After a start those that are overdue are spread, so that they do not all ask at once.
- */
-export interface Proving {
-  /** Until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
-
 /** A destination that may be probed. */
 export interface Proven {
   destination: Destination;
@@ -49,7 +32,20 @@ const gapMs = 1_000;
 /** A clock that was set is noticed within this time. */
 const longestSleepMs = 10 * minute;
 
-export function createProving({ proven, health, clock, random, log }: ProvingDeps): Proving {
+/**
+ * Probes the destinations of one lane group that seem well and have had nothing to do, so that a dead one is known
+ * before the alert that needs it. Nothing is sent to people.
+ *
+ *     well, nothing delivered or proven for `proveEveryMs` ──▶ probe ──yes──▶ proven; again after about as long
+ *                                                               └──no answer──▶ again in some minutes (`judgeProof`)
+ *     found down by such probes alone ──▶ probed every few minutes until it answers
+ *     dead, paused, or down since a delivery failed ──▶ left to the lane, which tries it by itself
+ *
+ * One probe at a time, a second apart; none while the destination is called, none while its pace is used up or somebody
+ * there has asked for silence. After a start those that are overdue are spread, so that they do not all ask at once.
+ * Until `stop` is aborted. Never rejects.
+ */
+export async function proveAll({ proven, health, clock, random, log }: ProvingDeps, stop: AbortSignal): Promise<void> {
   const around = (ms: number) => ms * (0.9 + 0.2 * random());
 
   /** When a message or a probe last got through; `undefined`: never. What lies ahead is of a clock that was set back. */
@@ -66,7 +62,7 @@ export function createProving({ proven, health, clock, random, log }: ProvingDep
   }
 
   /** When it is next to be looked at. */
-  async function look(one: Proven, everyMs: number, stop: AbortSignal): Promise<number> {
+  async function look(one: Proven, everyMs: number): Promise<number> {
     const { destination, lane, prober } = one;
     const now = clock.now();
     const isFound = isFoundByProbes(health.of(destination)) && (health.ofAccount(destination)?.health ?? "ok") === "ok";
@@ -86,23 +82,19 @@ export function createProving({ proven, health, clock, random, log }: ProvingDep
     return health.of(destination).failedProbes !== undefined;
   }
 
-  return {
-    async run(stop) {
-      const plans = proven.flatMap((one) => {
-        const { proveEveryMs: everyMs } = one.destination;
-        return everyMs === undefined ? [] : [{ one, everyMs, at: firstAt(one, everyMs, clock.now()) }];
-      });
-      while (plans.length > 0 && !stop.aborted) {
-        const plan = plans.reduce((a, b) => (b.at < a.at ? b : a));
-        const now = clock.now();
-        // So far ahead only when the clock was set back.
-        if (plan.at > now + 2 * plan.everyMs) plan.at = now + plan.everyMs;
-        if (plan.at > now) await clock.sleep(Math.min(plan.at - now, longestSleepMs), stop);
-        else {
-          plan.at = await look(plan.one, plan.everyMs, stop);
-          await clock.sleep(gapMs, stop);
-        }
-      }
-    },
-  };
+  const plans = proven.flatMap((one) => {
+    const { proveEveryMs: everyMs } = one.destination;
+    return everyMs === undefined ? [] : [{ one, everyMs, at: firstAt(one, everyMs, clock.now()) }];
+  });
+  while (plans.length > 0 && !stop.aborted) {
+    const plan = plans.reduce((a, b) => (b.at < a.at ? b : a));
+    const now = clock.now();
+    // So far ahead only when the clock was set back.
+    if (plan.at > now + 2 * plan.everyMs) plan.at = now + plan.everyMs;
+    if (plan.at > now) await clock.sleep(Math.min(plan.at - now, longestSleepMs), stop);
+    else {
+      plan.at = await look(plan.one, plan.everyMs);
+      await clock.sleep(gapMs, stop);
+    }
+  }
 }

@@ -3,7 +3,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { DeliveryFigures } from "../../core/delivery-figures.ts";
 import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
-import { AppError } from "../../core/errors.ts";
+import { isStoreAway } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
@@ -586,7 +586,7 @@ export class Deliverer {
         if (isShared) return await this.#shared.record(attempt);
         return await store.recordAttempt(attempt, work.paces);
       } catch (error) {
-        const mayPass = error instanceof AppError && error.code === "store_unavailable";
+        const mayPass = isStoreAway(error);
         const wasShared = isShared;
         isShared = false;
         // Another record among them may be the reason.

@@ -10,31 +10,6 @@ export interface Slot {
   why?: string;
 }
 
-/** When the addresses of one lane group were called, and until when they asked for silence. */
-export interface PaceMemory {
-  /** When a call under all of these keys may be made. */
-  nextSlot(keys: PaceKey[], now: number): Slot;
-  /** Calls under these keys have to be counted. What the other side asks for holds for the others as well. */
-  isBounded(keys: PaceKey[]): boolean;
-  /** Counts a call; what it returns has to be stored with the claim. */
-  take(keys: PaceKey[], now: number): PaceRecord[];
-  /**
-   * Whether a call that was counted at `takenAt` may be made as late as now. Not when others have been counted behind it: the
-   * two would leave together.
-   */
-  mayUse(keys: PaceKey[], takenAt: number, now: number): boolean;
-  /**
-   * Says that the call that was counted last is made only now: between its slot and the call a claim is committed and a
-   * message written, and the next slot is counted from the call. What it returns has to be stored.
-   */
-  restamp(keys: PaceKey[], now: number): PaceRecord[];
-  /**
-   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before.
-   * A shorter wish never shortens a longer one. What it returns has to be stored.
-   */
-  parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[];
-}
-
 /**
  * Calls arrive at the other side a little closer together or further apart than they left; the windows are longer by
  * this, so that the closest two are still far enough apart.
@@ -44,88 +19,105 @@ const marginMs = 60;
 /** Two chats that ask us to wait within this time: the bot sends too much, not one chat gets too much. */
 const floodWindowMs = 10_000;
 
-/** @param records what the lane group was granted with, so that limits hold across restarts */
-export function createPaceMemory(records: PaceRecord[]): PaceMemory {
-  const known = new Map(records.map((record) => [record.key, record]));
-  const lastFloods = new Map<string, { chat: string; at: number }>();
+/** When the addresses of one lane group were called, and until when they asked for silence. */
+export class PaceMemory {
+  readonly #known: Map<string, PaceRecord>;
+  readonly #lastFloods = new Map<string, { chat: string; at: number }>();
 
-  function recordOf(key: string): PaceRecord {
-    let record = known.get(key);
-    if (!record) {
-      record = { key, sentAt: [], parkedUntil: 0 };
-      known.set(key, record);
+  /** @param records what the lane group was granted with, so that limits hold across restarts */
+  constructor(records: PaceRecord[]) {
+    this.#known = new Map(records.map((record) => [record.key, record]));
+  }
+
+  /** When a call under all of these keys may be made. */
+  nextSlot(keys: PaceKey[], now: number): Slot {
+    let slot: Slot = { at: now };
+    for (const { key, pace } of keys) {
+      const record = this.#recordOf(key);
+      const free = nextFreeAt(record.sentAt, pace, now);
+      if (free > slot.at) slot = { at: free };
+      if (record.parkedUntil > slot.at) slot = { at: record.parkedUntil, why: record.parkedWhy };
     }
+    return slot;
+  }
+
+  /** Calls under these keys have to be counted. What the other side asks for holds for the others as well. */
+  isBounded(keys: PaceKey[]): boolean {
+    return keys.some(({ key, pace }) => Object.keys(pace).length > 0 || this.#recordOf(key).sentAt.length > 0);
+  }
+
+  /** Counts a call; what it returns has to be stored with the claim. */
+  take(keys: PaceKey[], now: number): PaceRecord[] {
+    return keys.flatMap(({ key, pace }) => {
+      const record = this.#recordOf(key);
+      const bound = Math.ceil(Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0));
+      // Two destinations may name one chat and bound it differently: the one with less to remember forgets nothing.
+      const keep = Math.max(bound, record.sentAt.length);
+      if (keep === 0) return [];
+      const past = upTo(record.sentAt, now);
+      return this.#put({ ...record, sentAt: [...past, Math.max(now, past.at(-1) ?? now)].slice(-keep) });
+    });
+  }
+
+  /**
+   * Whether a call that was counted at `takenAt` may be made as late as now. Not when others have been counted behind it: the
+   * two would leave together.
+   */
+  mayUse(keys: PaceKey[], takenAt: number, now: number): boolean {
+    return (
+      now - takenAt <= marginMs || keys.every(({ key }) => (this.#recordOf(key).sentAt.at(-1) ?? takenAt) <= takenAt)
+    );
+  }
+
+  /**
+   * Says that the call that was counted last is made only now: between its slot and the call a claim is committed and a
+   * message written, and the next slot is counted from the call. What it returns has to be stored.
+   */
+  restamp(keys: PaceKey[], now: number): PaceRecord[] {
+    return keys.flatMap(({ key }) => {
+      const record = this.#recordOf(key);
+      const last = record.sentAt.at(-1);
+      return last === undefined || last >= now
+        ? []
+        : this.#put({ ...record, sentAt: [...record.sentAt.slice(0, -1), now] });
+    });
+  }
+
+  /**
+   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before.
+   * A shorter wish never shortens a longer one. What it returns has to be stored.
+   */
+  parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[] {
+    const waitMs = askedWait(outcome);
+    if (!waitMs || outcome.kind === "sent") return [];
+    const account = accountOf(destination);
+    const chat = chatKeyOf(destination, recipient);
+    const parked = [this.#park(chat, now + waitMs, outcome.detail)];
+    if (account === undefined || outcome.kind !== "retry") return parked;
+    const isFlood = outcome.reason === "rate_limited" && this.#isSecondChat(account, chat, now);
+    if (outcome.scope === "account" || isFlood) parked.push(this.#park(account, now + waitMs, outcome.detail));
+    return parked;
+  }
+
+  #recordOf(key: string): PaceRecord {
+    return this.#known.get(key) ?? this.#put({ key, sentAt: [], parkedUntil: 0 });
+  }
+
+  #put(record: PaceRecord): PaceRecord {
+    this.#known.set(record.key, record);
     return record;
   }
 
-  function park(key: string, until: number, why: string): PaceRecord {
-    const record = recordOf(key);
-    if (until <= record.parkedUntil) return record;
-    const next = { ...record, parkedUntil: until, parkedWhy: why };
-    known.set(key, next);
-    return next;
+  #park(key: string, until: number, why: string): PaceRecord {
+    const record = this.#recordOf(key);
+    return until <= record.parkedUntil ? record : this.#put({ ...record, parkedUntil: until, parkedWhy: why });
   }
 
-  function isSecondChat(account: string, chat: string, now: number): boolean {
-    const last = lastFloods.get(account);
-    lastFloods.set(account, { chat, at: now });
+  #isSecondChat(account: string, chat: string, now: number): boolean {
+    const last = this.#lastFloods.get(account);
+    this.#lastFloods.set(account, { chat, at: now });
     return last !== undefined && last.chat !== chat && Math.abs(now - last.at) <= floodWindowMs;
   }
-
-  return {
-    nextSlot(keys, now) {
-      let slot: Slot = { at: now };
-      for (const { key, pace } of keys) {
-        const record = recordOf(key);
-        const free = nextFreeAt(record.sentAt, pace, now);
-        if (free > slot.at) slot = { at: free };
-        if (record.parkedUntil > slot.at) slot = { at: record.parkedUntil, why: record.parkedWhy };
-      }
-      return slot;
-    },
-
-    isBounded: (keys) => keys.some(({ key, pace }) => Object.keys(pace).length > 0 || recordOf(key).sentAt.length > 0),
-
-    take(keys, now) {
-      return keys.flatMap(({ key, pace }) => {
-        const record = recordOf(key);
-        const bound = Math.ceil(Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0));
-        // Two destinations may name one chat and bound it differently: the one with less to remember forgets nothing.
-        const keep = Math.max(bound, record.sentAt.length);
-        if (keep === 0) return [];
-        const past = upTo(record.sentAt, now);
-        const next = { ...record, sentAt: [...past, Math.max(now, past.at(-1) ?? now)].slice(-keep) };
-        known.set(key, next);
-        return [next];
-      });
-    },
-
-    mayUse: (keys, takenAt, now) =>
-      now - takenAt <= marginMs || keys.every(({ key }) => (recordOf(key).sentAt.at(-1) ?? takenAt) <= takenAt),
-
-    restamp(keys, now) {
-      return keys.flatMap(({ key }) => {
-        const record = recordOf(key);
-        const last = record.sentAt.at(-1);
-        if (last === undefined || last >= now) return [];
-        const next = { ...record, sentAt: [...record.sentAt.slice(0, -1), now] };
-        known.set(key, next);
-        return [next];
-      });
-    },
-
-    parkAfter(outcome, destination, recipient, now) {
-      const waitMs = askedWait(outcome);
-      if (!waitMs || outcome.kind === "sent") return [];
-      const account = accountOf(destination);
-      const chat = chatKeyOf(destination, recipient);
-      const parked = [park(chat, now + waitMs, outcome.detail)];
-      if (account === undefined || outcome.kind !== "retry") return parked;
-      const isFlood = outcome.reason === "rate_limited" && isSecondChat(account, chat, now);
-      if (outcome.scope === "account" || isFlood) parked.push(park(account, now + waitMs, outcome.detail));
-      return parked;
-    },
-  };
 }
 
 function askedWait(outcome: Outcome): number | undefined {

@@ -6,15 +6,7 @@ import type { Illustrate, Illustration } from "../../core/ports/illustration.ts"
 
 export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
 
-/**
- * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than a bounded number in
- * a time. What a restart forgets are pictures that have not joined.
- */
-export interface PictureDesk {
-  /** Never rejects, and surely ends within `drawWithinMs`. */
-  draw(alertId: string, timeZone: string): Promise<Drawing>;
-  note: PictureNotes["note"];
-}
+export type PictureDesk = ReturnType<typeof createPictureDesk>;
 
 /** Leaves the rest of the three seconds to the call that adds it. */
 const drawWithinMs = 2_000;
@@ -35,7 +27,11 @@ export interface PictureDeskDeps {
   log: Log;
 }
 
-export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
+/**
+ * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than a bounded number in
+ * a time. What a restart forgets are pictures that have not joined.
+ */
+export function createPictureDesk(deps: PictureDeskDeps) {
   const { illustrate, notes, clock, log } = deps;
   const drawings = new Map<string, { begunAt: number; drawing: Promise<Drawing> }>();
   const ofMinute = new Budget(clock, mostAMinute, minuteMs);
@@ -70,7 +66,8 @@ export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
   }
 
   return {
-    draw(alertId, timeZone) {
+    /** Never rejects, and surely ends within `drawWithinMs`. */
+    draw(alertId: string, timeZone: string): Promise<Drawing> {
       const key = `${alertId} ${timeZone}`;
       const now = clock.now();
       for (const [old, { begunAt }] of drawings) if (begunAt > now || begunAt < now - keepMs) drawings.delete(old);
@@ -84,6 +81,6 @@ export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
       drawings.set(key, { begunAt: now, drawing });
       return drawing;
     },
-    note: (message, outcome) => notes?.note(message, outcome),
+    note: (...outcome: Parameters<PictureNotes["note"]>) => notes?.note(...outcome),
   };
 }

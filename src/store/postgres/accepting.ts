@@ -1,12 +1,12 @@
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Acceptance, Inbox } from "../../core/ports/inbox.ts";
+import { type Acceptance, type Inbox, isToBeRouted } from "../../core/ports/inbox.ts";
 import type { Asked } from "../transactions/accepting.ts";
 import type { AcceptRequests } from "../transactions/index.ts";
 import type { Database, Transaction } from "./database.ts";
-import { lateSpan } from "./times.ts";
-import { isLocked } from "./store-error.ts";
 import { createSharing } from "./sharing.ts";
+import { isLocked } from "./store-error.ts";
+import { lateSpan } from "./times.ts";
 import { toTx } from "./tx.ts";
 
 /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
@@ -85,11 +85,6 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     },
   });
   return { acceptRequest: (request, drafts) => make({ request, drafts, askedAt: now() }), settled };
-}
-
-/** It waits to be routed. */
-function isToBeRouted(acceptance: Acceptance): boolean {
-  return acceptance.kind === "accepted" && acceptance.recorded === undefined;
 }
 
 /** As what comes out of a spool: a search for a time finds it by this. */

@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import { type Notes, newNotes } from "../signals.ts";
 import type { Database, Sql } from "./database.ts";
-import { createDatabaseClock, type DatabaseClockDeps } from "./database-clock.ts";
+import { DatabaseClock, type DatabaseClockDeps } from "./database-clock.ts";
 import { createPool, type Pool, reasonsOfAway } from "./pool.ts";
 import { type How, isTimeout, retry, run } from "./run.ts";
 import { createWay, databaseTime } from "./server.ts";
@@ -112,7 +112,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   let fullAt = Number.NEGATIVE_INFINITY;
   const underWay = new Set<Promise<unknown>>();
   const { machineClock: machine = Date.now, onClockCorrected: onCorrected } = options;
-  const clock = createDatabaseClock({ machine, onCorrected });
+  const clock = new DatabaseClock({ machine, onCorrected });
   const way = createWay({ place, answerWithinMs, clock, onAway });
   const { isPooled, prepare } = way;
   const prepareReader = async (client: pg.Client | pg.PoolClient) => {

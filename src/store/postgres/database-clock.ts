@@ -1,20 +1,5 @@
 import type { Now } from "../../core/clock.ts";
 
-/**
- * The time by which all relays of one database go. The clocks of their machines may be minutes apart, and what one of them
- * writes (when a chat was called last, until when it asked for silence, when a delivery is due) is read by another: each
- * relay adds to its own clock what that differs from the database's.
- */
-export interface DatabaseClock {
-  /** Epoch milliseconds. By the machine's clock until the database's is known. */
-  now: Now;
-  /**
-   * Compares the two clocks.
-   * @param ask what the database's says, epoch milliseconds; what it rejects with is passed on
-   */
-  compare(ask: () => Promise<number>): Promise<void>;
-}
-
 export interface DatabaseClockDeps {
   /** The machine's clock. */
   machine: Now;
@@ -26,20 +11,36 @@ export interface DatabaseClockDeps {
 const slackMs = 50;
 const loggedMs = 1_000;
 
-export function createDatabaseClock({ machine, onCorrected = () => {} }: DatabaseClockDeps): DatabaseClock {
-  let aheadMs = 0;
-  return {
-    now: () => machine() + aheadMs,
-    async compare(ask) {
-      const askedAt = machine();
-      const databaseAt = await ask();
-      // It was read some time between the two, and nothing is known more closely: who stood still meanwhile learns nothing.
-      const [least, most] = [databaseAt - machine() - slackMs, databaseAt - askedAt + slackMs];
-      const fits = (ms: number) => ms >= least && ms <= most;
-      if (fits(aheadMs)) return;
-      const before = aheadMs;
-      aheadMs = fits(0) ? 0 : Math.round((least + most) / 2);
-      if (Math.abs(aheadMs - before) >= loggedMs) onCorrected(aheadMs);
-    },
-  };
+/**
+ * The time by which all relays of one database go. The clocks of their machines may be minutes apart, and what one of them
+ * writes (when a chat was called last, until when it asked for silence, when a delivery is due) is read by another: each
+ * relay adds to its own clock what that differs from the database's.
+ */
+export class DatabaseClock {
+  readonly #deps: DatabaseClockDeps;
+  #aheadMs = 0;
+
+  constructor(deps: DatabaseClockDeps) {
+    this.#deps = deps;
+  }
+
+  /** Epoch milliseconds. By the machine's clock until the database's is known. */
+  readonly now = (): number => this.#deps.machine() + this.#aheadMs;
+
+  /**
+   * Compares the two clocks.
+   * @param ask what the database's says, epoch milliseconds; what it rejects with is passed on
+   */
+  async compare(ask: () => Promise<number>): Promise<void> {
+    const { machine, onCorrected } = this.#deps;
+    const askedAt = machine();
+    const databaseAt = await ask();
+    // It was read some time between the two, and nothing is known more closely: who stood still meanwhile learns nothing.
+    const [least, most] = [databaseAt - machine() - slackMs, databaseAt - askedAt + slackMs];
+    const fits = (ms: number) => ms >= least && ms <= most;
+    if (fits(this.#aheadMs)) return;
+    const before = this.#aheadMs;
+    this.#aheadMs = fits(0) ? 0 : Math.round((least + most) / 2);
+    if (Math.abs(this.#aheadMs - before) >= loggedMs) onCorrected?.(this.#aheadMs);
+  }
 }

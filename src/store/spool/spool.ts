@@ -1,6 +1,6 @@
 import type { SpoolView } from "../../contract/operations.ts";
 import { type Clock, within } from "../../core/clock.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, isStoreAway } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import { openSpoolDatabase, type SpoolDatabase, type SpooledCount, type SpooledRequest } from "./spool-database.ts";
@@ -135,7 +135,7 @@ export class Spool implements Inbox {
     const outcome = await within(settled, spoolAfterMs, clock);
     if (outcome !== undefined && "acceptance" in outcome) return outcome.acceptance;
     if (outcome !== undefined) {
-      if (isAway(outcome.error)) return this.#keep(request, outcome.error);
+      if (isStoreAway(outcome.error)) return this.#keep(request, outcome.error);
       throw outcome.error;
     }
     const [id = ""] = request.ids;
@@ -232,7 +232,7 @@ export class Spool implements Inbox {
       const one = chunk[place] as SpooledRequest;
       if (outcome.status === "fulfilled") this.#finish(one);
       // Once more by itself where it was refused: two tries may have met.
-      else if (isAway(outcome.reason) || (await this.#tryAlone(one)) === "away") this.#again.push(one);
+      else if (isStoreAway(outcome.reason) || (await this.#tryAlone(one)) === "away") this.#again.push(one);
     }
     this.#behind += this.#again.length;
     return this.#again.length === 0;
@@ -246,7 +246,7 @@ export class Spool implements Inbox {
       this.#finish(one);
       return "done";
     } catch (error) {
-      if (isAway(error)) return "away";
+      if (isStoreAway(error)) return "away";
       log.error("spool.stuck", { ids: one.request.ids, error: textOf(error), triedAgainInMs: stuckAgainMs });
       this.#stuck.push(one);
       this.#stuckAt = clock.now();
@@ -270,7 +270,5 @@ const idleMs = 5_000;
 
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
 const woken = new Error("woken");
-
-const isAway = (error: unknown): boolean => error instanceof AppError && error.code === "store_unavailable";
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);

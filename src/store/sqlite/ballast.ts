@@ -6,66 +6,68 @@ import type { Now } from "../../core/clock.ts";
  * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file
  * gives back lets deliveries be recorded and the page be read while new alerts are refused.
  */
-export interface Ballast {
+export class Ballast {
+  readonly #path: string;
+  readonly #bytes: number;
+  readonly #deps: { freeBytes: () => number; now: Now };
+  #spent: boolean;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and
+   * no waiting for room.
+   */
+  constructor({ path, bytes }: { path: string; bytes: number }, deps: { freeBytes: () => number; now: Now }) {
+    this.#path = path;
+    this.#bytes = bytes;
+    this.#deps = deps;
+    this.#spent = bytes > 0 && sizeOf(path) !== bytes;
+  }
+
   /** The room is not laid by: it has been given back, or there was none for it. */
-  isSpent(): boolean;
+  isSpent(): boolean {
+    return this.#spent;
+  }
+
   /** Gives the room back. False when it was spent already. */
-  spend(): boolean;
+  spend(): boolean {
+    if (this.#spent) return false;
+    this.#spent = true;
+    this.#lookedAt = this.#deps.now();
+    this.#remove();
+    return true;
+  }
+
   /** Lays it by again when there is room for it twice over; looks at most once a second. True when it is there. */
-  restore(): boolean;
-}
+  restore(): boolean {
+    if (!this.#spent) return true;
+    const now = this.#deps.now();
+    // A clock that was set back must not make this wait for the old time to return.
+    if (now >= this.#lookedAt && now - this.#lookedAt < 1000) return false;
+    this.#lookedAt = now;
+    this.#spent = this.#bytes > 0 && !this.#write();
+    return !this.#spent;
+  }
 
-/**
- * Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and
- * no waiting for room.
- */
-export function createBallast(
-  options: { path: string; bytes: number },
-  deps: { freeBytes: () => number; now: Now },
-): Ballast {
-  const { path, bytes } = options;
-  let spent = bytes > 0 && sizeOf(path) !== bytes;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-
-  function write(): boolean {
+  #write(): boolean {
     try {
-      if (deps.freeBytes() < bytes * 2) return false;
-      fillFile(path, bytes);
+      if (this.#deps.freeBytes() < this.#bytes * 2) return false;
+      fillFile(this.#path, this.#bytes);
       return true;
     } catch {
       // Whatever kept it from being written: without it the disk counts as full, and a second later it is tried again.
-      remove();
+      this.#remove();
       return false;
     }
   }
 
-  function remove(): void {
+  #remove(): void {
     try {
-      rmSync(path, { force: true });
+      rmSync(this.#path, { force: true });
     } catch {
       // A file that cannot be removed gives no room back: what is tried next fails, and says so.
     }
   }
-
-  return {
-    isSpent: () => spent,
-    spend() {
-      if (spent) return false;
-      spent = true;
-      lookedAt = deps.now();
-      remove();
-      return true;
-    },
-    restore() {
-      if (!spent) return true;
-      const now = deps.now();
-      // A clock that was set back must not make this wait for the old time to return.
-      if (now >= lookedAt && now - lookedAt < 1000) return false;
-      lookedAt = now;
-      spent = bytes > 0 && !write();
-      return !spent;
-    },
-  };
 }
 
 function sizeOf(path: string): number {

@@ -1,4 +1,4 @@
-import type { Acceptance } from "../../core/ports/inbox.ts";
+import { type Acceptance, isToBeRouted } from "../../core/ports/inbox.ts";
 import { emitNotes, newNotes, type SignalHub } from "../signals.ts";
 import type { Call, Commit } from "./group-commit.ts";
 
@@ -18,9 +18,4 @@ export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], co
     emitNotes(hub, said);
     lastVersion = Math.max(lastVersion, version);
   };
-}
-
-/** It was not routed in the same step. */
-function isToBeRouted(acceptance: Acceptance): boolean {
-  return acceptance.kind === "accepted" && acceptance.recorded === undefined;
 }

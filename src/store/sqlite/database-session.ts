@@ -5,7 +5,7 @@ import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { readRoom } from "../../ground/files/disk-room.ts";
-import { type Ballast, createBallast } from "./ballast.ts";
+import { Ballast } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
@@ -13,7 +13,7 @@ import { openDatabase } from "./open-database.ts";
 import { toStoreError } from "./store-error.ts";
 import { createContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
-import { createWriteAheadLog, type WriteAheadLog } from "./write-ahead-log.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
 const pagesPerTurn = 2048;
@@ -43,14 +43,14 @@ export interface DatabaseSession extends GroupCommit {
 
 export function openSession(options: SessionOptions): DatabaseSession {
   const { path, readOnly = false, now = Date.now } = options;
-  const ballast = createBallast(
+  const ballast = new Ballast(
     { path: `${path}.ballast`, bytes: readOnly ? 0 : (options.ballastBytes ?? 16 * 1024 * 1024) },
     { freeBytes: () => readRoom(dirname(path)).freeBytes, now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
   const context = createContext({ db, newId: createIdSource(now), now });
   const transactions = createTransactions(context);
-  const log = readOnly ? undefined : createWriteAheadLog(db);
+  const log = readOnly ? undefined : new WriteAheadLog(db);
   const { commit } =
     log === undefined
       ? createReading(db, transactions)

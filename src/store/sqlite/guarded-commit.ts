@@ -7,7 +7,7 @@ import { diskFullError, isDiskFull } from "./store-error.ts";
 
 export interface GuardedCommitDeps {
   group: GroupCommit;
-  ballast: Ballast;
+  ballast: Pick<Ballast, keyof Ballast>;
   /** Empties the write-ahead log into the database: what it took is room for the next commits. */
   emptyLog: () => void;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDatabaseClock } from "../../../src/store/postgres/database-clock.ts";
+import { DatabaseClock } from "../../../src/store/postgres/database-clock.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { postgresDatabaseOf } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -9,7 +9,7 @@ function createWorld(aheadMs: number) {
   const corrected: number[] = [];
   let machineAt = 1_000_000;
   let ahead = aheadMs;
-  const clock = createDatabaseClock({ machine: () => machineAt, onCorrected: (ms) => corrected.push(ms) });
+  const clock = new DatabaseClock({ machine: () => machineAt, onCorrected: (ms) => corrected.push(ms) });
   return {
     corrected,
     compare: (tripMs = 1) =>
@@ -56,7 +56,7 @@ describe("the clock of a database", () => {
   });
 
   it("passes on that the database is away, and goes by what it knew", async () => {
-    const clock = createDatabaseClock({ machine: () => 1_000 });
+    const clock = new DatabaseClock({ machine: () => 1_000 });
     await clock.compare(async () => 61_000);
     await expect(clock.compare(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
     expect(clock.now()).toBe(61_000);

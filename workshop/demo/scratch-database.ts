@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { AppError } from "../../core/errors.ts";
-import { openClient, placeOf, toConnectionString } from "./connect.ts";
-import { toOpenError } from "./store-error.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { openClient, placeOf, toConnectionString } from "../../src/store/postgres/connect.ts";
+import { toOpenError } from "../../src/store/postgres/store-error.ts";
 
 export interface ScratchDatabase {
   url: string;
