@@ -259,8 +259,9 @@ export function judgeGroups(
     }
   }
   if (isEnd) {
+    if (!Object.values(causes).some(({ firing = {} }) => Object.hasOwn(firing, alertKey))) return judged;
     const ended = endCauses(causes, at, (key) => key === alertKey);
-    if (Object.values(causes).some(({ firing }) => firing && Object.hasOwn(firing, alertKey))) note(ended.causes);
+    note(ended.causes);
     judged.changes.push(...ended.changes);
     judged.with = ended.with;
     return judged;
@@ -306,6 +307,8 @@ const latestOf = (firing: NonNullable<CauseMemory["firing"]>, held: CauseMemory[
 
 /** What holds back for too long is no cause any more. */
 export function currentCauses({ causes = {} }: GroupMemory = {}, at: number): Causes {
+  const isLate = ({ firing = {} }: CauseMemory) => Object.values(firing).some(({ until }) => until <= at);
+  if (!Object.values(causes).some(isLate)) return causes;
   return Object.fromEntries(
     Object.entries(causes).flatMap(([name, { firing = {}, held }]) => {
       const fires = Object.entries(firing).filter(([, { until }]) => at < until);
