@@ -71,6 +71,16 @@ describe("alerts that are sent together", () => {
     },
   );
 
+  it("ring with the first message of a group that says of something that it fires", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const held = { planned: { state: "held" as const, dueAt: fixture.clock.now() + minute, groupName: "g" } };
+    const over = { severity: "critical", status: "resolved" } as const;
+    for (let index = 0; index < 400; index += 1) await fixture.accept({ alertKey: `over ${index}`, ...over }, held);
+    for (const alertKey of ["one", "other"]) await fixture.accept({ alertKey, severity: "critical" }, held);
+    await fixture.clock.advance(2 * minute);
+    expect(channelOf(fixture, "chat").calls.map(({ context }) => context.silent)).toEqual([true, false]);
+  });
+
   it("are one message of their group for each recipient, also where there are many and nothing is sent together", async () => {
     const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
     const fixture = await startFixture([{ ...mailTo("mail", to), digestOver: 1000 }]);

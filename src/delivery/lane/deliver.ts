@@ -137,7 +137,7 @@ export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #shared: SharedRecords;
   /** The last message of a group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
-  #lastGroup: { key: string; dueAt: number; worst: Severity; total: number } | undefined;
+  #lastGroup: { key: string; dueAt: number; rang: Severity | undefined; total: number } | undefined;
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;
@@ -157,7 +157,7 @@ export class Deliverer {
       claim: claimed,
       stop,
       listener,
-      silent: isSilent(claimed, clock.now()) || this.#isRestOfGroup(claimed),
+      silent: isSilent(claimed, clock.now()) || this.#hasRung(claimed),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
@@ -512,7 +512,7 @@ export class Deliverer {
     work.leaseUntil = now + claims.leaseMs;
     work.paces = [];
     figures.noteAttempt(destination.name, outcome);
-    if (next?.state === "digested") this.#noteGroup(claim);
+    if (next?.state === "digested") this.#noteGroup(work);
     if (result === "recorded" && (next?.state === "sent" || next?.state === "digested"))
       figures.noteSent(destination.name, claim.deliveries, now);
     if (result === "recorded") health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
@@ -537,21 +537,29 @@ export class Deliverer {
     return deliveries.length + (await store.countDueTogether(destination.name, recipient, groupName, now));
   }
 
+  /** It was due with the last message of a group. */
   #isRestOfGroup({ deliveries }: Claim): boolean {
     const last = this.#lastGroup;
-    return deliveries.every(
-      (one) =>
-        last?.key === groupKeyOf(one) && openSince(one) <= last.dueAt && !isWorse(one.facts.severity, last.worst),
-    );
+    return deliveries.every((one) => last?.key === groupKeyOf(one) && openSince(one) <= last.dueAt);
   }
 
-  #noteGroup({ deliveries, digest }: Claim): void {
+  /** A sound was made for what is as bad. */
+  #hasRung(claim: Claim): boolean {
+    const worst = this.#lastGroup?.rang;
+    const isAsBad = worst !== undefined && claim.deliveries.every(({ facts }) => !isWorse(facts.severity, worst));
+    return isAsBad && this.#isRestOfGroup(claim);
+  }
+
+  #noteGroup({ claim, silent }: Work): void {
+    const { deliveries, digest } = claim;
     if (!isTogether(digest)) return;
     const [first] = deliveries;
-    const worst = severities[Math.min(...deliveries.map(({ facts }) => severities.indexOf(facts.severity)))];
+    const loud = silent ? [] : deliveries.filter((one) => !isQuiet(one) && !isSilenced(one));
+    const worst = severities[Math.min(...loud.map(({ facts }) => severities.indexOf(facts.severity)))];
+    const rang = worst ?? (this.#isRestOfGroup(claim) ? this.#lastGroup?.rang : undefined);
     const dueAt = Math.max(...deliveries.map(openSince));
     const { total = deliveries.length } = digest;
-    this.#lastGroup = { key: groupKeyOf(first), dueAt, worst: worst ?? "unknown", total };
+    this.#lastGroup = { key: groupKeyOf(first), dueAt, rang, total };
   }
 
   #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
