@@ -2,14 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleWords } from "../../../bench/sample-alerts.ts";
 import { writeStoredLog } from "../../../bench/stored-log.ts";
-import type {
-  AlertLog,
-  AlertQuery,
-  AlertSummary,
-  AlertsNamed,
-  FailedQuery,
-  Position,
-} from "../../../src/core/ports/alert-log.ts";
+import type { AlertLog, AlertQuery, AlertSummary, FailedQuery, Position } from "../../../src/core/ports/alert-log.ts";
 import { notedChanges } from "../../../src/store/postgres/alert-changes.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
@@ -154,39 +147,6 @@ describe("a log that both drivers have", () => {
         found += Number(wanted.length > 0);
       }
     expect(found).toBeGreaterThan(10);
-  });
-
-  it("is shown alike: pages with their deliveries and runs, single alerts, and what stands beside them", async () => {
-    const shown = ({ position: _position, version: _version, ...rest }: AlertSummary) => rest;
-    for (const query of [
-      {},
-      { newestOfKey: true },
-      { raw: [sampleWords.rare] },
-      { state: "failed" },
-    ] as Partial<AlertQuery>[]) {
-      const [one, other] = await Promise.all([sqlite, postgres].map((log) => log.listAlerts({ limit: 50, ...query })));
-      expect(other?.map(shown)).toEqual(one?.map(shown));
-    }
-    for (const { id } of all.filter((_, index) => index % 900 === 5)) {
-      const [one, other] = await Promise.all([sqlite.getAlert(id), shared.getAlert(toTx(database.read), id)]);
-      expect({ ...other, version: 0, position: "" }).toEqual({
-        ...one,
-        version: 0,
-        position: "",
-        request: one?.request && { ...one.request, body: expect.any(Uint8Array) },
-      });
-      expect(Buffer.from(other?.request?.body ?? [])).toEqual(Buffer.from(one?.request?.body ?? []));
-      const beside = ({ newer, older }: Awaited<ReturnType<AlertLog["neighbours"]>>) => [newer?.id, older?.id];
-      expect(beside(await shared.neighbours(toTx(database.read), id))).toEqual(beside(await sqlite.neighbours(id)));
-      expect(await shared.keyHistory(toTx(database.read), id, 40)).toEqual(await sqlite.keyHistory(id, 40));
-      const named = ({ alerts }: AlertsNamed) => alerts.map((alert) => alert.id);
-      for (const part of [id.slice(0, 8), id.slice(0, 20), id.slice(-6)])
-        expect(named(await shared.findByIdPart(toTx(database.read), part, 30))).toEqual(
-          named(await sqlite.findByIdPart(part, 30)),
-        );
-    }
-    const ids = all.slice(0, 50).map(({ id }) => id);
-    expect(await shared.keyValues(toTx(database.read), ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
   });
 
   it("is counted alike: matches, failures, arrivals, facts, and over time", async () => {
