@@ -110,14 +110,23 @@ function prepare(db: Pick<Database, "prepare">, text: string, given: Record<stri
   });
   const isList = names.map((name) => given[name]?.endsWith("[]"));
   const statement = db.prepare<unknown[]>(sql);
+  // The library gives a row as a list; to make the object here takes two thirds of its time for one.
+  const columns = statement.reader ? statement.raw(true).columns() : [];
+  const toRow = (row: unknown) => {
+    const object: Named = {};
+    columns.forEach(({ name }, at) => {
+      object[name] = (row as unknown[])[at];
+    });
+    return object;
+  };
   const bind = (values: Record<string, unknown>) =>
     names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
   const run = (values: Record<string, unknown>) => statement.run(bind(values)).changes;
   return {
     run,
-    get: (values) => statement.get(bind(values)),
+    get: (values) => toRow(statement.get(bind(values))),
     all: statement.reader
-      ? (values) => statement.all(bind(values))
+      ? (values) => statement.all(bind(values)).map(toRow)
       : (values) => {
           run(values);
           return [];
