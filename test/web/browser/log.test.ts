@@ -298,3 +298,36 @@ test.each([
     expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
   },
 );
+
+test("at 390 px and by keyboard alone what an ended mute held back is released", async () => {
+  const fixture = await serveWebFixture({});
+  const { url, store, clock, addAlert } = fixture;
+  const now = clock.now();
+  const times = { startsAt: now - 7_200_000, endsAt: now - 3_600_000, createdAt: now - 7_200_000 };
+  await store.addMute({ id: "m1", matchers: [], reason: "migration", createdBy: "page", ...times });
+  const { id } = await addAlert({
+    facts: { title: "ONYX price", alertKey: "onyx" },
+    deliveries: [{ state: "muted", mutedBy: "m1" }],
+  });
+  const page = await openPage({ width: 390, height: 844 });
+  await logIn(page, url);
+  await page.goto(`${url}/mutes`);
+  const pressOn = async (selector: string) => {
+    const focused = page.locator(`${selector}:focus`);
+    for (let count = 0; count < 80; count += 1) {
+      if ((await focused.count()) > 0) break;
+      await page.keyboard.press("Tab");
+    }
+    expect(await focused.count()).toBe(1);
+    expect((await focused.boundingBox())?.height).toBeGreaterThanOrEqual(24);
+    await page.keyboard.press("Enter");
+  };
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await pressOn("main a:has-text('Release')");
+  await page.waitForURL(/resend\?mute=m1/u);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await pressOn("main button:has-text('Release')");
+  await page.waitForSelector("main :text('released')");
+  const sent = (await store.getAlert(id))?.deliveries.filter(({ purpose }) => purpose === "bulk_resend");
+  expect(sent).toHaveLength(1);
+});
