@@ -31,8 +31,6 @@ interface Kept {
   routes: AskedRoute[];
 }
 
-export type KeptRoutes = ReturnType<typeof createKeptRoutes>;
-
 interface KeptRoutesDeps {
   store: Pick<WatchStore, "saveWatchState">;
   routes: readonly Route[];

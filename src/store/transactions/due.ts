@@ -32,8 +32,7 @@ export function createThreads(sql: Dialect) {
   };
 }
 
-/** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
-export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof createThreads>) {
+function dueStatements(sql: Dialect) {
   const columns = deliveryColumnsWith(sql.statusOf("a"));
   const toDue = (row: DeliveryRow) => toDueDelivery(row);
   /** One kind of what is due at a destination, and has an index of its own. */
@@ -104,6 +103,12 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
     toDue,
   );
+  return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue };
+}
+
+/** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
+export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof createThreads>) {
+  const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);
 
   return {
     listDue: async (
