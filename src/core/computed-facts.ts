@@ -8,7 +8,9 @@ import { type AlertFacts, limitsChange, multiplies, sideInTitle, sideOfCondition
  */
 
 /** How far the value is from the one before, in percent of it: `-5.7` of 94.3 after 100. */
-export const changePercentOf = remember(({ value, previousValue }) => differenceInPercent(value, previousValue));
+export function changePercentOf({ value, previousValue }: AlertFacts): string | undefined {
+  return differenceInPercent(value, previousValue);
+}
 
 /**
  * How far the value is past its threshold, in percent of it: `2.8` of 24.3 below 25, and of 25.7 above it; negative before
@@ -16,7 +18,7 @@ export const changePercentOf = remember(({ value, previousValue }) => difference
  * alert that is not over is. Absent where nothing says the side of what is over, of a threshold that limits a change, and
  * where the unit multiplies the value ("M USD").
  */
-export const distancePercentOf = remember((facts) => {
+export function distancePercentOf(facts: AlertFacts): string | undefined {
   const { value, threshold, status, unit } = facts;
   if (threshold === undefined || limitsChange(facts) || multiplies(unit)) return undefined;
   const above = differenceInPercent(value, threshold);
@@ -25,19 +27,6 @@ export const distancePercentOf = remember((facts) => {
   const side = sideOfCondition(facts) ?? sideInTitle(facts);
   if (side !== undefined) return side === "above" ? above : below;
   return status === "resolved" ? undefined : above.replace("-", "");
-});
-
-/** Hundreds of routes ask for it of one alert. */
-function remember(compute: (facts: AlertFacts) => string | undefined) {
-  const known = new WeakMap<AlertFacts, { percent: string | undefined }>();
-  return (facts: AlertFacts): string | undefined => {
-    let found = known.get(facts);
-    if (found === undefined) {
-      found = { percent: compute(facts) };
-      known.set(facts, found);
-    }
-    return found.percent;
-  };
 }
 
 function differenceInPercent(sent: string | undefined, base: string | undefined): string | undefined {

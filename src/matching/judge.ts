@@ -23,20 +23,53 @@ export interface Match {
   reason(input: MatchInput): string;
 }
 
-/**
- * All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read.
- *
- * @param adviseOnMissing asked about a field without a value that did not match; its words end the reason
- */
-export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnMissing): Match {
-  const all = matchers.map((matcher) => compileMatcher(matcher, adviseOnMissing));
-  // Hundreds of routes ask each alert: fields are looked at without another call in between.
-  const fields = all.filter((match) => "check" in match);
-  const groups = all.filter((match) => !("check" in match));
+export interface MatchOptions {
+  /** Asked about a field without a value that did not match; its words end the reason. */
+  adviseOnMissing?: AdviseOnMissing;
+  /** For routes that are asked one after the other about each alert. Default: of these matchers alone. */
+  shared?: SharedMatches;
+}
+
+/** What hundreds of routes ask of one alert, answered once. */
+export class SharedMatches {
+  readonly #known = new Map<string, (input: MatchInput) => unknown>();
+  #last: MatchInput | undefined;
+  #turn = 0;
+
+  /** Remembers the answer about the alert that was asked about last, and nothing of the one before. */
+  once<Answer>(name: string, ask: (input: MatchInput) => Answer): (input: MatchInput) => Answer {
+    let turn = -1;
+    let answer: Answer;
+    const remember = (input: MatchInput) => {
+      if (input !== this.#last) {
+        this.#last = input;
+        this.#turn += 1;
+      }
+      if (turn !== this.#turn) {
+        answer = ask(input);
+        turn = this.#turn;
+      }
+      return answer;
+    };
+    const known = this.#known.get(name) ?? remember;
+    this.#known.set(name, known);
+    return known as typeof ask;
+  }
+}
+
+/** All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read. */
+export function compileMatchers(
+  matchers: Matcher[],
+  { adviseOnMissing, shared = new SharedMatches() }: MatchOptions = {},
+): Match {
+  const all = matchers.map((matcher) => {
+    const match = compileMatcher(matcher, shared, adviseOnMissing);
+    return { ...match, holds: shared.once(JSON.stringify(matcher), match.holds) };
+  });
+  const cheapestFirst = all.toSorted((one, other) => one.cost - other.cost);
   return {
     holds(input) {
-      for (const { read, check } of fields) if (!check.holds(read(input))) return false;
-      for (const group of groups) if (!group.holds(input)) return false;
+      for (const match of cheapestFirst) if (!match.holds(input)) return false;
       return true;
     },
     reason(input) {
@@ -47,20 +80,18 @@ export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnM
   };
 }
 
-interface FieldMatch extends Match {
-  read: ReadField;
-  check: CheckValues;
-}
+/** `cost`: what is asked first, from 0 on; in no unit. */
+type CostedMatch = Match & { cost: number };
 
-function compileMatcher(matcher: Matcher, adviseOnMissing?: AdviseOnMissing): Match | FieldMatch {
-  if ("any" in matcher) return matchAny(matcher.any.map((list) => compileMatchers(list, adviseOnMissing)));
-  if ("not" in matcher) return matchNot(compileMatchers(matcher.not, adviseOnMissing));
+function compileMatcher(matcher: Matcher, shared: SharedMatches, adviseOnMissing?: AdviseOnMissing): CostedMatch {
+  const compileAll = (list: Matcher[]) => compileMatchers(list, { adviseOnMissing, shared });
+  if ("any" in matcher) return matchAny(matcher.any.map(compileAll));
+  if ("not" in matcher) return matchNot(compileAll(matcher.not));
   const { field, condition } = matcher;
-  const read = compileField(field);
+  const read = shared.once(field, compileField(field));
   const check = compileCondition(condition);
   return {
-    read,
-    check,
+    cost: costOf(field, condition),
     holds: (input) => check.holds(read(input)),
     reason(input) {
       const values = read(input);
@@ -72,11 +103,22 @@ function compileMatcher(matcher: Matcher, adviseOnMissing?: AdviseOnMissing): Ma
   };
 }
 
+/** A text is compared sooner than numbers and patterns, and a fact is read already. */
+function costOf(field: string, condition: Condition): number {
+  const { matches, notMatches, lt, lte, gt, gte } = condition;
+  const isPattern = matches !== undefined || notMatches !== undefined;
+  const isBound = [lt, lte, gt, gte].some((bound) => bound !== undefined);
+  return (field.startsWith("payload") ? 4 : 0) + (isPattern ? 2 : 0) + (isBound ? 1 : 0);
+}
+
+const costOfGroup = 8;
+
 /** A reason names the first that held, or why this many of them did not. */
 const mostTold = 5;
 
-function matchAny(lists: Match[]): Match {
+function matchAny(lists: Match[]): CostedMatch {
   return {
+    cost: costOfGroup,
     holds(input) {
       for (const match of lists) if (match.holds(input)) return true;
       return false;
@@ -91,15 +133,24 @@ function matchAny(lists: Match[]): Match {
   };
 }
 
-function matchNot(match: Match): Match {
+function matchNot(match: Match): CostedMatch {
   return {
+    cost: costOfGroup,
     holds: (input) => !match.holds(input),
     reason: (input) => `${match.holds(input) ? "excluded" : "not excluded"}: ${match.reason(input)}`,
   };
 }
 
 /** A text, number or boolean as text; `list` and `object` have no text of their own. */
-export type FieldValue = { kind: "text"; text: string } | { kind: "list" } | { kind: "object" };
+export type FieldValue = TextValue | { kind: "list" } | { kind: "object" };
+
+/** What it is as a number or an address is found out when the first condition asks for it. */
+interface TextValue {
+  kind: "text";
+  text: string;
+  amount?: Decimal | null;
+  spelled?: Spelled;
+}
 
 /** All values of one field in one alert: none when it is missing or null, several only where the path has `[*]`. */
 export type ReadField = (input: MatchInput) => FieldValue[];
@@ -183,7 +234,7 @@ export function compileCondition(condition: Condition): CheckValues {
 
 function compileNot(refused: string[]): CheckValues {
   const isRefused = compileTexts(refused);
-  const refusedOf = (looked: FieldValue[]) => looked.find((value) => value.kind === "text" && isRefused(value.text));
+  const refusedOf = (looked: FieldValue[]) => looked.find((value) => value.kind === "text" && isRefused(value));
   return {
     holds: (values) => refusedOf(limitValues(values)) === undefined,
     words(values) {
@@ -235,7 +286,10 @@ function compileAny(checks: CheckValue[]): CheckValues {
     return true;
   };
   return {
-    holds: (values) => limitValues(values).some(fits),
+    holds(values) {
+      for (const value of limitValues(values)) if (fits(value)) return true;
+      return false;
+    },
     words(values) {
       const looked = limitValues(values);
       const fit = looked.find(fits);
@@ -269,10 +323,10 @@ function compileValueChecks(condition: Condition): CheckValue[] {
 }
 
 /** A check of a text. */
-function ofText(holds: (text: string) => boolean, words: (text: string, holds: boolean) => string): CheckValue {
+function ofText(holds: (value: TextValue) => boolean, words: (value: TextValue, holds: boolean) => string): CheckValue {
   return {
-    holds: (value) => value.kind === "text" && holds(value.text),
-    words: (value) => (value.kind === "text" ? words(value.text, holds(value.text)) : saysNoText[value.kind]),
+    holds: (value) => value.kind === "text" && holds(value),
+    words: (value) => (value.kind === "text" ? words(value, holds(value)) : saysNoText[value.kind]),
   };
 }
 
@@ -284,38 +338,39 @@ const saysNoText = {
 function compileEquals(accepted: string[]): CheckValue {
   return ofText(
     compileTexts(accepted),
-    (text, holds) => `is ${quoteValue(text)}${holds ? "" : `, not ${inWords(accepted)}`}`,
+    ({ text }, holds) => `is ${quoteValue(text)}${holds ? "" : `, not ${inWords(accepted)}`}`,
   );
 }
 
 function compileBound(bound: number, relation: string, test: (order: number) => boolean): CheckValue {
   const limit = parseDecimal(String(bound));
-  const orderOf = (text: string) => {
-    const given = parseAmount(text);
-    return given && limit && compareDecimals(given, limit);
-  };
+  const amountOf = (value: TextValue) => (value.amount ??= parseAmount(value.text) ?? null);
   return ofText(
-    (text) => {
-      const order = orderOf(text);
-      return order !== undefined && test(order);
+    (value) => {
+      const given = amountOf(value);
+      return given !== null && limit !== undefined && test(compareDecimals(given, limit));
     },
-    (text, holds) =>
-      orderOf(text) === undefined
-        ? `is ${quoteValue(text)}, which is not a number`
-        : `${quoteValue(text)} is ${holds ? "" : "not "}${relation} ${bound}`,
+    (value, holds) =>
+      amountOf(value) === null
+        ? `is ${quoteValue(value.text)}, which is not a number`
+        : `${quoteValue(value.text)} is ${holds ? "" : "not "}${relation} ${bound}`,
   );
 }
 
 function compileMatches(pattern: string): CheckValue {
-  return ofText(compilePattern(pattern), (_text, holds) => `${holds ? "matches" : "does not match"} /${pattern}/`);
+  const isFound = compilePattern(pattern);
+  return ofText(
+    ({ text }) => isFound(text),
+    (_value, holds) => `${holds ? "matches" : "does not match"} /${pattern}/`,
+  );
 }
 
 function compileGlobs(globs: string[]): CheckValue {
   const compiled = globs.map((glob) => ({ glob, fits: compileGlob(glob) }));
   const find = (text: string) => compiled.find(({ fits }) => fits(text));
   return ofText(
-    (text) => find(text) !== undefined,
-    (text) => `is ${quoteValue(text)}, which ${sayFit(find(text)?.glob)}`,
+    ({ text }) => find(text) !== undefined,
+    ({ text }) => `is ${quoteValue(text)}, which ${sayFit(find(text)?.glob)}`,
   );
 
   function sayFit(found: string | undefined): string {
@@ -346,31 +401,30 @@ function compileGlob(glob: string): (text: string) => boolean {
   };
 }
 
-interface PreparedText {
+interface Spelled {
   decimal: Decimal | undefined;
   address: string | undefined;
 }
 
 /** Whether a text is one of several, see `compileCondition`. */
-function compileTexts(texts: readonly string[]): (text: string) => boolean {
+function compileTexts(texts: readonly string[]): (value: TextValue) => boolean {
   const exact = new Set(texts);
-  const spelled = texts
-    .map(prepareText)
-    .filter(({ address, decimal }) => address !== undefined || decimal !== undefined);
-  return (text) => {
-    if (exact.has(text)) return true;
+  const spelled = texts.map(spell).filter(({ address, decimal }) => address !== undefined || decimal !== undefined);
+  return (value) => {
+    if (exact.has(value.text)) return true;
     if (spelled.length === 0) return false;
-    const given = prepareText(text);
+    value.spelled ??= spell(value.text);
+    const given = value.spelled;
     return spelled.some((one) => sameText(given, one));
   };
 }
 
-function prepareText(text: string): PreparedText {
+function spell(text: string): Spelled {
   const address = /^0x[0-9a-f]+$/i.test(text) ? text.toLowerCase() : undefined;
   return { decimal: parseDecimal(text), address };
 }
 
-function sameText(a: PreparedText, b: PreparedText): boolean {
+function sameText(a: Spelled, b: Spelled): boolean {
   if (a.address !== undefined && a.address === b.address) return true;
   return a.decimal !== undefined && b.decimal !== undefined && compareDecimals(a.decimal, b.decimal) === 0;
 }

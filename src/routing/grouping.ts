@@ -1,6 +1,6 @@
 import { type GroupRule, nameGroup } from "../core/group.ts";
 import type { GroupOptions, Inhibition, PlannedDelivery, Rules } from "../core/rules.ts";
-import { compileMatchers, type MatchInput } from "../matching/judge.ts";
+import { compileMatchers, type MatchInput, SharedMatches } from "../matching/judge.ts";
 import { factFields, factReader } from "../matching/path.ts";
 import { vendorOf } from "../vendors/index.ts";
 
@@ -9,10 +9,10 @@ export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhib
   const groupOf = new Map(routes.map(({ name, group }) => [name, group]));
   const findCauses = compileInhibitions(inhibit);
   return (deliveries: PlannedDelivery[], input: MatchInput): void => {
-    const causes = findCauses(input);
-    for (const planned of deliveries) {
-      // Programs get each alert at once.
-      if (vendorOf(planned.channel).can.informsPrograms) continue;
+    // Programs get each alert at once.
+    const waiting = deliveries.filter(({ channel }) => !vendorOf(channel).can.informsPrograms);
+    const causes = waiting.length === 0 ? undefined : findCauses(input);
+    for (const planned of waiting) {
       const group = findGroup(planned.route, groupOf.get(planned.route), input);
       if (group !== undefined || causes !== undefined) planned.group = { ...causes, group };
     }
@@ -26,10 +26,11 @@ const noCauses: FindCauses = () => undefined;
 
 function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
   if (inhibitions.length === 0) return noCauses;
+  const shared = new SharedMatches();
   const compiled = inhibitions.map((one) => ({
     ...one,
-    isCause: compileMatchers(one.while),
-    isHeld: compileMatchers(one.hold),
+    isCause: compileMatchers(one.while, { shared }),
+    isHeld: compileMatchers(one.hold, { shared }),
   }));
   return (input) => {
     // An end may say of itself what its beginning did not. It ends a cause, and follows what waits, by its key.

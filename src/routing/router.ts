@@ -20,7 +20,7 @@ import {
 import { formatDuration } from "../ground/time/time-format.ts";
 import { fillLink } from "../matching/fill-link.ts";
 import { fillTitle } from "../matching/fill-title.ts";
-import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
+import { compileMatchers, type Match, type MatchInput, SharedMatches } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileGroups } from "./grouping.ts";
@@ -250,11 +250,12 @@ function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],
   adviseOnMissing?: AdviseOnMissing,
 ): (input: MatchInput, now: number) => AskedRoutes<R> {
+  const shared = new SharedMatches();
   const compiled = routes.map((route, place) => ({
     route,
     place,
     whyResting: compileRest(route),
-    match: compileMatchers(route.matchers, adviseOnMissing),
+    match: compileMatchers(route.matchers, { adviseOnMissing, shared }),
   }));
   const inTurn = [
     ...compiled.filter(({ route }) => !route.isDefault),

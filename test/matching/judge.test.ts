@@ -181,7 +181,7 @@ describe("groups", () => {
 
   test("advise on each path that is a slip away", () => {
     const any = ["payload.tvl", "payload.pools.tvl"].map((field) => [{ field, condition: { gt: 1 } }]);
-    const { reason } = compileMatchers([{ any }], createMissingAdvice())(alert({}, { payload }));
+    const { reason } = compileMatchers([{ any }], { adviseOnMissing: createMissingAdvice() })(alert({}, { payload }));
     expect(reason).toBe(
       "none of the 2 held: payload.tvl is missing; there is payload.pool.tvl; payload.pools.tvl is missing; there is payload.pool.tvl",
     );
