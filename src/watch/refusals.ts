@@ -117,7 +117,8 @@ class RefusalRules implements WatchRules<Told> {
 
   #judge(source: string, sight: HookSight, now: number): Finding {
     const { lastRefusedAt, lastAcceptedAt } = sight;
-    const before = this.#refused.get(source) ?? {};
+    // What was refused before the first look may be of days in which its sender was let in as well.
+    const before = this.#refused.get(source) ?? sight.refused;
     this.#refused.set(source, { ...sight.refused });
     if (lastRefusedAt === undefined || lastRefusedAt <= (lastAcceptedAt ?? 0)) {
       this.#lockedOut.delete(source);
@@ -147,7 +148,8 @@ class RefusalRules implements WatchRules<Told> {
   view(): WatchView {
     const refusing = [...this.#deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
-      return found === undefined ? [] : [{ source, sight, found, count: countSince(sight, found) }];
+      const count = found === undefined ? 0 : countSince(sight, found);
+      return found === undefined || count === 0 ? [] : [{ source, sight, found, count }];
     });
     const lockedOut = refusing.filter(({ count }) => count >= leastRefused);
     const troubles = lockedOut.map(

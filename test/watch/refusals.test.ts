@@ -38,10 +38,10 @@ async function start() {
       hook = { ...hook, lastAcceptedAt: clock.now() };
     },
     view: () => watch.view(),
-    async restart() {
+    async restart(knownByOthers: HookSight = { refused: {} }) {
       stop.abort();
       await running;
-      hook = { refused: {} };
+      hook = knownByOthers;
       watch = await open();
     },
   };
@@ -117,6 +117,19 @@ it("takes one or two requests for no lock-out, and counts and names what was ref
   await world.clock.advance(minute);
   expect(world.told()).toEqual([locked]);
   expect(world.notices[0]?.text).toContain(" 3 requests did not pass its check (wrong_signature)");
+});
+
+it("counts nothing that other relays had refused before it watches", async () => {
+  const world = await start();
+  const at = world.clock.now();
+  const refused = { wrong_signature: 40 };
+  await world.restart({ refused, lastAcceptedAt: at - minute, lastRefusedAt: at - second });
+  await world.clock.advance(10 * minute);
+  expect(world.told()).toEqual([]);
+  expect(world.view()).toMatchObject({ verdict: "well", summary: "no source locks its sender out" });
+  world.refuse(3);
+  await world.clock.advance(minute);
+  expect(world.notices.map(({ text }) => /\d+ requests/.exec(text ?? "")?.[0])).toEqual(["3 requests"]);
 });
 
 it("says nothing of a stranger while the sender is let in", async () => {
