@@ -72,7 +72,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
     async endMute(id) {
       if (configured.some((mute) => mute.id === id)) {
         throw new AppError("conflict", "This mute is in the configuration.", {
-          hint: "Remove it there and restart Tocsin.",
+          hint: "Remove it there: the changed file is taken over within some seconds.",
         });
       }
       if (!(await store.endMute(id, clock.now()))) {

@@ -95,6 +95,8 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
   const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
   const bounded = { ...filter, failedUntil, mute: mute && keptNameOf(mute) };
   const counts = await countFailed(deps, bounded);
+  // What a former one has failed to get is counted by its name, a misspelt one has nothing.
+  if (filter.destination !== undefined && counts.length === 0) findNamed(deps.destinations, filter.destination);
   const destinations = counts.map((count): FailedAtDestination => {
     const destination = deps.destinations.find(({ name }) => name === count.destination);
     const health = destination && deps.healthOf(destination.name);

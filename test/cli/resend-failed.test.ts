@@ -59,6 +59,8 @@ describe("alerts resend --failed", () => {
     const refused = await world.run(["alerts", "resend", "--failed", "--yes"]);
     expect(refused.status).toBe(1);
     expect(refused.stdout).toMatch(/2 to desk stay failed: it still takes no messages: /);
+    const misspelt = await world.run(["alerts", "resend", "--failed", "--destination", "desc", "--dry-run"]);
+    expect([misspelt.status, misspelt.stderr]).toEqual([1, expect.stringContaining("There is no destination desc.")]);
     const tried = await world.run(["destinations", "try", "desk"]);
     expect(tried.status).toBe(1);
     expect(tried.stdout).toMatch(/desk still does not work: .*\. It is tried again by itself /);
