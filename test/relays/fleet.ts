@@ -7,7 +7,8 @@ import { type PostgresServer, startPostgresServer } from "../support/postgres-se
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { type Balancer, createBalancer } from "./balancer.ts";
-import { botToken, chats, type Receivers } from "./receivers.ts";
+import { danceCauses, danceDestination, danceRoutes } from "./dance.ts";
+import { botToken, chats, danceToken, type Receivers } from "./receivers.ts";
 import { pause, type Scope } from "./scope.ts";
 
 export interface FleetOptions {
@@ -73,13 +74,15 @@ destinations:
   ops: { type: telegram, chatId: "${chats.ops}", notices: true }
   mail: { type: email, to: [risk@desk.example], notices: false }
   hook: { type: webhook, url: "${hookUrl}", allowInternal: ["127.0.0.1"], digestOver: 2000, notices: false }
-  fragile: { type: webhook, url: "${fragileUrl}", allowInternal: ["127.0.0.1"], notices: false }
+  fragile: { type: webhook, url: "${fragileUrl}", allowInternal: ["127.0.0.1"], notices: false }${danceDestination}
 routes:
   - { name: desk, match: { payload.to: desk }, updates: new, to: [desk, hook] }
   - { name: ops, match: { payload.to: ops }, updates: new, to: [ops, hook] }
   - { name: mail, match: { payload.to: mail }, updates: new, to: [mail, hook] }
   - { name: fragile, match: { payload.to: fragile }, updates: new, to: [fragile] }
+${danceRoutes}
   - { name: rest, updates: new, to: [hook] }
+${danceCauses}
 delivery:
   ambiguous: { wait: 1s, repeats: 10 }
   ambiguousEmail: { wait: 1s, repeats: 10 }
@@ -125,6 +128,7 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
         DATABASE_URL: member.proxy.url,
         TOCSIN_CONFIG: files[configuration] as string,
         TELEGRAM_BOT_TOKEN: botToken,
+        DANCE_BOT_TOKEN: danceToken,
         TELEGRAM_API_ROOT: receivers.chatUrl,
         SMTP_URL: receivers.smtpUrl,
         EMAIL_FROM: "Tocsin <alerts@tocsin.example>",

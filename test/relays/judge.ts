@@ -1,3 +1,4 @@
+import { judgeDance } from "./dance.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Arrival, Receivers } from "./receivers.ts";
 import type { Sent } from "./sender.ts";
@@ -24,7 +25,8 @@ export interface Finding {
 export async function isSettled({ ask }: Fleet): Promise<boolean> {
   const [row] = await ask<{ open: number }>(
     `SELECT (SELECT count(*) FROM alerts WHERE routed_at IS NULL)::int
-       + (SELECT count(*) FROM deliveries WHERE state IN ('queued', 'waiting', 'sending') AND destination <> 'fragile')::int AS open`,
+       + (SELECT count(*) FROM deliveries WHERE (state IN ('queued', 'waiting', 'sending') OR state = 'held' AND updates <> 'summary')
+           AND destination <> 'fragile')::int AS open`,
   );
   return row?.open === 0;
 }
@@ -39,6 +41,7 @@ export async function judge(evidence: Evidence): Promise<Finding[]> {
     ...receivers.breaches.map((what) => ({ what })),
     ...(await findTrespasses(evidence.fleet)),
     ...(await judgeNotices(evidence)),
+    ...(await judgeDance(evidence)),
   ];
 }
 
@@ -55,7 +58,7 @@ async function judgeStored({ fleet, sent }: Evidence): Promise<Finding[]> {
   const ended = await fleet.ask<{ name: string; destination: string; state: string }>(
     `SELECT substring(a.facts FROM 'A\\d{6}Z') AS name, d.destination, d.state
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
-     WHERE d.state NOT IN ('sent', 'digested') AND d.destination <> 'fragile'`,
+     WHERE d.state NOT IN ('sent', 'digested') AND NOT (d.state = 'held' AND d.updates = 'summary') AND d.destination <> 'fragile'`,
   );
   return [
     ...sent.flatMap(({ name, isAccepted }): Finding[] => {
@@ -73,7 +76,10 @@ function judgeArrived({ receivers, sent }: Evidence): Finding[] {
   const arrived = new Set(receivers.arrivals.map(placeOf));
   return sent.flatMap(({ name, to, isAccepted }) =>
     to
-      .filter((destination) => isAccepted && destination !== "fragile" && !arrived.has(placeOf({ name, destination })))
+      .filter(
+        (destination) =>
+          isAccepted && !["fragile", "dance"].includes(destination) && !arrived.has(placeOf({ name, destination })),
+      )
       .map((destination) => ({ name, what: `${name} was answered 202 and has not reached ${destination}` })),
   );
 }

@@ -4,12 +4,14 @@ import type { AddressInfo } from "node:net";
 import { buffer, json } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import type { StandInMessage } from "../../workshop/chat/world.ts";
 import { parseMail } from "../../workshop/mailbox/inbox.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { pause, type Scope } from "./scope.ts";
 
 export const botToken = "7700:relays-bot-token-canary";
-export const chats = { desk: "-1001700000001", ops: "-1001700000002" };
+export const danceToken = "7701:dance-bot-token-canary";
+export const chats = { desk: "-1001700000001", ops: "-1001700000002", dance: "-1001700000003" };
 
 /** One alert as a destination has got it. */
 export interface Arrival {
@@ -34,8 +36,8 @@ export interface Receivers {
   arrivals: Arrival[];
   /** Two calls to one chat at a time, or to the bot too close together, and answers 429: what went wrong, with the time. */
   breaches: string[];
-  /** Texts in the chat that gets the notices: each with its first line. */
-  chatTexts(chat: keyof typeof chats): { at: number; text: string }[];
+  /** What a reader of the chat sees. */
+  messages(chat: keyof typeof chats): StandInMessage[];
 }
 
 /** The bot calls once in two seconds; what is on its way on a busy machine may come closer together than it left. */
@@ -56,10 +58,11 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
 
   const standIn = await createChatStandIn({
     now: Date.now,
-    tokens: [botToken],
+    tokens: [botToken, danceToken],
     chats: [
       { id: chats.desk, title: "Desk" },
       { id: chats.ops, title: "Operations" },
+      { id: chats.dance, title: "Dance" },
     ],
   });
   scope.atEnd(standIn.close);
@@ -76,7 +79,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
       const other = underWay.get(destination);
       if (other !== undefined) breaches.push(`${iso()}: two calls to ${destination} at once: ${other}; ${what}`);
       underWay.set(destination, what);
-      if (what.startsWith("send")) {
+      if (what.startsWith("send") && destination !== "dance") {
         const sinceMs = Date.now() - last.at;
         if (sinceMs < leastBotGapMs)
           breaches.push(`${iso()}: ${what} for ${destination}, ${sinceMs} ms behind ${last.what}`);
@@ -87,7 +90,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
     const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
     const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
     if (answer.status === 429) breaches.push(`${iso()}: ${destination} was called too often: ${what}`);
-    if (answer.ok && destination !== undefined) note(destination, text ?? "");
+    if (answer.ok && destination !== undefined && destination !== "dance") note(destination, text ?? "");
     if (destination !== undefined) underWay.delete(destination);
     response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
   });
@@ -146,7 +149,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
     },
     arrivals,
     breaches,
-    chatTexts: (chat) => standIn.messages(chats[chat]).map(({ sentAt, text }) => ({ at: sentAt, text })),
+    messages: (chat) => standIn.messages(chats[chat]),
   };
 }
 

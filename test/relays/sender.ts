@@ -1,5 +1,6 @@
 import { Agent, request } from "node:http";
 import type { SeededRandom } from "../support/seeded-random.ts";
+import { danceBody } from "./dance.ts";
 import { pause } from "./scope.ts";
 
 /** An alert as its sender knows it. */
@@ -9,6 +10,8 @@ export interface Sent {
   /** Which destinations its route names. */
   to: string[];
   key?: string;
+  /** What its body says besides. */
+  more?: object;
   tries: { at: number; outcome: string; id?: string }[];
   /** Was answered 202. */
   isAccepted: boolean;
@@ -17,7 +20,6 @@ export interface Sent {
 interface Planned extends Sent {
   /** How often it comes at once. */
   twins: number;
-  text?: string;
 }
 
 export interface Sender {
@@ -38,15 +40,16 @@ export interface SenderOptions {
   targetOf?(number: number): Target;
 }
 
-export type Target = "desk" | "ops" | "mail" | "fragile" | "rest";
+export type Target = "desk" | "ops" | "mail" | "fragile" | "dance" | "rest";
 
 const answerWithinMs = 15_000;
 const triesAgainMs = 1_000;
 
-/** Two of three hundred go to a chat each, fewer than it takes in a minute, thirty to the mailbox. */
+/** Two of three hundred go to a chat each, fewer than it takes in a minute, five to the dance, thirty to the mailbox. */
 export function usualTarget(number: number): Target {
   if (number % 300 === 10) return "desk";
   if (number % 300 === 160) return "ops";
+  if (number % 60 === 35) return "dance";
   return number % 10 === 3 ? "mail" : "rest";
 }
 
@@ -56,19 +59,21 @@ export function startSender(options: SenderOptions): Sender {
   const agents = [new Agent({ keepAlive: true, maxSockets: 16 }), new Agent({ keepAlive: false })];
   const sent: Sent[] = [];
   const underWay = new Set<Promise<void>>();
+  let danced = 0;
 
   function plan(given?: Target, text?: string): Planned {
     const number = sent.length;
     const name = `A${String(number).padStart(6, "0")}Z`;
     const target = given ?? targetOf(number);
-    const to = target === "rest" ? ["hook"] : target === "fragile" ? ["fragile"] : [target, "hook"];
-    const isKeyed = !neverRepeats && number % 3 === 0;
+    const to = target === "rest" ? ["hook"] : ["fragile", "dance"].includes(target) ? [target] : [target, "hook"];
+    const isKeyed = !neverRepeats && (number % 3 === 0 || target === "dance");
+    const more = target === "dance" ? danceBody(danced++) : { message: text };
     const twins = isKeyed && random.below(5) === 0 ? 3 : 1;
-    return { name, to, key: isKeyed ? `key-${name}` : undefined, tries: [], isAccepted: false, twins, text };
+    return { name, to, key: isKeyed ? `key-${name}` : undefined, tries: [], isAccepted: false, twins, more };
   }
 
   async function tryOnce(alert: Planned): Promise<boolean> {
-    const body = JSON.stringify({ title: `Pool ${alert.name} fell`, to: alert.to[0], message: alert.text });
+    const body = JSON.stringify({ title: `Pool ${alert.name} fell`, to: alert.to[0], ...alert.more });
     const tried: Sent["tries"][number] = { at: Date.now(), outcome: "under way" };
     alert.tries.push(tried);
     const agent = agents[random.below(agents.length)] as Agent;

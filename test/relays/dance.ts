@@ -1,0 +1,109 @@
+import type { Evidence, Finding } from "./judge.ts";
+import { chats } from "./receivers.ts";
+
+/*
+ * What does not each get a message of its own: two keys that cross a threshold again and again, groups of alerts with one token, and
+ * alerts that wait for a cause. Their chat has a bot of its own.
+ */
+
+const againMs = 20_000;
+
+/** Lines of the configuration, behind those of other destinations and routes. */
+export const danceDestination = `
+  dance: { type: telegram, chatId: "${chats.dance}", botToken: "\${DANCE_BOT_TOKEN}", chart: false, notices: false }`;
+export const danceRoutes = `
+  - { name: joined, match: { payload.kind: joined }, to: [dance], group: { by: [token], wait: 5s, again: ${againMs}ms } }
+  - { name: dance, match: { payload.to: dance }, to: [dance] }`;
+export const danceCauses = `
+inhibit:
+  - { name: bridge down, while: payload.kind=bridge, hold: payload.kind=pool, atMost: 1m }`;
+
+/** What the nth alert of them says; all are warnings. Each other round ends what the round before has begun. */
+export function danceBody(nth: number): object {
+  const [round, place] = [Math.floor(nth / 10), nth % 10];
+  const status = (isOver: boolean) => (isOver ? "resolved" : "firing");
+  const told = { severity: "warning", to: "dance", threshold: 25 };
+  if (place < 6) {
+    // Each minute one goes further than all before it, past what a key has to go to ring.
+    const isNews = round % 6 === 5 && place > 3;
+    const value = isNews ? 25 * 0.93 ** ((round + 1) / 6) : 24.9;
+    const isOver = place === 2 || place === 3;
+    return {
+      ...told,
+      alertKey: `dance-${nth % 2}`,
+      kind: "dance",
+      status: status(isOver),
+      value: isOver ? 25.1 : value,
+      isNews,
+    };
+  }
+  if (place < 8) {
+    const isOver = place === 7 && round % 2 === 1;
+    const alertKey = isOver ? `joined-${round - 1}-6` : `joined-${round}-${place}`;
+    return { ...told, alertKey, kind: "joined", token: `T${Math.floor(round / 2) % 2}`, status: status(isOver) };
+  }
+  if (place === 8 && round % 4 < 3)
+    return { ...told, alertKey: "bridge", kind: "bridge", status: status(round % 4 === 2) };
+  return { ...told, alertKey: `pool-${round}-${place}`, kind: "pool", status: "firing" };
+}
+
+/** A key that is no news rings so often in six hours, which no journey takes. */
+const mostRings = 4;
+
+interface Row {
+  name: string;
+  said: { alertKey: string; kind: string; status: string; isNews?: boolean };
+  /** Of its delivery to the chat, but for those that only change a message. Null: it has none. */
+  damped: { by?: string; count: number } | null;
+  delivery: string | null;
+  held: number | null;
+}
+
+/** Every alert of the dance is named by a message, or counted in one or in what is held; nothing else makes a sound. */
+export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<Finding[]> {
+  const rows = await fleet.ask<Row>(
+    `SELECT substring(a.facts FROM 'A\\d{6}Z') AS name, convert_from(r.body, 'UTF8')::json AS said, d.damped::json AS damped,
+       d.id AS delivery, (m.memory::json #>> '{held,count}')::int AS held
+     FROM alerts a JOIN requests r ON r.seq = a.request_seq
+       LEFT JOIN deliveries d ON d.alert_seq = a.seq AND d.destination = 'dance' AND d.updates <> 'count'
+       LEFT JOIN rings m ON m.destination = 'dance' AND m.alert_key = a.alert_key
+     WHERE a.facts LIKE '%"dance"%'`,
+  );
+  const messages = receivers.messages("dance").map(({ silent, text, edits }) => {
+    return { silent, texts: [...edits.map((edit) => edit.text), text] };
+  });
+  const find = (name: string) => messages.filter(({ texts }) => texts.some((text) => text.includes(name)));
+  const isNamed = ({ name }: Row) => find(name).length > 0;
+  const findings: Finding[] = [];
+  const complain = (name: string, what: string) => void findings.push({ name, what: `${name} ${what}` });
+  if (sent.some(({ to }) => to[0] === "dance") && rows.length === 0) complain("the dance", "is not stored");
+  for (const key of new Set(rows.map(({ said }) => said.alertKey))) {
+    const alerts = rows.filter(({ said }) => said.alertKey === key);
+    for (const { name, delivery } of alerts) if (delivery === null) complain(name, "has no delivery to the dance");
+    const [one] = alerts;
+    // A beginning that is late goes out with its end.
+    if (one !== undefined && ["joined", "pool"].includes(one.said.kind) && !alerts.some(isNamed))
+      complain(one.name, `and its key ${key} are named by no message`);
+    for (const end of alerts.filter(({ said }) => said.kind === "joined" && said.status === "resolved")) {
+      const isTold = alerts.some(({ name }) =>
+        find(name).some(({ texts }) => texts.some((text) => text.includes("Over"))),
+      );
+      if (!isNamed(end) && !isTold) complain(end.name, "ended, and nobody was told");
+    }
+    const firing = alerts.filter(({ said }) => said.kind === "dance" && said.status === "firing");
+    const [first] = firing;
+    if (first === undefined) continue;
+    const rang = firing.filter(({ name, said }) => {
+      return !said.isNews && messages.some(({ silent, texts }) => !silent && texts[0]?.includes(name));
+    });
+    if (rang.length > mostRings)
+      complain(first.name, `and its key ${key} rang ${rang.length} times: ${rang.map(({ name }) => name)}`);
+    const news = firing.filter(({ said }) => said.isNews).at(-1);
+    if (news !== undefined && !isNamed(news)) complain(news.name, `is the worst of ${key}, and no message names it`);
+    const damped = firing.filter((one) => one.damped?.by !== undefined).length;
+    const told = alerts.reduce((sum, one) => sum + (one.damped?.by === undefined ? (one.damped?.count ?? 0) : 0), 0);
+    if (damped !== told + (first.held ?? 0))
+      complain(first.name, `and its key ${key}: ${damped} did not ring, ${told} were told, ${first.held} are held`);
+  }
+  return findings;
+}
