@@ -108,18 +108,7 @@ export function createPngDesk(options: PngDeskOptions = {}) {
       if (signal?.aborted) return Promise.resolve({ problem: "late" });
       if (waiting.length + (current === undefined ? 0 : 1) >= maxWaiting) return Promise.resolve({ problem: "busy" });
       return new Promise((resolve) => {
-        const giveUp = () => leave(job);
-        const timer = setTimeout(giveUp, timeLimitMs);
-        signal?.addEventListener("abort", giveUp, { once: true });
-        const job: Job = {
-          order: { svg, scale },
-          settle(result) {
-            clearTimeout(timer);
-            signal?.removeEventListener("abort", giveUp);
-            resolve(result);
-          },
-        };
-        waiting.push(job);
+        waiting.push(createJob({ svg, scale }, { timeLimitMs, signal, leave, resolve }));
         next();
       });
     },
@@ -135,4 +124,27 @@ export function createPngDesk(options: PngDeskOptions = {}) {
       await ended;
     },
   };
+}
+
+interface JobEnds {
+  timeLimitMs: number;
+  signal: AbortSignal | undefined;
+  /** Called when the time is over or `signal` is aborted. */
+  leave(job: Job): void;
+  resolve(result: DeskResult): void;
+}
+
+function createJob(order: PngOrder, { timeLimitMs, signal, leave, resolve }: JobEnds): Job {
+  const giveUp = () => leave(job);
+  const timer = setTimeout(giveUp, timeLimitMs);
+  signal?.addEventListener("abort", giveUp, { once: true });
+  const job: Job = {
+    order,
+    settle(result) {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", giveUp);
+      resolve(result);
+    },
+  };
+  return job;
 }

@@ -47,6 +47,12 @@ type Counted = RingCount & { joined: number; messages: number; far: number };
 
 type Counts = Map<Place, Counted>;
 
+/**
+ * @param change of the rules; undefined where they are as they are, and nothing is counted
+ * @param keys those that are judged; default: all
+ */
+type Count = (change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>) => Promise<Counts>;
+
 const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, messages: 0, far: 0 };
 
 /** Judges alerts by the rule of the relay. */
@@ -63,11 +69,7 @@ export function createRingTally() {
     return known;
   }
 
-  /**
-   * @param change of the rules; undefined where they are as they are, and nothing is counted
-   * @param keys those that are judged; default: all
-   */
-  async function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>): Promise<Counts> {
+  const count: Count = async (change, keys) => {
     const counts = new Map<Place, Counted>();
     const book = createRingBook();
     const groups = createGroupBook();
@@ -99,32 +101,7 @@ export function createRingTally() {
     }
     messages.end();
     return new Map([...counts].filter(([place, { alerts, joined }]) => change(place) && alerts + joined > 0));
-  }
-
-  async function propose(asIs: Counts): Promise<RingTally["proposals"]> {
-    const rang = new Map<string, number>();
-    for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
-    const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
-    const proposals: RingTally["proposals"] = [];
-    for (const [route, insteadOf] of loudest) {
-      const isItsOwn = ({ places }: Judged) => places.some((place) => place.route === route);
-      // What is tried may wait behind a cause of another route.
-      const isCause = ({ groups }: Judged) =>
-        groups?.event.status === "firing" && [...groups.rules.values()].some(({ holds }) => holds !== undefined);
-      const keys = new Set(newestFirst.filter((one) => isItsOwn(one) || isCause(one)).map(({ alertKey }) => alertKey));
-      let least = insteadOf;
-      for (const percent of triedPercents) {
-        const options = triedOptions(percent);
-        const changed = (place: Place) => (place.route === route ? { ...place.rule, ...options } : undefined);
-        const counts = await count(changed, keys);
-        const sum = [...counts.values()].reduce(addUp, nothing);
-        if (least === 0 || sum.rings > least * (1 - leastSaved)) continue;
-        least = sum.rings;
-        proposals.push({ route, options: writeRinging(options), insteadOf, ...toRingCount(sum) });
-      }
-    }
-    return proposals;
-  }
+  };
 
   return {
     /** Newest first. */
@@ -150,11 +127,37 @@ export function createRingTally() {
         places: [...counts]
           .map(([{ destination, route }, one]) => ({ destination, route, ...toRingCount(one) }))
           .sort((one, other) => other.rings - one.rings),
-        proposals: await propose(counts),
+        proposals: await propose(newestFirst, count, counts),
         ...(isFull && { judgedFrom: toIso(newestFirst.at(-1)?.event.at ?? 0) }),
       };
     },
   };
+}
+
+/** Options that would make the loudest routes quieter, each by trying it. */
+async function propose(judged: readonly Judged[], count: Count, asIs: Counts): Promise<RingTally["proposals"]> {
+  const rang = new Map<string, number>();
+  for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
+  const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
+  const proposals: RingTally["proposals"] = [];
+  for (const [route, insteadOf] of loudest) {
+    const isItsOwn = ({ places }: Judged) => places.some((place) => place.route === route);
+    // What is tried may wait behind a cause of another route.
+    const isCause = ({ groups }: Judged) =>
+      groups?.event.status === "firing" && [...groups.rules.values()].some(({ holds }) => holds !== undefined);
+    const keys = new Set(judged.filter((one) => isItsOwn(one) || isCause(one)).map(({ alertKey }) => alertKey));
+    let least = insteadOf;
+    for (const percent of triedPercents) {
+      const options = triedOptions(percent);
+      const changed = (place: Place) => (place.route === route ? { ...place.rule, ...options } : undefined);
+      const counts = await count(changed, keys);
+      const sum = [...counts.values()].reduce(addUp, nothing);
+      if (least === 0 || sum.rings > least * (1 - leastSaved)) continue;
+      least = sum.rings;
+      proposals.push({ route, options: writeRinging(options), insteadOf, ...toRingCount(sum) });
+    }
+  }
+  return proposals;
 }
 
 function groupsOf(

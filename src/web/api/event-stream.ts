@@ -172,22 +172,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         cancelling.abort();
         throw error;
       });
-      return new ReadableStream<Uint8Array>(
-        {
-          start: (controller) => controller.enqueue(begin.value as Uint8Array),
-          async pull(controller) {
-            const next = await events.next().catch((error: unknown) => {
-              // Its reader comes back behind what it has seen, and hears then why nothing can be read.
-              if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
-            });
-            if (next?.value !== undefined) return controller.enqueue(next.value);
-            cancelling.abort();
-            controller.close();
-          },
-          cancel: () => cancelling.abort(),
-        },
-        { highWaterMark: 0 },
-      );
+      return toReadable(begin.value as Uint8Array, events, { cancelling, log });
     },
     /** Ends those at once that may not go on any more: their session was ended. */
     closeEnded(): void {
@@ -196,4 +181,28 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
     close: () => closing.abort(),
   };
+}
+
+/** Reads a piece only when its reader has taken the one before. */
+function toReadable(
+  begin: Uint8Array,
+  events: AsyncIterator<Uint8Array, void>,
+  { cancelling, log }: { cancelling: AbortController; log: Log },
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(begin),
+      async pull(controller) {
+        const next = await events.next().catch((error: unknown) => {
+          // Its reader comes back behind what it has seen, and hears then why nothing can be read.
+          if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
+        });
+        if (next?.value !== undefined) return controller.enqueue(next.value);
+        cancelling.abort();
+        controller.close();
+      },
+      cancel: () => cancelling.abort(),
+    },
+    { highWaterMark: 0 },
+  );
 }
