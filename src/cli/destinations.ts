@@ -28,9 +28,7 @@ export const destinations = group({
     }),
     question({
       name: "pause",
-      says:
-        "send nothing there until it is resumed: new alerts wait and do not " +
-        "expire, also over a restart; fallbacks, tests and single resends are sent",
+      says: "send nothing there until it is resumed: alerts wait and do not expire; fallbacks, tests and single resends are sent",
       args,
       examples: ["tocsin destinations pause desk"],
       of: "pauseDestination",

@@ -16,9 +16,7 @@ import type { Output } from "./shell/output.ts";
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",
-  says:
-    "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare " +
-    "both; with all relays stopped. Interrupted, it continues when it is run again",
+  says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped",
   options: {
     to: orBare(
       text(

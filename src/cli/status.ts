@@ -14,9 +14,7 @@ import type { RelayClient } from "./relay/relay-client.ts";
 export const status = question({
   name: "status",
   summary: "health of the relay and of each destination",
-  says:
-    "what is true now: the relay, its log, disk, each destination, as GET " +
-    "/api/status has it; exit status 1 when it does not run or is not ready",
+  says: "what is true now: the relay, its log, disk, each destination; exit status 1 when it does not run or is not ready",
   examples: ["tocsin status", "tocsin status --json --url https://alerts.example.com"],
   of: "readStatus",
   async ask(client, _, run): Promise<RelayStatus> {

@@ -6,9 +6,7 @@ import { withConfig } from "../relay/connect-relay.ts";
 export const chats = command({
   name: "chats",
   summary: "the chats of the Telegram bot, with their ids",
-  says:
-    "list the Telegram chats of the bot, with ids, titles, topics and rights: those of the " +
-    "configuration at once, and others as soon as something is written there or the bot is added",
+  says: "list the bot's Telegram chats with ids, titles, topics, rights; a new one once the bot is added or somebody writes there",
   options: {
     for: duration("how long to listen; 0s shows only what already waits; Ctrl-C ends it", { default: "60s" }),
     confirm: flag(

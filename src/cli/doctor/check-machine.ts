@@ -179,8 +179,7 @@ export async function checkLeftSecrets(_run: RelayRun, config: Config): Promise<
   if (others.length === 0) return [];
   const names = others.map((name) => join(folder, name)).join(", ");
   const mend =
-    "remove them; or, where senders or people still use what is in them, give " +
-    "that to every relay: WEBHOOK_SECRET, ADMIN_TOKEN, secret: of a source";
+    "remove them, or give what senders or people still use to every relay: WEBHOOK_SECRET, ADMIN_TOKEN, secret: of a source";
   return [warning("secrets", `${names}: not what the database has under that name, which is what counts`, mend)];
 }
 

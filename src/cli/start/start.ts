@@ -19,9 +19,7 @@ export type StartOptions = GivenOptions<typeof options>;
 export const start = command({
   name: "start",
   summary: "from nothing to a message on your phone, without a domain",
-  says:
-    "from nothing to a message on your phone: asks for a bot token or a mail " +
-    "server, finds the chat by itself, sends a test, writes .env, and serves",
+  says: "from nothing to a message on your phone: asks for a bot token or mail server, finds the chat, sends a test, writes .env, serves",
   options,
   check: ({ yes: isAgreed }, { context }) =>
     isAgreed ? undefined : refuseAlone(context, "writing .env", "see: tocsin start --help"),
