@@ -99,7 +99,12 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
     if (rang.length > mostRings)
       complain(first.name, `and its key ${key} rang ${rang.length} times: ${rang.map(({ name }) => name)}`);
     const news = firing.filter(({ said }) => said.isNews).at(-1);
-    if (news !== undefined && !isNamed(news)) complain(news.name, `is the worst of ${key}, and no message names it`);
+    // What is over by the time that it goes out is told with its end.
+    const isToldWithEnd = ({ name: began, damped }: Row) =>
+      damped?.by === undefined &&
+      alerts.some((end) => end.said.status === "resolved" && end.name > began && isNamed(end));
+    if (news !== undefined && !isNamed(news) && !isToldWithEnd(news))
+      complain(news.name, `is the worst of ${key}, and no message names it`);
     const damped = firing.filter((one) => one.damped?.by !== undefined).length;
     const told = alerts.reduce((sum, one) => sum + (one.damped?.by === undefined ? (one.damped?.count ?? 0) : 0), 0);
     if (damped !== told + (first.held ?? 0))
