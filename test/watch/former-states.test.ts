@@ -36,26 +36,33 @@ async function runOn(saved: Record<string, unknown>, open: (deps: WatchDeps) => 
 
 it("of version 0.1 say what people know of locked out sources", async () => {
   const at = createTestClock().now();
-  const refused = { wrong_signature: 3 };
-  const hooks = () =>
-    new Map([
-      ["known", { refused, lastRefusedAt: at }],
-      ["opened", { refused, lastRefusedAt: at, lastAcceptedAt: at + 1 }],
-      ["told today", { refused, lastRefusedAt: at }],
-      ["told long ago", { refused, lastRefusedAt: at }],
-    ]);
+  const afterFirstLook = () => {
+    let refused = { wrong_signature: 0 };
+    return () => {
+      const seen = new Map([
+        ["known", { refused, lastRefusedAt: at }],
+        ["opened", { refused, lastRefusedAt: at, lastAcceptedAt: at + 1 }],
+        ["told today", { refused, lastRefusedAt: at }],
+        ["told long ago", { refused, lastRefusedAt: at }],
+      ]);
+      refused = { wrong_signature: 3 };
+      return seen;
+    };
+  };
   const former = {
     known: { toldAt: at - minute, isOver: false },
     opened: { toldAt: at - minute, isOver: false },
     "told today": { toldAt: at - minute, isOver: true },
     "told long ago": { toldAt: at - 48 * 60 * minute, isOver: true },
   };
-  const { titles, states } = await runOn({ refusals: former }, (deps) => openRefusalWatch({ ...deps, hooks }));
+  const { titles, states } = await runOn({ refusals: former }, (deps) =>
+    openRefusalWatch({ ...deps, hooks: afterFirstLook() }),
+  );
   expect(titles).toEqual([
     "The source opened lets its sender in again",
     "Requests to the source told long ago are refused",
   ]);
-  expect((await runOn(states, (deps) => openRefusalWatch({ ...deps, hooks }))).titles).toEqual([]);
+  expect((await runOn(states, (deps) => openRefusalWatch({ ...deps, hooks: afterFirstLook() }))).titles).toEqual([]);
 });
 
 it("of version 0.1 say whether people know that the configuration is refused", async () => {
