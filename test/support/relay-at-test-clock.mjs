@@ -1,9 +1,10 @@
 /**
  * The whole built relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
  * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
- * clock begins (epoch milliseconds), and the file `clock` in `DATA_DIR` holds the address that moves it:
- * `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`, which waits for no
- * answer of the store. With `STORE_THREAD=rough` the store hangs when the test says so (rough-database-thread.mjs).
+ * clock begins (epoch milliseconds), `CLOCK_MODULE` is the compiled test-clock.ts, and the file `clock` in `DATA_DIR` holds the
+ * address that moves it: `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`,
+ * which waits for no answer of the store. With `STORE_THREAD=rough` the store hangs when the test says so
+ * (rough-database-thread.mjs).
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -14,8 +15,8 @@ import { secretTextsOf } from "../../dist/config/secret-texts.js";
 import { createLog } from "../../dist/start/log.js";
 import { startRelay } from "../../dist/start/relay.js";
 import { withKept } from "../../dist/store/with-kept.js";
-import { createTestClock } from "./test-clock.ts";
 
+const { createTestClock } = await import(process.env.CLOCK_MODULE);
 const config = loadConfig({ env: process.env, cwd: process.cwd() });
 const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
 const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
