@@ -1,6 +1,9 @@
 import type { Clock } from "../../src/core/clock.ts";
 
-/** A clock that stands still until it is moved; sleepers wake in the order of their times. */
+/**
+ * A clock that stands still until it is moved; sleepers wake in the order of their times. It shows whole milliseconds, as `Date.now`
+ * does: a store refuses any other instant.
+ */
 export interface TestClock extends Clock {
   /** Moves on by `ms`, waking everybody on the way and letting each act before time goes on. */
   advance(ms: number): Promise<void>;
@@ -35,7 +38,7 @@ export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
           return;
         }
         const sleeper: Sleeper = {
-          at: current + ms,
+          at: Math.ceil(current + ms),
           wake() {
             sleepers.delete(sleeper);
             signal?.removeEventListener("abort", sleeper.wake);
@@ -47,7 +50,7 @@ export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
       }),
     after(ms, act) {
       const sleeper: Sleeper = {
-        at: current + ms,
+        at: Math.ceil(current + ms),
         wake() {
           sleepers.delete(sleeper);
           act();
