@@ -14,7 +14,7 @@ function touch(...path: string[]): string {
 }
 
 describe("how a person calls Tocsin", () => {
-  it("is the command of the PATH, and npx where only npx has put one there for now", () => {
+  it("is the command of the PATH, and npx where only npx has put one there while it runs", () => {
     const [cwd, system] = [makeTempFolder(), makeTempFolder()];
     const script = "/opt/tocsin/bin/tocsin.js";
     expect(findOwnCommand(system, cwd, script)).toBe(`node ${script}`);

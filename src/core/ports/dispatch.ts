@@ -93,7 +93,7 @@ export interface ResendCall {
 export interface ResentCount {
   /** New deliveries. */
   made: number;
-  /** Failed ones that a resend stands for now and did not before. */
+  /** Failed ones that have a resend in their place since this call. */
   resent: number;
   /** Failed ones whose address is gone while all others of the destination have had the alert. */
   noRecipient: number;
