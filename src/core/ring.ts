@@ -83,7 +83,7 @@ export interface RingMemory {
   rings: Ring[];
   /** When it fired, oldest first; at most the latest six. */
   firedAt: number[];
-  /** The alert of the key that was judged last. `rang`: it was not held back. */
+  /** The alert of the key that came last; a muted one that says the same leaves `id`. `rang`: it was not held back. */
   latest: { id: string; at: number; status: AlertStatus; rang: boolean };
   /** What the destination was last told of the key: that it fires, or that it is over. */
   toldStatus?: AlertStatus;

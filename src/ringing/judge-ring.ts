@@ -44,8 +44,8 @@ const summaryEveryMs = 60 * 60_000;
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
  * A summary is sent where something went further than was agreed or people's last word is wrong; else the next message of the key says it.
- * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert says what is so,
- * and ends the wait for a summary: nothing is said in a mute, and behind it the next ring or end says what was held back before.
+ * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert is only remembered:
+ * a summary waits on, unless it would say what is not so any more. Then the next ring or end says what was held back before.
  *
  * @param known undefined for a key without memory: then it rings
  */
@@ -68,8 +68,11 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
     },
   });
 
-  if (event.isMuted)
-    return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, summaryDueAt: undefined } };
+  if (event.isMuted) {
+    const isSame = known !== undefined && isOver(known.latest.status) === isOver(memory.latest.status);
+    const left = isSame ? { latest: { ...memory.latest, id: known.latest.id } } : { summaryDueAt: undefined };
+    return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, ...left } };
+  }
   if (event.status === "resolved") {
     // The first end since a ring goes out, also behind alerts that were held back.
     if (!isAnew && !known.latest.rang && known.hasEnded)
@@ -157,6 +160,8 @@ export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direc
   };
 }
 
+const isOver = (status: string | undefined) => status === "resolved";
+
 /** It came before an alert of its key that was judged: its status is not the latest. */
 function isLate({ latest }: RingMemory, event: RingEvent): boolean {
   return event.at < latest.at;
@@ -234,7 +239,6 @@ function hold(
   held.isBound = (boundBy.includes(by) && (memory.held ?? { isBound: true }).isBound) || undefined;
   const latest = { ...memory.latest, rang: false };
   const liftsAt = rule.flapping ? floorLiftsAt(memory, held.worst.severity, at) : undefined;
-  const isOver = (status: string | undefined) => status === "resolved";
   const isWrong = isOver(memory.toldStatus) !== isOver(memory.latest.status);
   const wrongSinceAt = isWrong ? (memory.wrongSinceAt ?? at) : undefined;
   const summaryDueAt = dueAtOf({ ...memory, wrongSinceAt }, liftsAt, at);

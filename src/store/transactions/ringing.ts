@@ -79,7 +79,7 @@ function statementsOf(sql: Dialect) {
  *
  *     rings ──▶ delivery as planned; it says what did not ring since the last one
  *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
- *     muted ──▶ as planned; it is only remembered
+ *     muted ──▶ as planned; it is only remembered, and ends nothing but a summary that is not so any more
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
  * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
@@ -190,7 +190,8 @@ class RingDesk {
       this.#ids.add(id);
       this.#memories.set(nameOf(pair), memory);
       this.judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
-      if (before !== undefined && !before.latest.rang) this.former.push({ destination, id: before.latest.id });
+      if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)
+        this.former.push({ destination, id: before.latest.id });
     }
     return withJudgement(left, record, held, rung);
   }

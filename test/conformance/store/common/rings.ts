@@ -124,7 +124,21 @@ export function describeRings(open: OpenStore): void {
       expect(detail?.deliveries[0]?.damped?.by).toBeUndefined();
     });
 
-    it("tells nothing in a mute: what is muted ends the summary, and behind its end the next rings", async () => {
+    it("is told although a mute of other alerts of the key has begun, unless it is not so any more", async () => {
+      const { route, told } = await openRings(open);
+      const muted = [{ ...mail, state: "muted" as const }];
+      const [held] = (await route(falls(5), [mail])).slice(-1);
+      await route(falls(2, 5), muted);
+      expect(await told(held)).toEqual(["mail held 1"]);
+      // The next that is judged counts it.
+      const [next] = await route(falls(1, 7), [mail]);
+      expect(await told(held)).toEqual(["mail digested 1"]);
+      expect(await told(next)).toEqual(["mail held 2"]);
+      await route([["101.5", "resolved"]], muted);
+      expect(await told(next)).toEqual(["mail digested 2"]);
+    });
+
+    it("tells nothing in a mute: an end that is muted ends the summary, and behind its end the next rings", async () => {
       const { route, told, resultsOf } = await openRings(open);
       const again = { again: { furtherBy: { percent: 5 } }, flapping: false };
       const plain = [chat(again)];
