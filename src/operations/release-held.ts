@@ -30,20 +30,20 @@ export async function releaseHeld(
     const released =
       own === undefined
         ? await releaseAll(store, destination, change)
-        : await store.rescheduleHeld({ ...change, destination, deliveryIds: own, includesAmbiguous: true });
+        : await store.rescheduleHeld({ ...change, destination, deliveryIds: own, isNamed: true });
     if (released > 0) releases.push({ destination, released });
   }
   return releases;
 }
 
-type Change = Omit<Parameters<Dispatch["rescheduleHeld"]>[0], "destination" | "deliveryIds" | "includesAmbiguous">;
+type Change = Omit<Parameters<Dispatch["rescheduleHeld"]>[0], "destination" | "deliveryIds" | "isNamed">;
 
 async function releaseAll(store: ReleaseDeps["store"], destination: string, change: Change): Promise<number> {
   let released = 0;
   for (let after = { dueAt: change.now, seq: Number.MAX_SAFE_INTEGER }; ; ) {
     const held = await store.listHeld(destination, after, batchSize);
     const deliveryIds = held.map(({ id }) => id);
-    released += await store.rescheduleHeld({ ...change, destination, deliveryIds, includesAmbiguous: false });
+    released += await store.rescheduleHeld({ ...change, destination, deliveryIds, isNamed: false });
     const last = held.at(-1);
     if (last === undefined || held.length < batchSize) return released;
     after = last;

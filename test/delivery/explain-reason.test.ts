@@ -80,7 +80,7 @@ describe("how late a message is, and why", () => {
       { state: "held" as const, groupName: "g", dueAt: now - 2 * minute },
       "it waited for others",
     ],
-    ["others that it waited for until a person released it", { heldUntil: now - 2 * minute }, "it waited for others"],
+    ["a hold until a person released it", { heldUntil: now - 2 * minute }, "it was held"],
     ["the first destination", { purpose: "fallback" as const, insteadOf: "desk" }, "desk could not take it"],
     ["the queue", {}, "queue"],
   ])("names %s", (_name, changes, why) => {

@@ -595,7 +595,7 @@ class Comparison {
     const held = await this.#both(({ store }) => store.listHeld(destination, { dueAt: 0, seq: 0 }, 20));
     const change = {
       ...{ destination, now: this.#at, dueAt: this.#at + this.random.below(hour) },
-      ...{ why: "released", includesAmbiguous: this.#chance(0.5) },
+      ...{ why: "released", isNamed: this.#chance(0.5) },
     };
     const deliverySeqs = this.#some([...held.map(({ seq }) => seq), ...this.#deliverySeqs], 5);
     await this.#both(async (side) =>

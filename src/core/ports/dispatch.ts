@@ -145,8 +145,11 @@ export interface HeldChange {
   dueAt: number;
   /** Added to their reason and to the decision, in words that follow what stands there. */
   why: string;
-  /** Also those that are held since nobody knows whether they arrived: they are repeated and marked. */
-  includesAmbiguous: boolean;
+  /**
+   * A person has named them: nothing holds them back again. Also those that are held since nobody knows whether they arrived: they are
+   * repeated and marked.
+   */
+  isNamed: boolean;
 }
 
 /**

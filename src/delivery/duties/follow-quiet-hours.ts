@@ -45,7 +45,7 @@ async function followAt(destination: string, { store, findHold, clock, log }: Qu
     });
     for (const [why, those] of groupBy(changes, (change) => change.why)) {
       const change = { dueAt: those[0]?.dueAt ?? now, why, deliveryIds: those.map(({ id }) => id) };
-      moved += await store.rescheduleHeld({ ...change, destination, now, includesAmbiguous: false });
+      moved += await store.rescheduleHeld({ ...change, destination, now, isNamed: false });
     }
     const last = held.at(-1);
     // What got a later time is met once more and has the right one then.

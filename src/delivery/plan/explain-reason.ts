@@ -125,5 +125,6 @@ function whyLate(delivery: DueDelivery, { status, channel, startedAt }: Lateness
   // An alert is accepted only while Tocsin runs, so it has been stopped since.
   const since = openSince({ ...delivery, createdAt: delivery.receivedAt });
   if (startedAt > since) return "Tocsin was restarted";
-  return isOfOthers || since > delivery.receivedAt ? "it waited for others" : "queue";
+  if (isOfOthers) return "it waited for others";
+  return since > delivery.receivedAt ? "it was held" : "queue";
 }

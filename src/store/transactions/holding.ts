@@ -22,22 +22,20 @@ export function createHolding(sql: Dialect) {
       dueAt: due_at,
     }),
   );
-  // As one that is held quiet hours would hold it again.
-  const waitsForOthers = "due_at IS NOT NULL AND (group_name IS NOT NULL OR updates = 'summary')";
   const isHeld = `destination = :destination AND state = 'held' AND resent_by IS NULL
-    AND (due_at > :now OR (due_at IS NULL AND :includes_ambiguous = 1))`;
+    AND (due_at > :now OR (due_at IS NULL AND :is_named = 1))`;
   const reschedule = sql.statement(
     "reschedule_held",
     {
       ...({ ids: "text[]", destination: "text", now: "int8" } as const),
-      ...({ includes_ambiguous: "int8", due_at: "int8", why: "text" } as const),
+      ...({ is_named: "int8", due_at: "int8", why: "text" } as const),
     },
     `WITH held AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE id ${sql.isOneOf(":ids")} AND ${isHeld} ${sql.forUpdate("seq")})
      UPDATE deliveries SET fallback_at = CASE WHEN due_at IS NULL THEN fallback_at ELSE fallback_at + :due_at - due_at END,
        due_at = :due_at, reason = reason || '; ' || :why,
-       state = CASE WHEN ${waitsForOthers} THEN 'queued' ELSE state END,
-       held_until = CASE WHEN ${waitsForOthers} THEN :due_at ELSE held_until END,
+       state = CASE WHEN :is_named = 1 THEN 'queued' ELSE state END,
+       held_until = CASE WHEN :is_named = 1 THEN :due_at ELSE held_until END,
        group_name = CASE WHEN due_at IS NULL THEN group_name END
      WHERE seq ${sql.isIn("SELECT seq FROM held")} AND ${isHeld} RETURNING alert_seq`,
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
@@ -75,12 +73,8 @@ export function createHolding(sql: Dialect) {
     ): Promise<HeldDelivery[]> => tx.run(list, { destination, due_at: after.dueAt, seq: after.seq, limit }),
 
     async rescheduleHeld(tx: Tx, change: HeldChange): Promise<number> {
-      const { destination, deliveryIds: ids, now, dueAt, why } = change;
-      const includesAmbiguous = change.includesAmbiguous ? 1 : 0;
-      const found = await tx.run(reschedule, {
-        ...{ ids, destination, now, why },
-        ...{ includes_ambiguous: includesAmbiguous, due_at: dueAt },
-      });
+      const { destination, deliveryIds: ids, now, dueAt, why, isNamed } = change;
+      const found = await tx.run(reschedule, { ids, destination, now, why, is_named: isNamed ? 1 : 0, due_at: dueAt });
       if (found.length === 0) return 0;
       const alertSeqs = [...new Set(found)];
       tx.notes.due.add(destination);

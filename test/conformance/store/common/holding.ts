@@ -5,7 +5,7 @@ const hour = 3_600_000;
 const until = noon + hour;
 const atNight = (destination: string, dueAt = until) =>
   planned(destination, { state: "held", dueAt, reason: "it takes everything; held" });
-const release = { destination: "chat", now: noon, dueAt: noon, why: "released", includesAmbiguous: false };
+const release = { destination: "chat", now: noon, dueAt: noon, why: "released", isNamed: false };
 const fromNow = { dueAt: noon, seq: Number.MAX_SAFE_INTEGER };
 
 /** What quiet hours hold. */
@@ -64,14 +64,15 @@ export function describeHolding(open: OpenStore): void {
       expect(await scene.states(id)).toEqual(["waiting"]);
     });
 
-    it("gets another time once, whoever else asks at the same moment", async () => {
+    it("gets another time once, whoever else asks, and goes out as any other once a person has named it", async () => {
       const scene = await openScene(open);
       const { id } = await scene.route({ to: [atNight("chat")] });
       const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
-      const change = { ...release, deliveryIds, includesAmbiguous: true };
+      const change = { ...release, deliveryIds, isNamed: true };
       const counts = await Promise.all([1, 2].map(() => scene.store.rescheduleHeld(change)));
       expect(counts.sort()).toEqual([0, 1]);
-      expect(await scene.due("chat")).toMatchObject([{ state: "held", dueAt: noon }]);
+      // No mute or quiet hours hold back what is queued.
+      expect(await scene.due("chat")).toMatchObject([{ state: "queued", dueAt: noon, heldUntil: noon }]);
       const [delivery] = (await scene.store.getAlert(id))?.deliveries ?? [];
       expect(delivery?.reason).toBe("it takes everything; held; released");
     });
@@ -81,7 +82,7 @@ export function describeHolding(open: OpenStore): void {
       const { id } = await scene.route({ to: [atNight("chat")] });
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       await scene.claim("chat", "t1", { now: until });
-      const change = { ...release, deliveryIds: [held?.id ?? ""], includesAmbiguous: true };
+      const change = { ...release, deliveryIds: [held?.id ?? ""], isNamed: true };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.states(id)).toEqual(["sending"]);
     });
@@ -96,8 +97,8 @@ export function describeHolding(open: OpenStore): void {
       const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
       const change = { ...release, deliveryIds };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
-      expect(await scene.store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(1);
-      expect(await scene.due("chat")).toMatchObject([{ state: "held", ambiguous: 1 }]);
+      expect(await scene.store.rescheduleHeld({ ...change, isNamed: true })).toBe(1);
+      expect(await scene.due("chat")).toMatchObject([{ state: "queued", ambiguous: 1 }]);
     });
 
     it("is counted for each destination, with the first end", async () => {

@@ -113,7 +113,7 @@ export function describeResends(open: OpenStore): void {
       expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
       const deliveryIds = [claimed?.id ?? ""];
       const change = { destination: "chat", deliveryIds, now: noon, dueAt: noon, why: "released" };
-      expect(await store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(0);
+      expect(await store.rescheduleHeld({ ...change, isNamed: true })).toBe(0);
     });
 
     it("leave alone what waits, and what arrived", async () => {

@@ -93,7 +93,7 @@ export function describeSignals(open: OpenStore): void {
       await scene.route({ to: [planned("chat", { state: "held", dueAt: noon + 3_600_000 })] });
       const [held] = await store.listHeld("chat", { dueAt: noon, seq: 0 }, 9);
       const change = { destination: "chat", deliveryIds: [held?.id ?? ""], now: noon, dueAt: noon };
-      const release = () => store.rescheduleHeld({ ...change, why: "released", includesAmbiguous: false });
+      const release = () => store.rescheduleHeld({ ...change, why: "released", isNamed: false });
       expect(await during(release)).toEqual(["changed", "due at chat"]);
     });
 
