@@ -18,7 +18,9 @@ export const groupSchema = z
     wait: duration("0s", "10m").prefault("20s").describe("so long the first of a group waits for others"),
     again: duration("0s", "24h")
       .prefault("5m")
-      .describe("so long behind a message of a group the next one goes out, with all that came until then"),
+      .describe(
+        "so long behind a message of a group the next one goes out, with all that came until then; no effect where `wait` is longer",
+      ),
     waitCritical: duration("0s", "10m")
       .prefault("0s")
       .describe("so long a critical alert waits at most; it takes along what waits"),

@@ -28,8 +28,6 @@ export interface Joining {
   dueAt: number;
   /** What waits in the group goes out with it, earlier than it would be. */
   hastens: boolean;
-  /** Others wait, or went out shortly before. */
-  joins: boolean;
   /** For people; empty where the group makes no difference. */
   why: string;
   memory: GroupMemory;
@@ -41,8 +39,8 @@ export interface Joining {
  * | the group | it goes out |
  * |---|---|
  * | waits | with it |
- * | had a message within `again` | when `again` is over since that message, with all that come until then |
- * | had none | after `wait`, with all that come until then |
+ * | had a message within `again`, which is no shorter than `wait` | when `again` is over since that message, with all that come until then |
+ * | else | after `wait`, with all that come until then |
  *
  * One that is critical and fires goes out after `waitCritical` at the latest, and takes along what waits. Its end does not wait where
  * that is 0, as people know of it, whatever severity it says. A message further ahead than a group ever waits is not believed: the
@@ -59,14 +57,14 @@ export function joinGroup(
   const { [alertKey]: _, ...others } = critical;
   const fires = isUrgent && !isEnd ? { ...lastOf(others, mostNamed - 1), [alertKey]: at } : others;
   const memory: GroupMemory = { dueAt, ...(Object.keys(fires).length > 0 && { critical: fires }) };
-  if (isUrgent && isEnd && waitCriticalMs === 0) return { dueAt: at, hastens: false, joins: false, why: "", memory };
+  if (isUrgent && isEnd && waitCriticalMs === 0) return { dueAt: at, hastens: false, why: "", memory };
   const last = dueAt !== undefined && dueAt <= at + Math.max(waitMs, againMs) ? dueAt : undefined;
   const waits = last !== undefined && at < last;
-  const isSoon = last !== undefined && at < last + againMs;
+  const isSoon = last !== undefined && waitMs <= againMs && at < last + againMs;
   const inTurn = waits ? last : isSoon ? last + againMs : at + waitMs;
   const toldAt = isUrgent && !isEnd ? Math.min(inTurn, at + waitCriticalMs) : inTurn;
   const hastens = waits && toldAt < last;
-  return { dueAt: toldAt, hastens, joins: waits || isSoon, why: whyJoined(), memory: { ...memory, dueAt: toldAt } };
+  return { dueAt: toldAt, hastens, why: whyJoined(), memory: { ...memory, dueAt: toldAt } };
 
   function whyJoined(): string {
     const group = writeGroup(name);
@@ -208,8 +206,6 @@ export interface Gathered {
   held?: { dueAt: number; name: string };
   /** For people; empty where it waits for nothing. */
   why: string;
-  /** Others of its group wait as well, or were told shortly before. */
-  joins?: boolean;
   /** It waits for the end of this cause, whose message counts it. */
   behind?: { causeId: string; with: HeldWith };
   /** It is a cause, and holds these back. */
@@ -251,11 +247,11 @@ export function judgeGroups(
     if (!isHeld && group !== undefined) {
       const { name } = group;
       const known = find(name);
-      const { dueAt, hastens, joins, why, memory } = joinGroup(known, event, group);
+      const { dueAt, hastens, why, memory } = joinGroup(known, event, group);
       judged.memories.set(name, memory);
       if (hastens) judged.changes.push({ name, kind: "hasten", upTo: known?.dueAt ?? 0, dueAt });
       if (hastens || dueAt > at) judged.held = { dueAt, name };
-      Object.assign(judged, { why, joins });
+      judged.why = why;
     }
   }
   if (isEnd) {

@@ -61,7 +61,9 @@ function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalM
         told[index] = at;
         continue;
       }
-      if (heap.length === 0) heapDueAt = at < lastAt + againMs ? lastAt + againMs : at + waitMs;
+      // None waits less than the first of a group does.
+      const isSoon = waitMs <= againMs && at < lastAt + againMs;
+      if (heap.length === 0) heapDueAt = isSoon ? lastAt + againMs : at + waitMs;
       heap.push(index);
       if (isCritical && !isEnd) heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
       if (at >= heapDueAt) flush(at);
