@@ -71,6 +71,23 @@ describe("alerts that are sent together", () => {
     },
   );
 
+  it("say how many they are, and ring once, also where two groups or two recipients take turns", async () => {
+    const fixture = await startFixture([telegramTo("chat"), mailTo("mail", ["anna@example.com", "ben@example.com"])]);
+    const names = ["eth", "base"].map((chain) => nameGroup("group", "pools", [["chain", chain]]));
+    const dueAt = fixture.clock.now() + minute;
+    for (let index = 0; index < 900; index += 1)
+      await fixture.accept(
+        { alertKey: `k${index}` },
+        { planned: { state: "held", dueAt, groupName: names[index % 2] } },
+      );
+    await fixture.clock.advance(5 * minute);
+    const { calls } = channelOf(fixture, "chat");
+    expect(calls.map(({ text, context }) => `${text.match(/\d+ of \d+/u)} ${context.silent}`)).toEqual([
+      ...["200 of 450 false", "300 of 450 false", "250 of 450 true", "150 of 450 true"],
+    ]);
+    for (const { text } of channelOf(fixture, "mail").calls) expect(text).toMatch(/\d+ of 450 alerts/u);
+  });
+
   it("ring with the first message of a group that says of something that it fires", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const held = { planned: { state: "held" as const, dueAt: fixture.clock.now() + minute, groupName: "g" } };

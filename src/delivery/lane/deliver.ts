@@ -8,6 +8,7 @@ import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import { settingsOf } from "../../vendors/index.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
@@ -136,8 +137,8 @@ const giveBackForMs = 5_000;
 export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #shared: SharedRecords;
-  /** The last message of a group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
-  #lastGroup: { key: string; dueAt: number; rang: Severity | undefined; total: number } | undefined;
+  /** The last message of each group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
+  readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;
@@ -532,34 +533,37 @@ export class Deliverer {
     const { store, destination } = this.#deps;
     const { deliveries, digest } = claim;
     if (!isTogether(digest)) return undefined;
-    if (this.#isRestOfGroup(claim)) return this.#lastGroup?.total;
     const [{ recipient, groupName }] = deliveries;
-    return deliveries.length + (await store.countDueTogether(destination.name, recipient, groupName, now));
+    return (
+      this.#lastWith(claim)?.total ??
+      deliveries.length + (await store.countDueTogether(destination.name, recipient, groupName, now))
+    );
   }
 
-  /** It was due with the last message of a group. */
-  #isRestOfGroup({ deliveries }: Claim): boolean {
-    const last = this.#lastGroup;
-    return deliveries.every((one) => last?.key === groupKeyOf(one) && openSince(one) <= last.dueAt);
+  /** The last message of its group, where it was due with that. */
+  #lastWith({ deliveries }: Claim) {
+    const key = groupKeyOf(deliveries[0]);
+    const last = this.#lastOfGroups.get(key);
+    return last && deliveries.every((one) => groupKeyOf(one) === key && openSince(one) <= last.dueAt)
+      ? last
+      : undefined;
   }
 
   /** A sound was made for what is as bad. */
   #hasRung(claim: Claim): boolean {
-    const worst = this.#lastGroup?.rang;
-    const isAsBad = worst !== undefined && claim.deliveries.every(({ facts }) => !isWorse(facts.severity, worst));
-    return isAsBad && this.#isRestOfGroup(claim);
+    const worst = this.#lastWith(claim)?.rang;
+    return worst !== undefined && claim.deliveries.every(({ facts }) => !isWorse(facts.severity, worst));
   }
 
   #noteGroup({ claim, silent }: Work): void {
     const { deliveries, digest } = claim;
     if (!isTogether(digest)) return;
-    const [first] = deliveries;
     const loud = silent ? [] : deliveries.filter((one) => !isQuiet(one) && !isSilenced(one));
     const worst = severities[Math.min(...loud.map(({ facts }) => severities.indexOf(facts.severity)))];
-    const rang = worst ?? (this.#isRestOfGroup(claim) ? this.#lastGroup?.rang : undefined);
+    const rang = worst ?? this.#lastWith(claim)?.rang;
     const dueAt = Math.max(...deliveries.map(openSince));
     const { total = deliveries.length } = digest;
-    this.#lastGroup = { key: groupKeyOf(first), dueAt, rang, total };
+    this.#lastOfGroups.set(groupKeyOf(deliveries[0]), { dueAt, rang, total });
   }
 
   #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
