@@ -90,6 +90,8 @@ export interface OperationsDeps {
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
+  /** When this process began to relay. Epoch milliseconds. */
+  runsSince: number;
   /** See `RelayView`. */
   socketIsHeld: boolean;
   /** See `Signals`. */
@@ -125,13 +127,11 @@ interface WatchedAccount {
 class RelayViews {
   readonly #deps: OperationsDeps;
   readonly #looks: ReturnType<typeof createStoreLooks>;
-  readonly #startedAt: number;
   readonly troubles: ReturnType<typeof createTroubles>;
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
     this.#looks = createStoreLooks(deps.store, deps.clock, deps.health);
-    this.#startedAt = deps.clock.now();
     this.troubles = createTroubles({
       destinations: this.destinations,
       lastAlertAt: async () => (await deps.store.countAlerts()).lastReceivedAt,
@@ -172,8 +172,8 @@ class RelayViews {
     return {
       relay: {
         version: deps.version,
-        startedAt: this.#startedAt,
-        uptimeMs: Math.max(0, deps.clock.now() - this.#startedAt),
+        startedAt: deps.runsSince,
+        uptimeMs: Math.max(0, deps.clock.now() - deps.runsSince),
         stopping: draining.aborted,
         ready,
         reasons,

@@ -103,6 +103,7 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const current = [...inState("active"), ...inState("coming"), ...inState("disabled")];
   const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
   const holding = ended.filter(({ silenced }) => silenced !== undefined);
+  const over = ended.filter(({ silenced }) => silenced === undefined);
   return [
     current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
     holding.length > 0 && {
@@ -118,11 +119,11 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
         },
       ],
     },
-    ended.length > 0 && {
+    over.length > 0 && {
       kind: "fold",
       summary: "Ended",
       command: "tocsin mutes list --all",
-      panel: [mutesTable(ended)],
+      panel: [mutesTable(over)],
     },
   ];
 }

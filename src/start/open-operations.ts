@@ -20,6 +20,7 @@ import type { SharedWatches } from "./shared-watches.ts";
 type Given =
   | "inbox"
   | "configuration"
+  | "runsSince"
   | "mutes"
   | "pictures"
   | "market"

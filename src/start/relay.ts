@@ -5,7 +5,6 @@ import type { Operations } from "../contract/operations.ts";
 import { within } from "../core/clock.ts";
 import type { Store } from "../core/ports/store.ts";
 import { createRequestNetwork } from "../ground/net/client-address.ts";
-import type { Listener } from "../http/listen.ts";
 import { admitToken, createTokenCheck, type TokenCheck } from "../web/access/token-check.ts";
 import type { Web } from "../web/web.ts";
 import { type Accepting, type AcceptingOptions, startAccepting } from "./accepting.ts";
@@ -20,12 +19,16 @@ export interface RelayOptions extends AcceptingOptions {
    * configuration has it. Default false.
    */
   picturesOnThisMachine?: boolean;
+  /** When the first relay of this process began. Epoch milliseconds. Default: this is the first. */
+  runsSince?: number;
 }
 
 /** What hangs must not keep the next relay from sending to all others. */
 const handOverMs = 1_000;
 /** The others are asked for by a database that may be away. */
 const longestLookForOthersMs = 1_000;
+
+export type HandedOver = Required<Pick<RelayOptions, "listener" | "runsSince">>;
 
 /** A running relay. */
 export interface Relay {
@@ -44,10 +47,10 @@ export interface Relay {
    */
   stop(): Promise<void>;
   /**
-   * The same for another relay of this process that follows at once: its listener, which holds what comes until then. Calls under way
-   * have `handOverMs` to end.
+   * The same for another relay of this process that follows at once, with what that one gets: the listener holds what comes until then.
+   * Calls under way have `handOverMs` to end.
    */
-  handOver(): Promise<Listener>;
+  handOver(): Promise<HandedOver>;
 }
 
 /** The composition root: builds every room, hands each what it needs, and says what listens to what. */
@@ -76,6 +79,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const accepting = await startAccepting(options, undo);
   const { relayId, clock, newId, secrets, hookSecrets, store, spool, door, server, localUrl } = accepting;
   const { log } = accepting.awayLog;
+  const { runsSince = clock.now() } = options;
   const publicUrl = config.server.publicUrl ?? localUrl;
   // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
   // what people look at last.
@@ -99,6 +103,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     pictures: pictures.notes,
     market: () => market.opened()?.views() ?? [],
     configuration,
+    runsSince,
     spool: spool?.view,
     socketIsHeld: options.listenFd !== undefined,
     publicUrl,
@@ -149,7 +154,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     async handOver() {
       stopped ??= stop(true);
       await stopped;
-      return server;
+      return { listener: server, runsSince };
     },
   };
 }

@@ -2,8 +2,7 @@ import type { Config } from "../config/config.ts";
 import { FileInForce } from "../config/file-in-force.ts";
 import type { ServerSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
-import type { Listener } from "../http/listen.ts";
-import { type Relay, type RelayOptions, startRelay } from "./relay.ts";
+import { type HandedOver, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 
 export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
   /** As it was read from what lies on disk. */
@@ -41,14 +40,14 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   const file = new FileInForce(first, load);
   const changes = new Changes(file, ended, options);
 
-  async function start(by: Config, listener?: Listener): Promise<Relay> {
+  async function start(by: Config, handed?: HandedOver): Promise<Relay> {
     options.onConfig(by);
     for (const warning of by.warnings) log.warn("config.warning", { ...warning });
     const relay = await startRelay({
       ...options,
+      ...handed,
       config: by,
       secrets: () => options.secretsOf(by),
-      listener,
       configuration: file.view,
       onFailed: (error) => failed.abort(error),
       stop: signal,
@@ -58,9 +57,9 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   }
 
   async function replace(relay: Relay, next: Config): Promise<Relay> {
-    const listener = await relay.handOver();
+    const handed = await relay.handOver();
     try {
-      const follower = await start(next, listener);
+      const follower = await start(next, handed);
       file.takenOver(next);
       log.info("configuration.taken_over", { file: next.configFile });
       return follower;
@@ -68,7 +67,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
       if (ended.aborted) throw error;
       file.refuse(error);
       log.error("configuration.not_started", { error: String(error).slice(0, 300) });
-      return start(config, listener);
+      return start(config, handed);
     }
   }
 

@@ -8,6 +8,10 @@ export interface ConfigurationWatchDeps extends WatchDeps {
   look(): SystemView["configuration"];
 }
 
+/** An editor that writes another file in its place leaves none for a moment. */
+const goneLooks = 3;
+const withoutIt = "the configuration that was read before stays in force, and the next start fails.";
+const goneTitle = "The configuration file is gone, or cannot be read";
 /** A notice names as many mistakes; the page has all. */
 const mostTold = 5;
 const inForce = "The configuration that was read before stays in force.";
@@ -16,7 +20,7 @@ const formerSchema = z
   .object({ told: z.boolean() })
   .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));
 
-/** Tells once that a changed file is refused, with the lines, and once that a later one is in force. */
+/** Tells once that a changed file is refused, with the lines, or that it is gone, and once that the one on disk is in force. */
 export function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<ShownDuty> {
   return Watch.open(new ConfigurationRules(deps), deps);
 }
@@ -28,6 +32,7 @@ class ConfigurationRules implements WatchRules<Told> {
   readonly everyMs = 2_000;
   readonly #deps: ConfigurationWatchDeps;
   readonly #findings: Findings<Finding, Told>;
+  #looksWithout = 0;
 
   constructor(deps: ConfigurationWatchDeps) {
     this.#deps = deps;
@@ -43,8 +48,13 @@ class ConfigurationRules implements WatchRules<Told> {
   }
 
   #judge(): Finding {
-    const { refused, onDisk } = this.#deps.look();
+    const { file, refused, onDisk } = this.#deps.look();
     const found = { matter: "file", mark: "refused" };
+    this.#looksWithout = onDisk === "gone" ? this.#looksWithout + 1 : 0;
+    if (this.#looksWithout >= goneLooks) {
+      const text = `${file}: ${withoutIt}`;
+      return { ...found, mark: "gone", verdict: "bad", title: goneTitle, text, severity: "warning" };
+    }
     if (refused === undefined) {
       const title = "The configuration file on disk is in force";
       return { ...found, verdict: onDisk === "same" ? "well" : "unknown", title, severity: "info" };
@@ -57,19 +67,15 @@ class ConfigurationRules implements WatchRules<Told> {
   view(): WatchView {
     const { refused, onDisk } = this.#deps.look();
     const about = { name: this.name, lookedAt: this.#deps.clock.now(), troubles: [] };
-    if (onDisk === "gone") return { ...about, verdict: "unknown", summary: "the file cannot be read any more" };
+    const inTrouble = (summary: string, more: string): WatchView => {
+      return { ...about, verdict: "trouble", level: "warn", summary, troubles: [`${summary}. ${more}`] };
+    };
+    if (onDisk === "gone") return inTrouble(goneTitle, withoutIt);
     if (refused === undefined) {
       const summary = onDisk === "differs" ? "a changed file is not in force yet" : "the file is in force";
       return { ...about, verdict: onDisk === "differs" ? "unknown" : "well", summary };
     }
-    const summary = titleOf(refused);
-    return {
-      ...about,
-      verdict: "trouble",
-      level: "warn",
-      summary,
-      troubles: [`${summary}. ${refused[0]}. ${inForce}`],
-    };
+    return inTrouble(titleOf(refused), `${refused[0]}. ${inForce}`);
   }
 }
 

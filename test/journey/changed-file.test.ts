@@ -30,6 +30,9 @@ it("takes a changed file over 20 times under a stream of alerts: each is routed 
   const world = await createJourneyWorld({ yaml: yamlOf(0) });
   const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
   const file = world.env.TOCSIN_CONFIG as string;
+  const startOf = async () =>
+    (await relay.getJson<{ data: { relay: { startedAt: string } } }>("/api/status")).data.relay.startedAt;
+  const startedAt = await startOf();
   const accepted: string[] = [];
   let isDone = false;
   const sending = (async () => {
@@ -45,6 +48,7 @@ it("takes a changed file over 20 times under a stream of alerts: each is routed 
   }
   isDone = true;
   await sending;
+  expect(await startOf()).toBe(startedAt);
 
   const sent = await waitUntil(
     () => vendor.requests.map(({ path, body }) => `${path} ${JSON.parse(body).data.alerts[0].id}`),

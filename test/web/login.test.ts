@@ -419,6 +419,15 @@ describe("a session", () => {
     expect(again.headers.get("location")).toBe("/login?next=%2F");
   });
 
+  test.each(["/resend?mute=019a&over=true", "/refused?source=lab", "/gaps?source=lab", "/?destination=ops"])(
+    "leads behind the login to %s, as a message links to it",
+    async (address) => {
+      const { web } = await createWebFixture();
+      const answer = await web.fetch(new Request(`http://tocsin.test${address}`));
+      expect(answer.headers.get("location")).toBe(`/login?next=${encodeURIComponent(address)}`);
+    },
+  );
+
   test("that is missing does not repeat a token that stands in the address", async () => {
     const { web } = await createWebFixture();
     for (const address of [`/?token=${adminToken}&q=usdc`, `/?q=usdc&key=${adminToken}`]) {

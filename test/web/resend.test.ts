@@ -74,6 +74,16 @@ describe("the page that asks before it resends", () => {
     expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
   });
 
+  test("names the mute to release by its reason", async () => {
+    const fixture = await openWithFailures();
+    const mute = { matchers: [], reason: "pool migration", endsAt: fixture.clock.now() + 60_000, createdBy: "page" };
+    const { id } = await fixture.operations.addMute(mute);
+    await fixture.operations.endMute(id);
+    const page = await (await (await fixture.logIn()).get(`/resend?mute=${id}`)).text();
+    expect(page).toContain("What was held back for: pool migration");
+    expect(page).not.toContain("Filtered by");
+  });
+
   test("is one step from a destination's card and from the filtered log", async () => {
     const fixture = await openWithFailures();
     const browser = await fixture.logIn();

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import { alertFilters } from "../../contract/alert-query.ts";
+import { failedFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
 import { isSameText } from "../../core/keyed-hash.ts";
 import { readField, readForm } from "../form.ts";
@@ -131,8 +131,8 @@ function nextOf(c: WebContext): string {
   return safeNext(section === "alerts" ? `/alerts/${id}` : `/${section}`);
 }
 
-/** What pages read in an address and is worth coming back to: the filters of the log and its place. */
-const parameters = new Set([...Object.keys(alertFilters.shape), "view", "span", "cursor", "format"]);
+/** What pages read in an address and is worth coming back to: the filters of the log, its place, and the mute to release. */
+const parameters = new Set([...Object.keys(failedFilters.shape), "view", "span", "cursor", "format", "before"]);
 
 /**
  * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is

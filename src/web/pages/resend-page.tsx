@@ -19,8 +19,9 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const frame = frameOf(c, deps);
     const asked = readAsked((name) => c.req.query(name));
     const preview = await operations.previewResend(toFailedFilter(asked.failed));
+    const mute = (await operations.listMutes(true)).find(({ id }) => id === asked.failed.mute);
     const title = asked.isRelease ? "Release what was muted?" : "Resend what failed?";
-    return c.render(<PanelPage frame={frame} title={title} panel={askPanel(asked, preview, frame.now)} />);
+    return c.render(<PanelPage frame={frame} title={title} panel={askPanel(asked, preview, frame.now, mute)} />);
   });
 
   app.post("/resend", async (c) => {
@@ -72,12 +73,18 @@ function readAsked(parameter: (name: string) => string | undefined): Asked {
   return { written, failed: { ...log.read, state: undefined, ...read.data }, isRelease, back };
 }
 
-function askPanel({ written, isRelease, back }: Asked, preview: ResendPreview, now: number): Panel {
+function askPanel(
+  { written, isRelease, back }: Asked,
+  preview: ResendPreview,
+  now: number,
+  mute?: { reason: string },
+): Panel {
   const ready = preview.destinations.filter(({ health }) => health !== undefined);
   const [first] = ready;
   const to = first && ready.length === 1 ? first.destination : `${ready.length} destinations`;
-  const filters = Object.entries(written).map(([name, value]) => `${name} ${value}`);
-  const text = filters.length === 0 ? "Everything that failed or expired." : `Filtered by ${filters.join(", ")}.`;
+  const said = Object.entries(written).filter(([name]) => mute === undefined || name !== "mute");
+  const filters = said.length > 0 && `Filtered by ${said.map(([name, value]) => `${name} ${value}`).join(", ")}.`;
+  const text = [mute && `What was held back for: ${mute.reason}`, filters].filter(Boolean).join(" · ");
   const acts = [
     {
       label: isRelease ? `Release ${preview.deliveries} to ${to}` : `Resend ${preview.deliveries} failed to ${to}`,
@@ -91,7 +98,7 @@ function askPanel({ written, isRelease, back }: Asked, preview: ResendPreview, n
   const overLink = `/resend?${new URLSearchParams({ ...written, over: "true" })}`;
   const hasOver = (preview.over ?? 0) > 0;
   return [
-    { kind: "text", isSoft: true, text },
+    { kind: "text", isSoft: true, text: text || "Everything that failed or expired." },
     ...failedPanel(preview, now, { acts, isNone }),
     hasOver && { kind: "acts", acts: [{ label: "Also what is over", link: overLink, isButton: true }] },
   ];
