@@ -40,7 +40,7 @@ export function composeAlert(
   if (isBriefResolution(alert, context)) {
     const notes = [
       ...writeLateness(context),
-      ...writeDamped(alert, context),
+      ...writeDamped(alert, context, publicUrl),
       ...writeWith(context),
       ...writeSmallPrint(alert, context, publicUrl),
     ];
@@ -51,7 +51,7 @@ export function composeAlert(
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
     ...writeResolution(alert, context),
-    ...writeDamped(alert, context),
+    ...writeDamped(alert, context, publicUrl),
     paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),

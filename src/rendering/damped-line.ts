@@ -5,12 +5,13 @@ import type { HeldBack } from "../core/ring.ts";
 import { writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { addUp } from "../ringing/judge-ring.ts";
-import { text, time } from "./inlines.ts";
+import { link, pageOfAlert, text, time } from "./inlines.ts";
 
 /** Why it does not ring, or how many alerts of its key did not, from when on, and between which values. */
 export function writeDamped(
-  { receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">,
+  { id, receivedAt, facts }: Pick<Alert, "id" | "receivedAt" | "facts">,
   { damped, now }: MessageContext,
+  publicUrl: string | undefined,
 ): Block[] {
   if (damped === undefined) return [];
   const { count, sinceAt, lowest, highest, by, why, advice, isSummary } = damped;
@@ -25,14 +26,15 @@ export function writeDamped(
         time(receivedAt, now),
         ...after,
       ),
-      ...advise(advice),
+      ...advise(advice, pageOfAlert(publicUrl, id)),
     ];
   }
   if (by === undefined) return count === 0 ? [] : [note(text("🔕 Before it, "), ...counted)];
   // Of an end it says nothing, but how many it ends.
-  if (by === "its_end" && count > 0) return [note(text("🔕 "), ...counted), ...advise(advice)];
+  if (by === "its_end" && count > 0)
+    return [note(text("🔕 "), ...counted), ...advise(advice, pageOfAlert(publicUrl, id))];
   const rest: Inline[] = count > 1 ? [text("; "), ...counted] : [];
-  return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice)];
+  return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice, pageOfAlert(publicUrl, id))];
 }
 
 /** Of one line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
@@ -50,7 +52,11 @@ function rangeOf(lowest: number | undefined, highest: number | undefined): strin
 }
 
 /** What would mend the rule. */
-function advise(advice: string | undefined): Block[] {
+function advise(advice: string | undefined, page: string | undefined): Block[] {
   if (advice === undefined) return [];
-  return [{ kind: "note", inlines: [text(`${cleanLine(advice)}. Its page can mute it.`)] }];
+  const inlines = [
+    text(`${cleanLine(advice)}.`),
+    ...(page === undefined ? [] : [text(" "), link("Mute it", `${page}#mute`)]),
+  ];
+  return [{ kind: "note", inlines }];
 }

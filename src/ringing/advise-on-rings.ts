@@ -35,7 +35,7 @@ export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge
   const best = tried.reduce((one, other) => (other.count < one.count ? other : one));
   const rang = memory.rings.length;
   return best.count < rang
-    ? `${writeRinging(triedOptions(best.percent))} would have made it ${best.count} of ${rang}`
+    ? `With ${writeRinging(triedOptions(best.percent))} it would have rung ${best.count === 1 ? "once" : `${best.count} times`}, not ${rang} times`
     : undefined;
 }
 

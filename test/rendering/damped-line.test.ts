@@ -12,9 +12,14 @@ const some = { count: 12, sinceAt: noon - 30 * minute, worst, lowest: 24.1, high
 function say(damped: Partial<MessageContext["damped"]>, status: AlertStatus = "firing"): string[] {
   const context = { now: noon, purpose: "alert", possibleRepeat: false } as const;
   const said = { ...some, isSummary: false, ...damped };
-  const blocks = writeDamped({ receivedAt: noon - minute, facts: factsOf({ status }) }, { ...context, damped: said });
+  const alert = { id: "7", receivedAt: noon - minute, facts: factsOf({ status }) };
+  const blocks = writeDamped(alert, { ...context, damped: said }, "https://tocsin.example");
   const wordsOf = (inline: Inline) =>
-    inline.kind === "time" ? new Date(inline.at).toISOString().slice(11, 16) : inline.text;
+    inline.kind === "time"
+      ? new Date(inline.at).toISOString().slice(11, 16)
+      : inline.kind === "link"
+        ? `${inline.text}: ${inline.href}`
+        : inline.text;
   return blocks.map((block) => ("inlines" in block ? block.inlines.map(wordsOf).join("") : ""));
 }
 

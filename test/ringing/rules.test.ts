@@ -287,7 +287,9 @@ test("the worst of what has no values is the latest", () => {
 test("the floor says what would have mended the rule", () => {
   const crossings = [0, 20, 40, 60, 80].flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)]);
   const held = judgeAll(eventsOf(crossings)).filter(({ rings }) => !rings);
-  expect(held[0]?.damped?.advice).toBe("again: { furtherBy: 2% }, rearm: { backBy: 2% } would have made it 1 of 4");
+  expect(held[0]?.damped?.advice).toBe(
+    "With again: { furtherBy: 2% }, rearm: { backBy: 2% } it would have rung once, not 4 times",
+  );
   const withoutValues = judgeAll(eventsOf([0, 20, 40, 60, 80].map((at) => fires(at))));
   expect(withoutValues.at(-1)?.damped).toMatchObject({ by: "floor" });
   expect(withoutValues.at(-1)?.damped?.advice).toBeUndefined();
