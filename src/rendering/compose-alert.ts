@@ -8,10 +8,10 @@ import { clip } from "../ground/text/graphemes.ts";
 import { formatDuration, splitInstants } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
+import { writeDamped } from "./damped-line.ts";
 import { factLineOf, isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
-import { writeDamped } from "./damped-line.ts";
 import { writeValueLine } from "./value-line.ts";
 
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
@@ -51,8 +51,8 @@ export function composeAlert(
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
     ...writeResolution(alert, context),
+    paragraph(writeValueLine(alert.facts, said)),
     ...writeDamped(alert, context, publicUrl),
-    paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
     ...writeWith(context),
@@ -80,13 +80,6 @@ function showInstants(block: Block, now: number): Block {
   if (block.kind === "paragraph") return { ...block, inlines: show(block.inlines) };
   if (block.kind !== "fields") return block;
   return { ...block, rows: block.rows.map(({ label, value }) => ({ label, value: show(value) })) };
-}
-
-/** A lone number that stands in the first line is not said again. */
-function writeNumbers(facts: AlertFacts, said: string): Inline[] {
-  const numbers = writeValueLine(facts);
-  const [only] = numbers;
-  return numbers.length === 1 && only?.kind === "bold" && said.includes(only.text.toLowerCase()) ? [] : numbers;
 }
 
 /** @param said the first line in lower case */

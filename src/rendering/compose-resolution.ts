@@ -65,7 +65,7 @@ export function composeResolution(
     status: "resolved",
     blocks: [
       { kind: "heading", inlines: heading },
-      ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
+      ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts, title) } as const]),
       ...writeFiresAgain(context),
       ...(context.isAnswer ? notes : [...writeDetails(alert, context, title, line?.learned), ...notes, ending]),
     ],

@@ -16,8 +16,10 @@ const longValueUnits = 32;
  * change. Digits stand in groups, and behind the point as many as make six significant ones; two numbers that differ
  * never read the same. Only arithmetic on what was sent is added, and only where it is certain. What is no plain decimal
  * is shown as sent. Empty without numbers.
+ *
+ * @param said the first line: what stands there in the same words is not said again
  */
-export function writeValueLine(sent: Numbers): Inline[] {
+export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   const facts = withPlainNumbers(sent);
   const parts: Inline[][] = [];
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
@@ -28,7 +30,15 @@ export function writeValueLine(sent: Numbers): Inline[] {
     parts.push([text(words)]);
   }
   if (facts.previousValue !== undefined) parts.push([text(writePrevious(facts.previousValue, facts))]);
-  return parts.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
+  const news = parts.filter((part) => !isSaid(part, said.toLowerCase()));
+  return news.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
+}
+
+/** In the same words, as numbers of their own: 24.1 does not stand in 124.15. */
+function isSaid([part, ...others]: Inline[], said: string): boolean {
+  if (part === undefined || part.kind === "time" || part.kind === "code" || others.length > 0) return false;
+  const pieces = said.split(part.text.toLowerCase());
+  return pieces.some((piece, at) => at > 0 && !/[\d.,+−-]$/.test(pieces[at - 1] ?? "") && !/^[.,]?\d/.test(piece));
 }
 
 /** One number of an alert, told apart from its others. */

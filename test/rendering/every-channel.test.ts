@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
+import { readableText, vendors } from "../../src/vendors/index.ts";
 import { composeNotifications } from "../../workshop/service/notification.ts";
 import { notificationShapes } from "../../workshop/service/options.ts";
-import { readableText, vendors } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { writeAmount, writeValueLine } from "../../src/rendering/value-line.ts";
 
-function line(facts: Parameters<typeof writeValueLine>[0]): string {
-  return writeValueLine(facts)
+function line(...said: Parameters<typeof writeValueLine>): string {
+  return writeValueLine(...said)
     .map((inline) => ("text" in inline ? inline.text : ""))
     .join("");
 }
@@ -63,6 +63,14 @@ describe("the line of numbers", () => {
     expect(line({ value: "10", threshold: "5", fields })).toBe("10 · limit 5");
     expect(line({ value: "10", threshold: "5", fields, status: "resolved" })).toBe("10 · 100 % above 5");
     expect(line({ value: "10", threshold: "5", title: "ETH below $5" })).toBe("10 · limit 5");
+  });
+
+  it("does not say again what the first line says, as numbers of their own", () => {
+    const facts = { value: "24.1", threshold: "25" };
+    expect(line(facts, "USDC pool TVL 24.1, below 25 (eth)")).toBe("3.6 % below 25");
+    for (const first of ["Pool 124.1", "Pool 24.15", "Pool -24.1"])
+      expect(line(facts, first)).toBe("24.1 · 3.6 % below 25");
+    expect(line({ value: "25", threshold: "25" }, "Pool 25, limit 25")).toBe("");
   });
 
   it("does not compare what are no plain decimals", () => {

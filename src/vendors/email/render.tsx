@@ -58,7 +58,7 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
         <title>{document.subject}</title>
       </head>
       <body style="margin: 0; padding: 16px; color-scheme: light dark">
-        <Preview blocks={blocks} />
+        <Preview subject={document.mailSubject ?? document.subject} blocks={blocks} />
         <div style={`${frameStyle}; border-left: 4px solid ${accents[toneOf(document)]}`}>
           {blocks.map((block, at) => (
             <BlockHtml block={block} isNumbers={at === 1} isLast={at === blocks.length - 1} />
@@ -98,20 +98,19 @@ const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-s
 
 /**
  * What a mailbox shows next to the subject: the symbol of the state, since some show the subject of the first mail for a
- * whole conversation, and the numbers, which the subject leaves out. Not seen in the mail itself.
+ * whole conversation, and the numbers, which the subject leaves out: of the line below the first, or of both where that begins without
+ * one. Not seen in the mail itself.
  */
-function Preview({ blocks: [heading, next] }: { blocks: LaidBlock[] }) {
+function Preview({ subject, blocks: [heading, next] }: { subject: string; blocks: LaidBlock[] }) {
   if (heading?.kind !== "heading" || (next?.kind !== "paragraph" && next?.kind !== "note") || next.quoted) return null;
-  const [symbol = ""] = heading.runs
-    .map((run) => run.text)
-    .join("")
-    .split(" ", 1);
-  const words = next.runs
-    .map((run) => run.text)
-    .join("")
-    .replaceAll("\n", " ");
+  const [first, second] = [heading, next].map(({ runs }) => runs.map(({ text }) => text).join(""));
+  const [symbol = "", ...words] = (first ?? "").split(" ");
+  const known = new Set(subject.split(/[\s,:[\]]+/));
+  const news = words.findIndex((word) => !known.has(word.replace(/[,:]$/, "")));
+  const rest = next.runs[0]?.style === "bold" || news === -1 ? [] : [words.slice(news).join(" ")];
+  const shown = [...rest, second?.replaceAll("\n", " ")].join(" · ");
   return (
-    <div style="display: none; max-height: 0; overflow: hidden; mso-hide: all">{`${symbol} ${cut(words, maxPreviewUnits)}`}</div>
+    <div style="display: none; max-height: 0; overflow: hidden; mso-hide: all">{`${symbol} ${cut(shown, maxPreviewUnits)}`}</div>
   );
 }
 
