@@ -39,7 +39,7 @@ export interface Joining {
  * | the group | it goes out |
  * |---|---|
  * | waits | with it |
- * | had a message within `again`, which is no shorter than `wait` | when `again` is over since that message, with all that come until then |
+ * | had a message within `again`, which is no shorter than `wait` | when `again` is over since that, with all until then |
  * | else | after `wait`, with all that come until then |
  *
  * One that is critical and fires goes out after `waitCritical` at the latest, and takes along what waits. Its end does not wait where

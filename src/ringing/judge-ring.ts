@@ -44,8 +44,8 @@ const summaryEveryMs = 60 * 60_000;
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
  * A summary is sent where something went further than was agreed or people's last word is wrong; else the next message of the key says it.
- * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert is only remembered:
- * a summary waits on, unless it would say what is not so any more. Then the next ring or end says what was held back before.
+ * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert is only
+ * remembered: a summary waits on, unless it would say what is not so any more. Then the next ring or end says what was held back before.
  *
  * @param known undefined for a key without memory: then it rings
  */
