@@ -323,7 +323,14 @@ describe("e-mail", () => {
     const { html } = render("email", full);
     expect(html).toMatch(/<div style="display: none[^"]*">🚨 4,812,346 USD · 3\.8 % below 5,000,000 · was/);
     expect(html.indexOf("display: none")).toBeLessThan(html.indexOf("<h1"));
-    const facts = { title: "USDC pool TVL", metric: "pool_tvl", token: "USDC", chain: "eth", value: "24.1", threshold: "25" };
+    const facts = {
+      title: "USDC pool TVL",
+      metric: "pool_tvl",
+      token: "USDC",
+      chain: "eth",
+      value: "24.1",
+      threshold: "25",
+    };
     const small = render("email", rendering.composeAlert(makeAlert({ facts }), makeContext()));
     expect(small.subject).toBe("[Critical] USDC pool TVL, limit 25 (eth)");
     expect(small.html).toContain("🚨 24.1, below 25 (eth) · 3.6 % below 25</div>");
