@@ -200,7 +200,7 @@ export function accountAccess({ watch, upstream, sources }: Config, source?: str
 }
 
 /** @param of the source whose account it is. Default: that of the environment */
-async function openAccountWatch(
+export async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
   of?: SourceSettings,

@@ -93,7 +93,7 @@ export async function startRelaying(
     },
   });
 
-  listenToStore(accepting, { engine, mutes, routing });
+  listenToStore(accepting, { engine, mutes, watches, routing });
   const background = [
     spool?.run(stopping.signal),
     routing.loop.run(stopping.signal),
@@ -143,13 +143,14 @@ export async function startRelaying(
  */
 function listenToStore(
   { store, hookSecrets }: Pick<Accepting, "store" | "hookSecrets">,
-  { engine, mutes, routing: { loop } }: Pick<Relaying, "engine" | "mutes" | "routing">,
+  { engine, mutes, watches, routing: { loop } }: Pick<Relaying, "engine" | "mutes" | "watches" | "routing">,
 ): void {
   store.subscribe("accepted", loop.wake);
   store.subscribe("left", loop.lookAtAll);
   store.subscribe("due", engine.wake);
   store.subscribe("lanes", engine.lookForLanes);
   store.subscribe("requests", engine.requests.wake);
+  store.subscribe("mail", watches.wake);
   store.subscribe("mutes", mutes.wake);
   for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
 }

@@ -3,11 +3,12 @@ import type { Config } from "../config/config.ts";
 import type { CanaryView, GapReport, ShapesView, SilenceView, WatchView } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
+import { Mailbox } from "../core/mailbox.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { HookReport } from "../core/ports/relays.ts";
-import type { DutyStates } from "../core/ports/watch.ts";
+import type { CommonStates, DutyStates } from "../core/ports/watch.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { dutiesGroup } from "../delivery/duties-lane.ts";
 import type { Engine } from "../delivery/engine.ts";
@@ -15,11 +16,11 @@ import type { AccountWatch } from "../watch/account-watch.ts";
 import { addUpHooks } from "../watch/refusals.ts";
 import type { ShapeWatch } from "../watch/shapes.ts";
 import type { SilenceWatch } from "../watch/silence.ts";
-import { accountAccess, openWatches, type Watches, type WatchesDeps } from "./open-watches.ts";
+import { accountAccess, openAccountWatch, openWatches, type Watches, type WatchesDeps } from "./open-watches.ts";
 import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./shown-watches.ts";
 
 export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" | "hooks" | "ranSince" | "isShared"> {
-  store: WatchesDeps["store"] & DutyStates & Pick<Administration, "capabilities">;
+  store: WatchesDeps["store"] & DutyStates & CommonStates & Pick<Administration, "capabilities">;
   engine: Pick<Engine, "serveDuties" | "leaveDuties" | "lookForLanes" | "notify" | "others" | "requests">;
   /** What has come to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;
@@ -29,7 +30,7 @@ export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" 
 
 export interface SharedAccount {
   known(): KnownAccount;
-  /** See `AccountWatch`; also rejects as `HolderRequests.ask` does. */
+  /** See `AccountWatch`. */
   putBack(): Promise<"put-back" | "unchanged">;
 }
 
@@ -45,12 +46,20 @@ const shownForMs = 60_000;
 const shipEveryMs = 5_000;
 /** Requests whose shapes wait for the owner; what is lost beyond is a count. */
 const mostWaiting = 1_000;
-/** They ask the service, which may take its time. */
-const answerWithinMs = { putBack: 60_000, gaps: 5 * 60_000 };
+/** It asks the service, which may take its time. */
+const answerWithinMs = { gaps: 5 * 60_000 };
 const asking = {
   subject: "the watches",
   howToSee: "The page Account and `tocsin status` show in some seconds what was done. If nothing was, ask again.",
 };
+
+/** What the owner is to know of that another relay has done. */
+interface Letter {
+  /** Whose account it is about. Absent: that of the environment. */
+  source?: string;
+  /** Its outputs were put back. */
+  isPutBack?: true;
+}
 
 interface ShapeNote {
   alerts: SeenShape[];
@@ -75,6 +84,8 @@ export class SharedWatches {
   readonly #deps: SharedWatchesDeps;
   readonly #isShared: boolean;
   readonly #saved: ShownWatches;
+  readonly #mail: Mailbox<Letter>;
+  readonly #reading: Poll;
   /** While this relay is the owner. */
   #own?: Watches;
   #opening?: Promise<void>;
@@ -102,6 +113,13 @@ export class SharedWatches {
     this.#deps = deps;
     this.#isShared = deps.store.capabilities.sharedByRelays;
     this.#saved = new ShownWatches(deps);
+    this.#mail = new Mailbox(deps.store, dutiesGroup, mostWaiting);
+    this.#reading = createPoll({
+      look: () => this.#readMail(),
+      everyMs: showEveryMs,
+      clock: deps.clock,
+      onFailed: (error) => deps.log.error("watches.mail_unread", { error: String(error).slice(0, 300) }),
+    });
     this.#ranSince = deps.startedAt;
   }
 
@@ -127,8 +145,8 @@ export class SharedWatches {
   accountOf(source?: string): SharedAccount | undefined {
     if (accountAccess(this.#config, source) === undefined) return undefined;
     return {
-      known: () => this.#knownOf(source, source === undefined ? this.#own?.account : this.#own?.accounts.get(source)),
-      putBack: () => this.#ask("put back", { source: source ?? null }, answerWithinMs.putBack),
+      known: () => this.#knownOf(source, this.#accountWatchOf(source)),
+      putBack: () => this.#putBack(source),
     };
   }
 
@@ -160,6 +178,9 @@ export class SharedWatches {
   };
 
   readonly noteArrival: SilenceWatch["note"] = (alert) => this.#own?.silence?.note(alert);
+
+  /** Another relay may have left something for the owner. */
+  readonly wake = (): void => this.#reading.wake();
 
   /** From when the relay is complete, until `stop` is aborted: the duties go to the next relay at once then. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
@@ -193,7 +214,8 @@ export class SharedWatches {
     for (const note of this.#waiting.splice(0)) this.#note(note);
     // The heartbeat asks the whole relay how it is.
     await Promise.race([whenAborted(this.#begun.signal), whenAborted(stop)]);
-    await Promise.all([mine.run(stop), this.#isShared ? this.#savingOf(mine, lane).run(stop) : undefined]);
+    const forOthers = this.#isShared ? [this.#savingOf(mine, lane).run(stop), this.#reading.run(stop)] : [];
+    await Promise.all([mine.run(stop), ...forOthers]);
     // What the next owner saves is newer.
     this.#shown = { ...this.#viewsOf(mine), at: 0 };
     this.#own = undefined;
@@ -209,16 +231,32 @@ export class SharedWatches {
       throw new AppError("conflict", "Another relay has taken over what is watched.");
     }
     return {
-      ...this.#deps,
+      ...this.#depsAlways(),
       // That nothing of it is kept any more, one line says for all: `lane.lost`.
       log: { ...log, error: (event, fields) => (isLost ? log.debug : log.error)(event, fields) },
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
       notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),
-      hooks: addUpHooks(this.#deps.hooks, engine.others),
       askForShape: (id) => {
         this.#askedFor.push(id);
         this.#deps.askForShape(id);
       },
+    };
+  }
+
+  /** What any relay can do, with what is saved: nothing is kept of it. */
+  #depsOfAny(): WatchesDeps {
+    return {
+      ...this.#depsAlways(),
+      store: { ...this.#deps.store, saveWatchState: async () => {} },
+      notify: async () => {},
+    };
+  }
+
+  #depsAlways() {
+    const { hooks, engine } = this.#deps;
+    return {
+      ...this.#deps,
+      hooks: addUpHooks(hooks, engine.others),
       ranSince: () => this.#ranSince,
       isShared: this.#isShared,
     };
@@ -263,6 +301,33 @@ export class SharedWatches {
     });
   }
 
+  #accountWatchOf(source?: string): AccountWatch | undefined {
+    return source === undefined ? this.#own?.account : this.#own?.accounts.get(source);
+  }
+
+  async #putBack(source?: string): Promise<"put-back" | "unchanged"> {
+    const own = this.#accountWatchOf(source);
+    if (own !== undefined) return own.putBack();
+    const settings = this.#config.sources.find(({ name }) => name === source);
+    const watch = (await openAccountWatch(this.#config, this.#depsOfAny(), settings)) as AccountWatch;
+    const done = await watch.putBack();
+    await this.#leave({ source, isPutBack: true });
+    return done;
+  }
+
+  /** It is done already: where the letter is lost, the owner's next look finds it. */
+  async #leave(letter: Letter): Promise<void> {
+    await this.#mail
+      .put([letter])
+      .catch((error: unknown) => this.#deps.log.warn("watches.mail_lost", { error: String(error).slice(0, 300) }));
+  }
+
+  async #readMail(): Promise<void> {
+    for (const { source, isPutBack } of await this.#mail.take()) {
+      if (isPutBack) this.#accountWatchOf(source)?.wake();
+    }
+  }
+
   #knownOf(source: string | undefined, account?: AccountWatch): KnownAccount {
     const known = account?.known();
     if (known?.answer !== undefined) return known;
@@ -304,11 +369,6 @@ export class SharedWatches {
 
   #answerOthers(): void {
     const { requests } = this.#deps.engine;
-    requests.answer("put back", (args) => {
-      const { source } = args as { source: string | null };
-      const { account, accounts } = this.#owned();
-      return ofSource(source, source === null ? account : accounts.get(source)).putBack();
-    });
     requests.answer("check gaps", (args) => {
       const { source, window } = args as { source: string | null; window: GapWindow };
       return ofSource(source, this.#owned().gaps.get(source ?? undefined)).check(window);

@@ -67,6 +67,8 @@ export interface AccountWatch extends ShownDuty {
    * @throws AppError as `planPutBack` and the calls of the service do; `conflict` without a public address.
    */
   putBack(): Promise<"put-back" | "unchanged">;
+  /** Looks at once: another relay has put it back. */
+  wake(): void;
 }
 
 /** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
@@ -107,6 +109,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       await watch.run(stop).finally(unfollow);
     },
     known: () => rules.known(),
+    wake: watch.wake,
     async putBack() {
       const done = await rules.putBack();
       watch.wake();

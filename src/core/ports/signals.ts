@@ -14,6 +14,8 @@ export interface SignalPayloads {
   secrets: undefined;
   /** Lanes may be free to take. A driver that grants all of them to its one process never says so. */
   lanes: undefined;
+  /** A state that relays add to together has changed, see `CommonStates`. A driver for one relay never says so. */
+  mail: undefined;
   /** A relay has asked another for something, or was answered, see `RelayRequests`. A driver for one relay never says so. */
   requests: undefined;
 }

@@ -34,8 +34,12 @@ export function createWatchStates(sql: Dialect) {
     },
     async changeWatchState(tx: Tx, watch: WatchState, from: unknown): Promise<boolean> {
       const { name, state } = toRow(watch);
-      if (from === undefined) return (await tx.insert(add, [{ name, state }], {})) > 0;
-      return (await tx.run(change, { name, from: JSON.stringify(from), to: state })).length > 0;
+      const isChanged =
+        from === undefined
+          ? (await tx.insert(add, [{ name, state }], {})) > 0
+          : (await tx.run(change, { name, from: JSON.stringify(from), to: state })).length > 0;
+      if (isChanged && sql.isShared) tx.notes.mail = true;
+      return isChanged;
     },
     async saveWatchStateFor(tx: Tx, { group, fence }: LaneFence, watch: WatchState): Promise<"done" | "lost"> {
       return (await tx.insert(saveUnderFence, [toRow(watch)], { group, fence })) > 0 ? "done" : "lost";

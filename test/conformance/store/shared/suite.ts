@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Mailbox } from "../../../../src/core/mailbox.ts";
 import type { StoreCapabilities } from "../../../../src/core/ports/administration.ts";
 import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { LaneFence } from "../../../../src/core/ports/lanes.ts";
@@ -149,6 +150,22 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       await store.releaseLanes(mine ? [mine] : []);
       expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
       expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
+    });
+
+    it("leave letters for each other, and each is given once and heard of", async () => {
+      const { store, other } = await openPair(open);
+      const boxes = [store, other].map((one) => new Mailbox<string>(one, "all", 4)) as [
+        Mailbox<string>,
+        Mailbox<string>,
+      ];
+      const heard = new Promise<void>((resolve) => other.subscribe("mail", resolve));
+      await Promise.all([boxes[0].put(["a"]), boxes[1].put(["b"]), boxes[0].put(["c"])]);
+      await heard;
+      expect(await boxes[0].take((letter) => letter === "b")).toEqual(["b"]);
+      const taken = await Promise.all([boxes[0].take(), boxes[1].take()]);
+      expect(taken.flat().sort()).toEqual(["a", "c"]);
+      await boxes[0].put(["a", "b", "c", "d", "e"]);
+      expect(await boxes[1].take()).toEqual(["b", "c", "d", "e"]);
     });
 
     it("do once what one asks of the holder of a lane group, and hear what came of it", async () => {

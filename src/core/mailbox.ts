@@ -1,0 +1,36 @@
+import { type CommonStates, changeTogether } from "./ports/watch.ts";
+
+/**
+ * What relays on one database leave for the one that has a lane: a list in one record. Nobody answers a letter; what came
+ * of it shows in what its reader saves.
+ */
+export class Mailbox<Letter> {
+  readonly #store: CommonStates;
+  readonly #name: string;
+  readonly #most: number;
+
+  /** @param most of more letters the oldest are lost */
+  constructor(store: CommonStates, name: string, most: number) {
+    this.#store = store;
+    this.#name = `mail:${name}`;
+    this.#most = most;
+  }
+
+  /** Rejects as the store does. */
+  put(letters: readonly Letter[]): Promise<void> {
+    return changeTogether(this.#store, this.#name, (from = []) => ({
+      given: undefined,
+      state: [...(from as Letter[]), ...letters].slice(-this.#most),
+    }));
+  }
+
+  /** The oldest first; each is given once, whichever relays ask. Rejects as the store does. */
+  take(isWanted: (letter: Letter) => boolean = () => true): Promise<Letter[]> {
+    return changeTogether(this.#store, this.#name, (from = []) => {
+      const letters = from as Letter[];
+      const given = letters.filter(isWanted);
+      const state = given.length === 0 ? undefined : letters.filter((letter) => !given.includes(letter));
+      return { given, state };
+    });
+  }
+}
