@@ -264,10 +264,10 @@ export async function lookAtStore(store: Pick<Administration, "health">): Promis
  * Its own client, since it reads much more than the account and is in no hurry.
  * @param of the source whose account it is. Default: that of the environment
  */
-async function openGaps(
+export async function openGaps(
   config: Config,
   deps: WatchesDeps,
-  { downtimes }: RunningTimes,
+  { downtimes }: Pick<RunningTimes, "downtimes">,
   of?: SourceSettings,
 ): Promise<GapWatch | undefined> {
   const { watch, retention } = config;

@@ -13,10 +13,19 @@ import type { SeenShape } from "../core/shape.ts";
 import { dutiesGroup } from "../delivery/duties-lane.ts";
 import type { Engine } from "../delivery/engine.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
+import type { GapWatch } from "../watch/gaps/gap-watch.ts";
 import { addUpHooks } from "../watch/refusals.ts";
+import { readDowntimes } from "../watch/running-times.ts";
 import type { ShapeWatch } from "../watch/shapes.ts";
 import type { SilenceWatch } from "../watch/silence.ts";
-import { accountAccess, openAccountWatch, openWatches, type Watches, type WatchesDeps } from "./open-watches.ts";
+import {
+  accountAccess,
+  openAccountWatch,
+  openGaps,
+  openWatches,
+  type Watches,
+  type WatchesDeps,
+} from "./open-watches.ts";
 import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./shown-watches.ts";
 
 export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" | "hooks" | "ranSince" | "isShared"> {
@@ -37,7 +46,7 @@ export interface SharedAccount {
 export interface SharedGaps {
   /** See `GapWatch`. Rejects as the store does. */
   report(): Promise<GapReport | undefined>;
-  /** See `GapWatch`; also rejects as `HolderRequests.ask` does. */
+  /** See `GapWatch`. */
   check(window: GapWindow): Promise<GapReport>;
 }
 
@@ -46,8 +55,6 @@ const shownForMs = 60_000;
 const shipEveryMs = 5_000;
 /** Requests whose shapes wait for the owner; what is lost beyond is a count. */
 const mostWaiting = 1_000;
-/** It asks the service, which may take its time. */
-const answerWithinMs = { gaps: 5 * 60_000 };
 const asking = {
   subject: "the watches",
   howToSee: "The page Account and `tocsin status` show in some seconds what was done. If nothing was, ask again.",
@@ -59,6 +66,8 @@ interface Letter {
   source?: string;
   /** Its outputs were put back. */
   isPutBack?: true;
+  /** What a look at all seven days has found. */
+  gaps?: GapReport;
 }
 
 interface ShapeNote {
@@ -91,6 +100,8 @@ export class SharedWatches {
   #opening?: Promise<void>;
   /** What the owner has found, as this relay knows it. */
   #shown: Shown = { at: 0, watches: [], silence: [], accounts: [] };
+  /** What looks that people asked this relay for have found, by source. */
+  readonly #checked = new Map<string | undefined, GapReport>();
   /** Seen here, and not yet noted by the owner. */
   #waiting: ShapeNote[] = [];
   /** Shapes that are to be described by whichever relay sees them next. */
@@ -157,9 +168,10 @@ export class SharedWatches {
     return {
       report: async () => {
         const report = this.#own?.gaps.get(source)?.report();
-        return report !== undefined || !this.#isShared ? report : this.#saved.readGaps(source, 2 * gapsEveryMs);
+        if (report !== undefined || !this.#isShared) return report;
+        return this.#saved.readGaps(source, 2 * gapsEveryMs, this.#checked.get(source));
       },
-      check: (window) => this.#ask("check gaps", { source: source ?? null, window }, answerWithinMs.gaps),
+      check: (window) => this.#checkGaps(window, source),
     };
   }
 
@@ -315,6 +327,21 @@ export class SharedWatches {
     return done;
   }
 
+  async #checkGaps(window: GapWindow, source?: string): Promise<GapReport> {
+    const own = this.#own?.gaps.get(source);
+    if (own !== undefined) return own.check(window);
+    const downtimes = await readDowntimes(this.#deps.store, this.#deps.clock.now(), true);
+    const settings = this.#config.sources.find(({ name }) => name === source);
+    const running = { downtimes: () => downtimes };
+    const watch = (await openGaps(this.#config, this.#depsOfAny(), running, settings)) as GapWatch;
+    const report = await watch.check(window);
+    const gaps = watch.report();
+    if (gaps === undefined) return report;
+    this.#checked.set(source, gaps);
+    await this.#leave({ source, gaps });
+    return report;
+  }
+
   /** It is done already: where the letter is lost, the owner's next look finds it. */
   async #leave(letter: Letter): Promise<void> {
     await this.#mail
@@ -323,8 +350,9 @@ export class SharedWatches {
   }
 
   async #readMail(): Promise<void> {
-    for (const { source, isPutBack } of await this.#mail.take()) {
+    for (const { source, isPutBack, gaps } of await this.#mail.take()) {
       if (isPutBack) this.#accountWatchOf(source)?.wake();
+      if (gaps !== undefined) this.#own?.gaps.get(source)?.adopt(gaps);
     }
   }
 
@@ -362,17 +390,12 @@ export class SharedWatches {
     }
   }
 
-  async #ask<T>(what: string, args: object, withinMs?: number): Promise<T> {
-    const { requests } = this.#deps.engine;
-    return (await requests.ask(dutiesGroup, what, args, { ...asking, answerWithinMs: withinMs })) as T;
+  async #ask<T>(what: string, args: object): Promise<T> {
+    return (await this.#deps.engine.requests.ask(dutiesGroup, what, args, asking)) as T;
   }
 
   #answerOthers(): void {
     const { requests } = this.#deps.engine;
-    requests.answer("check gaps", (args) => {
-      const { source, window } = args as { source: string | null; window: GapWindow };
-      return ofSource(source, this.#owned().gaps.get(source ?? undefined)).check(window);
-    });
     requests.answer("note shapes", async (args) => {
       this.#owned();
       this.#askedFor = [];
@@ -388,14 +411,6 @@ export class SharedWatches {
       retryAfterMs: 5_000,
     });
   }
-}
-
-function ofSource<T>(source: string | null, one: T | undefined): T {
-  if (one !== undefined) return one;
-  const whose = source === null ? "the account" : `an account of a source ${source}`;
-  throw new AppError("conflict", `The relay that watches does not watch ${whose}.`, {
-    hint: "Run all relays with the same configuration.",
-  });
 }
 
 /** Nobody has the watches for some seconds after their owner was killed, or the database is away, which its own lines say. */

@@ -52,10 +52,14 @@ export class ShownWatches {
     return (await this.#read<ShapesView>(names.shapes)) ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } };
   }
 
-  /** Of what is older nobody knows whether these relays found it. */
-  async readGaps(source: string | undefined, oldestMs: number): Promise<GapReport | undefined> {
+  /**
+   * Of what is older nobody knows whether these relays found it.
+   * @param here what this relay has found; the newer of both counts
+   */
+  async readGaps(source: string | undefined, oldestMs: number, here?: GapReport): Promise<GapReport | undefined> {
     const saved = await this.#read<ShownGaps>(names.gaps);
-    const last = saved?.reports.find((one) => one.source === source)?.report;
+    const shown = saved?.reports.find((one) => one.source === source)?.report;
+    const last = (shown?.checkedAt ?? 0) > (here?.checkedAt ?? 0) ? shown : here;
     return last && this.#clock.now() - last.checkedAt < oldestMs ? last : undefined;
   }
 

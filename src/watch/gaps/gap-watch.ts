@@ -34,6 +34,8 @@ export interface GapWatch extends ShownDuty {
   report(): GapReport | undefined;
   /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
   check(window: { since?: number; until?: number }): Promise<GapReport>;
+  /** Another relay has looked at all seven days. */
+  adopt(report: GapReport): void;
 }
 
 /** A sender that repeats what failed does so within minutes of a start. */
@@ -94,6 +96,9 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   return {
     report: () => rules.last,
     check: (window) => rules.check(watch, window),
+    adopt(report) {
+      if (report.checkedAt > (rules.last?.checkedAt ?? 0)) rules.adopt(report);
+    },
     view: () => watch.view(),
     run: watch.run,
   };
@@ -137,12 +142,14 @@ class GapRules implements WatchRules<GapState> {
     const offs = offsOf(watch.memory, this.#deps.clock.now());
     const asked = { ...window, downtimes: this.#deps.downtimes(), offs, ends: endsOf(watch.memory) };
     const report = await this.#checking.check(asked, this.#stop);
-    if (window.since === undefined && window.until === undefined) {
-      this.last = report;
-      this.#lookedAt = report.checkedAt;
-      this.#failure = undefined;
-    }
+    if (window.since === undefined && window.until === undefined) this.adopt(report);
     return report;
+  }
+
+  adopt(report: GapReport): void {
+    this.last = report;
+    this.#lookedAt = report.checkedAt;
+    this.#failure = undefined;
   }
 
   async #noteOff(watch: Watch<GapState>): Promise<void> {
