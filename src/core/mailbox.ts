@@ -27,10 +27,9 @@ export class Mailbox<Letter> {
   /** The oldest first; each is given once, whichever relays ask. Rejects as the store does. */
   take(isWanted: (letter: Letter) => boolean = () => true): Promise<Letter[]> {
     return changeTogether(this.#store, this.#name, (from = []) => {
-      const letters = from as Letter[];
-      const given = letters.filter(isWanted);
-      const state = given.length === 0 ? undefined : letters.filter((letter) => !given.includes(letter));
-      return { given, state };
+      const given = (from as Letter[]).filter(isWanted);
+      const taken = new Set(given);
+      return { given, state: taken.size === 0 ? undefined : (from as Letter[]).filter((letter) => !taken.has(letter)) };
     });
   }
 }

@@ -30,7 +30,7 @@ import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./show
 
 export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" | "hooks" | "ranSince" | "isShared"> {
   store: WatchesDeps["store"] & DutyStates & CommonStates & Pick<Administration, "capabilities">;
-  engine: Pick<Engine, "serveDuties" | "leaveDuties" | "lookForLanes" | "notify" | "others" | "requests">;
+  engine: Pick<Engine, "serveDuties" | "leaveDuties" | "lookForLanes" | "notify" | "others">;
   /** What has come to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;
   /** When this relay began. Epoch milliseconds. */
@@ -55,11 +55,7 @@ const shownForMs = 60_000;
 const shipEveryMs = 5_000;
 /** Requests whose shapes wait for the owner; what is lost beyond is a count. */
 const mostWaiting = 1_000;
-const asking = {
-  subject: "the watches",
-  howToSee: "The page Account and `tocsin status` show in some seconds what was done. If nothing was, ask again.",
-};
-
+const mostAskedFor = 100;
 /** What the owner is to know of that another relay has done. */
 interface Letter {
   /** Whose account it is about. Absent: that of the environment. */
@@ -68,6 +64,8 @@ interface Letter {
   isPutBack?: true;
   /** What a look at all seven days has found. */
   gaps?: GapReport;
+  /** A request came. */
+  shapes?: ShapeNote;
 }
 
 interface ShapeNote {
@@ -84,8 +82,8 @@ interface ShapeNote {
  *
  * All that the owner saves and tells is written under the fence of the lane: one that stood still, and continues when another
  * has taken over, saves and tells nothing more. It learns from the others what only they see: alerts that they have
- * routed, from the log; shapes, which they send it; what came to their hooks, as they report it. They show what it has saved
- * to be shown, and hand to it what people ask for. Where one relay has the store alone it holds the lane from the start to
+ * routed, from the log; what came to their hooks, as they report it; shapes and what people have had them do, which they leave in
+ * its mail. They show what it has saved to be shown. Where one relay has the store alone it holds the lane from the start to
  * the stop, and nothing is saved for others.
  */
 export class SharedWatches {
@@ -112,7 +110,6 @@ export class SharedWatches {
   /** Resolves when the watches are open, where this relay is their owner. */
   static async open(config: Config, deps: SharedWatchesDeps): Promise<SharedWatches> {
     const watches = new SharedWatches(config, deps);
-    watches.#answerOthers();
     deps.engine.serveDuties((lane, stop) => watches.#serve(lane, stop));
     await watches.#opening;
     if (watches.#isShared) await watches.#follow();
@@ -249,7 +246,7 @@ export class SharedWatches {
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
       notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),
       askForShape: (id) => {
-        this.#askedFor.push(id);
+        this.#askedFor = [...this.#askedFor, id].slice(-mostAskedFor);
         this.#deps.askForShape(id);
       },
     };
@@ -298,6 +295,7 @@ export class SharedWatches {
       watches: this.#listOf(watches),
       silence: watches.silence?.views() ?? [],
       canary: watches.canary?.view(),
+      askFor: this.#askedFor,
       accounts: accounts.flatMap(([source, account]) =>
         account === undefined ? [] : { source, known: this.#knownOf(source, account) },
       ),
@@ -350,9 +348,12 @@ export class SharedWatches {
   }
 
   async #readMail(): Promise<void> {
-    for (const { source, isPutBack, gaps } of await this.#mail.take()) {
+    const letters = await this.#mail.take();
+    if (letters.some(({ shapes }) => shapes !== undefined)) this.#askedFor = [];
+    for (const { source, isPutBack, gaps, shapes } of letters) {
       if (isPutBack) this.#accountWatchOf(source)?.wake();
       if (gaps !== undefined) this.#own?.gaps.get(source)?.adopt(gaps);
+      if (shapes !== undefined) this.#note(shapes);
     }
   }
 
@@ -375,47 +376,22 @@ export class SharedWatches {
     if (this.#own !== undefined) return;
     const saved = await this.#saved.readViews();
     const now = this.#deps.clock.now();
-    if (saved !== undefined && saved.at > this.#shown.at && now - saved.at < shownForMs) this.#shown = saved;
+    if (saved === undefined || saved.at <= this.#shown.at || now - saved.at >= shownForMs) return;
+    this.#shown = saved;
+    for (const id of saved.askFor ?? []) this.#deps.askForShape(id);
   }
 
   async #ship(): Promise<void> {
     if (this.#own !== undefined || this.#waiting.length === 0) return;
     const notes = this.#waiting.splice(0);
     try {
-      for (const id of await this.#ask<string[]>("note shapes", { notes })) this.#deps.askForShape(id);
+      await this.#mail.put(notes.map((shapes) => ({ shapes })));
     } catch (error) {
       this.#waiting = [...notes, ...this.#waiting].slice(-mostWaiting);
-      if (!isForNow(error)) throw error;
-      this.#deps.log.debug("shapes.not_noted", { error: error.message });
+      throw error;
     }
   }
-
-  async #ask<T>(what: string, args: object): Promise<T> {
-    return (await this.#deps.engine.requests.ask(dutiesGroup, what, args, asking)) as T;
-  }
-
-  #answerOthers(): void {
-    const { requests } = this.#deps.engine;
-    requests.answer("note shapes", async (args) => {
-      this.#owned();
-      this.#askedFor = [];
-      for (const note of (args as { notes: ShapeNote[] }).notes) this.#note(note);
-      return [...new Set(this.#askedFor)];
-    });
-  }
-
-  #owned(): Watches {
-    if (this.#own !== undefined) return this.#own;
-    throw new AppError("conflict", "The relay that watches has only just begun.", {
-      hint: "Try again in some seconds.",
-      retryAfterMs: 5_000,
-    });
-  }
 }
-
-/** Nobody has the watches for some seconds after their owner was killed, or the database is away, which its own lines say. */
-const isForNow = (error: unknown): error is AppError =>
-  error instanceof AppError && (error.code === "conflict" || error.code === "store_unavailable");
 
 function whenAborted(stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

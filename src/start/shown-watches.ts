@@ -13,6 +13,8 @@ export interface Shown {
   watches: WatchView[];
   silence: SilenceView[];
   canary?: CanaryView;
+  /** Shapes that the owner does not know: they are to be described again. Absent from a former version. */
+  askFor?: string[];
   accounts: { source?: string; known: KnownAccount }[];
 }
 

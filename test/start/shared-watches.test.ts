@@ -104,6 +104,7 @@ async function createWorld({ yaml = "", env = {} }: { yaml?: string; env?: Recor
 
   return {
     clock,
+    url,
     running,
     start,
     stop,
@@ -273,6 +274,28 @@ routes: [{ name: dear, match: { payload.price: { gt: 100 } }, to: desk }, { name
   await until(async () => (await alertsOf(other))[0]?.[1] === 40, "all of them on the other relay");
   expect(await alertsOf(one)).toEqual(await alertsOf(other));
   expect(await ofShape()).toHaveLength(1);
+});
+
+it("has a shape described again that the relay with the duties does not know", async () => {
+  const { start, pass, until, url } = await createWorld();
+  const one = await start();
+  const other = await start();
+  await runSql(
+    url,
+    `CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS
+     $$ BEGIN IF NEW.name = 'mail:duties' THEN NEW.state := '[]'; END IF; RETURN NEW; END $$;
+     CREATE TRIGGER lose BEFORE INSERT ON watch_states FOR EACH ROW EXECUTE FUNCTION lose();`,
+  );
+  await other.post({ title: "alert", price: 1 });
+  const hasSent = async () => (await runSql(url, "SELECT FROM watch_states WHERE name = 'mail:duties'")).length > 0;
+  await until(hasSent, "a description that is lost");
+  let posted = 0;
+  await until(async () => {
+    posted += (await other.post({ title: "alert", price: posted })).status === 202 ? 1 : 0;
+    await pass(4 * second);
+    return ((await one.operations.shapes()).kinds[0]?.alerts ?? 0) > 0;
+  }, "the shape on the relay with the duties");
+  expect(posted).toBeLessThan(10);
 });
 
 it("tells once that a source lets nobody in, whichever relay refuses it", async () => {
