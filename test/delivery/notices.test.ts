@@ -294,6 +294,22 @@ describe("a notice for everybody", () => {
     expect(told(without)).toEqual(["chat", "other"]);
   });
 
+  it("goes once to a chat that several destinations lead to, by one that works", async () => {
+    const fixture = await startFixture([
+      telegramTo("loud", { chatId: "-1007" }),
+      telegramTo("calm", { chatId: "-1007" }),
+    ]);
+    await fixture.engine.notify({ ...facts, fields: [], notes: [] });
+    await fixture.clock.advance(5 * second);
+    expect(told(fixture)).toEqual(["loud"]);
+    channelOf(fixture, "loud").always = () => kicked;
+    await fixture.accept({}, { to: ["loud"] });
+    await fixture.clock.advance(20 * second);
+    await fixture.engine.notify({ ...facts, alertKey: "tocsin:second", fields: [], notes: [] });
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "calm").calls.at(-1)?.text).toContain("another one");
+  });
+
   it("goes to the others as well while none of those that are set for notices works", async () => {
     const fixture = await startFixture([
       telegramTo("chat", { notices: true }),

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Destination } from "../../core/rules.ts";
-import { makesSound } from "../../vendors/index.ts";
+import { makesSound, recipientsOf } from "../../vendors/index.ts";
 
 /** The destinations, and how they are as far as this relay knows. */
 export interface NoticeWorld {
@@ -15,9 +15,20 @@ export const noticeFallbackMs = 30_000;
 /**
  * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one
  * that works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never
- * to one with `notices: false`. Where nothing works it waits at all of them. Pure.
+ * to one with `notices: false`. Where nothing works it waits at all of them. Of several that lead to the same readers, to the
+ * first that works. Pure.
  */
-export function firstTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts): Destination[] {
+export function firstTargets(world: NoticeWorld, facts: AlertFacts): Destination[] {
+  const reached = new Set<string>();
+  return chooseTargets(world, facts).filter((one) => {
+    const readers = JSON.stringify([one.type, recipientsOf(one)]);
+    if (reached.has(readers)) return false;
+    if (world.isWell(one)) reached.add(readers);
+    return true;
+  });
+}
+
+function chooseTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts): Destination[] {
   const chosen = destinations.filter(({ notices }) => notices === true);
   const others = destinations.filter(({ notices }) => notices === undefined);
   const well = others.filter(isWell);
