@@ -164,11 +164,15 @@ export function compileField(field: string): ReadField {
     return ({ payload }) => (payload === undefined ? [] : toFieldValues(valuesAt(payload, path.steps)));
   }
   const readText = factReader(path.fact);
+  const textsOf = path.fact === "alertKey" ? keyAndWords : (text: string) => [text];
   return (input) => {
     const text = readText(input);
-    return text === undefined ? [] : [{ kind: "text", text }];
+    return text === undefined ? [] : textsOf(text).map((one) => ({ kind: "text", text: one }));
   };
 }
+
+/** People who write rules know what their sender calls a key, and not where Tocsin found it: `incident:42` is also `42`. */
+const keyAndWords = (key: string) => [...new Set([key, key.slice(key.indexOf(":") + 1)])];
 
 function toFieldValues(found: readonly Json[]): FieldValue[] {
   const values: FieldValue[] = [];

@@ -37,14 +37,14 @@ export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): M
 
 const longestUntilOverMs = 24 * 60 * 60_000;
 
-/** Of what is muted until it is over. */
+/** Of what is muted until it is over. Each key begins with where it was found; without that its end would not be known. */
 function readKey(matchers: Matcher[]): string {
   const [key, ...others] = matchers.flatMap((one) =>
     "field" in one && one.field === "alertKey" ? (one.condition.equals ?? []) : [],
   );
-  if (key !== undefined && others.length === 0) return key;
-  throw new AppError("invalid_request", "Until it is over needs one alert key among what must match.", {
-    hint: 'Write e.g. alertKey="USDC TVL"; an alert shows its key.',
+  if (key?.includes(":") && others.length === 0) return key;
+  throw new AppError("invalid_request", "Until it is over needs one whole alert key among what must match.", {
+    hint: "Write it as an alert shows it, e.g. alertKey=incident:42.",
   });
 }
 
