@@ -96,11 +96,11 @@ const writeValue = (value: string): string => {
   return /[\s,"“”()]/u.test(value) ? `“${value.replaceAll(/["“”]/gu, "'")}”` : value;
 };
 
-/** For people: `the group token USDC, chain eth`, `bridge down (chain eth)`. */
+/** For people: of a group `token USDC, chain eth`, of a cause `bridge down (chain eth)`. */
 export function writeGroup(name: string): string {
   const [kind, of, ...parts] = JSON.parse(name) as string[];
   const facts = parts.flatMap((part, index) => (index % 2 === 1 ? [`${parts[index - 1]} ${writeValue(part)}`] : []));
-  if (kind === "group") return `the group ${facts.join(", ")}`;
+  if (kind === "group") return facts.join(", ");
   return `${of}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
 }
 

@@ -59,7 +59,8 @@ export function composeDigest(
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
   const span = spanOf(alerts);
-  const kinds = writeKinds(alerts);
+  const group = groupOf(context);
+  const kinds = writeKinds(alerts) || group;
   const head = writeHead(alerts, items, span, context);
   // Of one severity alone the first line has room for what they are about.
   const isShort = kinds !== "" && !head.includes(":") && head.length + kinds.length <= 108;
@@ -76,7 +77,8 @@ export function composeDigest(
     hasSymbol: symbols.size > 1,
     hasTime: span.ms >= oneMomentMs,
   };
-  const reason: Block = { kind: "note", inlines: writeReason(span, context) };
+  const said = group !== "" && kinds === group ? { ...context, groupName: undefined } : context;
+  const reason: Block = { kind: "note", inlines: writeReason(span, said) };
   // On a locked phone the largest stands right behind the first line, unless what comes is old.
   const isLate = writeLateness(context) !== "" || context.reason === "outage" || context.reason === "stale";
   const blocks: Block[] = [
@@ -187,6 +189,12 @@ function writeKinds(alerts: Alert[]): string {
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
 }
 
+/** What the alerts of a group have in common: `chain eth`, `held back while bridge down fired`. */
+function groupOf({ reason, groupName }: DigestContext): string {
+  if (reason !== "group" || groupName === undefined) return "";
+  return isNameOfCause(groupName) ? `held back while ${writeGroup(groupName)} fired` : writeGroup(groupName);
+}
+
 interface ItemLayout {
   now: number;
   titles?: DigestContext["titles"];
@@ -291,7 +299,7 @@ function reasonWords({ reason, groupName }: DigestContext): string {
       if (groupName === undefined) return "";
       return isNameOfCause(groupName)
         ? `Held back while ${writeGroup(groupName)} fired. `
-        : `Sent as one message for ${writeGroup(groupName)}. `;
+        : `Sent as one message for the group ${writeGroup(groupName)}. `;
     case "resend":
       return "Resent: they could not be delivered when they arrived. ";
     case "release":

@@ -67,7 +67,7 @@ export function joinGroup(
   return { dueAt: toldAt, hastens, why: whyJoined(), memory: { ...memory, dueAt: toldAt } };
 
   function whyJoined(): string {
-    const group = writeGroup(name);
+    const group = `the group ${writeGroup(name)}`;
     if (toldAt <= at) return hastens ? `critical: ${group} is told at once` : "";
     const wait = formatDuration(toldAt - at);
     if (waits) return `told with ${group} in ${wait}`;

@@ -67,7 +67,7 @@ it("silences one alert until it is over: its end is sent, and so is what comes a
   expect(await fire("firing")).toEqual(["sent"]);
   const add = (...what: string[]) =>
     world.run(["mutes", "add", "--until-over", "--reason", "known", "--json", ...what]);
-  expect((await add("--match", "severity=warning")).stderr).toContain("needs one alert key");
+  expect((await add("--match", "severity=warning")).stderr).toContain("needs one whole alert key");
   const added = (await add("--match", `alertKey=${key}`)).json().data;
   expect(added).toMatchObject({ state: "active", untilOver: key });
   expect(Date.parse(added.endsAt) - Date.parse(added.startsAt)).toBe(86_400_000);

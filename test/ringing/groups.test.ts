@@ -110,12 +110,12 @@ test("a name shows 40 characters of a value, clean and quoted, and tells values 
   const long = (end: string) => nameGroup("group", "pools", [["text", `${"x".repeat(20_000)}${end}`]]);
   expect(long("a")).not.toBe(long("b"));
   expect(long("a").length).toBeLessThan(150);
-  expect(writeGroup(long("a"))).toBe(`the group text ${"x".repeat(39)}…`);
+  expect(writeGroup(long("a"))).toBe(`text ${"x".repeat(39)}…`);
   const hostile = nameGroup("group", "pools", [
     ["token", "\u202Ea\n“b”, chain eth"],
     ["chain", "eth"],
   ]);
-  expect(writeGroup(hostile)).toBe("the group token “a 'b', chain eth”, chain eth");
+  expect(writeGroup(hostile)).toBe("token “a 'b', chain eth”, chain eth");
 });
 
 test("says what is waited for, with figures", () => {
@@ -129,7 +129,7 @@ test("says what is waited for, with figures", () => {
     "waits 4 min for others of the group token USDC, chain eth, which had a message 80 s before",
     "critical: the group token USDC, chain eth is told at once",
   ]);
-  expect(writeGroup(nameGroup("group", "pools", [["token", ""]]))).toBe("the group token none");
+  expect(writeGroup(nameGroup("group", "pools", [["token", ""]]))).toBe("token none");
 });
 
 function openCause() {
