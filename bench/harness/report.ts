@@ -46,17 +46,16 @@ export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): 
 /** A row with more than this is marked: its figures are of a machine that somebody else used. */
 const muchSteal = 0.02;
 
-const columns = ["what", "figure", "Tocsin", "next to it", "ratio", "aim"];
+const columns = ["what", "figure", "Tocsin", "next to it (ratio)", "aim"];
 
-function cellsOf({ title, label, unit, subject, failed, beside, aim, steal }: Row): string[] {
+function cellsOf({ title, label, unit, subject, failed, beside, aim, steal }: Row, show = showSpread): string[] {
   const stolen = steal > muchSteal ? ` (steal ${(100 * steal).toFixed(0)} %!)` : "";
   const mark = `${stolen}${failed > 0 ? ` (${failed} round${failed === 1 ? "" : "s"} FAILED)` : ""}`;
   return [
     title,
     label,
-    showSpread(subject, unit) + mark,
-    beside.map(({ name, spread }) => `${name} ${showSpread(spread, unit)}`).join("; "),
-    beside.map(({ ratio }) => showSpread(ratio)).join("; "),
+    show(subject, unit) + mark,
+    beside.map(({ name, spread, ratio }) => `${name} ${show(spread, unit)} (${show(ratio)})`).join("; "),
     aim,
   ];
 }
@@ -87,20 +86,22 @@ function faultsOf({ report: { errors, failures } }: Run): string[] {
 /** For a terminal. */
 export function showReport(run: Run): string {
   const { rows, notes } = run.report;
-  const cells = [columns, ...rows.map(cellsOf)];
+  const cells = [columns, ...rows.map((row) => cellsOf(row))];
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
   const lines = cells.map((row) => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(" | "));
   return ["", describeRun(run), "", ...lines, "", ...notes.map(({ text }) => text), ...faultsOf(run)].join("\n");
 }
 
-/** For `docs/measurements.md`: the figures that have an aim. */
+const showMedian = ({ median }: Spread, unit = "") => showSpread({ median, least: median, most: median }, unit);
+
+/** For `docs/measurements.md`: the medians of the figures that have an aim. The runs' own files have the least and the most. */
 export function toMarkdown(run: Run): string {
   const { notes } = run.report;
   const rows = run.report.rows.filter(({ aim }) => aim !== "");
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   let before = "";
   const body = rows.map((row) => {
-    const [title = "", ...rest] = cellsOf(row);
+    const [title = "", ...rest] = cellsOf(row, showMedian);
     const first = title === before ? "" : title;
     before = title;
     return line([first, ...rest]);

@@ -1,44 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { readText, tableRows } from "../docs/documents.ts";
 
 /** The `interface-*.test.ts` files beside this one have a test a statement; here is what holds of them together. */
 
-interface Statement {
-  number: string;
-  name: string;
-  file: string;
-}
-
-function statementsOfTests(): Statement[] {
-  const folder = new URL(".", import.meta.url);
-  return readdirSync(folder).flatMap((fileName) => {
-    const file = /^interface-(\w+)\.test\.ts$/.exec(fileName)?.[1];
-    if (file === undefined) return [];
-    const source = readFileSync(new URL(fileName, folder), "utf8");
-    return [...source.matchAll(/^test\("(S\d+) ([^"]+)"/gm)].map(([, number = "", name = ""]) => ({
-      number,
-      name,
-      file,
-    }));
+const folder = new URL(".", import.meta.url);
+const files = readdirSync(folder)
+  .filter((name) => /^interface-\w+\.test\.ts$/.test(name))
+  .map((name) => {
+    const source = readFileSync(new URL(name, folder), "utf8");
+    const numbers = [...source.matchAll(/^test\("S(\d+) [^"]+"/gm)].map(([, number]) => Number(number));
+    return { path: `test/conformance/${name}`, numbers };
   });
-}
-
-function statementsOfTable(): Statement[] {
-  const text = readFileSync(new URL("../../docs/interface-conformance.md", import.meta.url), "utf8");
-  return [...text.matchAll(/^\| (S\d+) \| [\d., ]+ \| (.+?) \| (\w+) \|$/gm)].map(
-    ([, number = "", name = "", file = ""]) => ({ number, name, file }),
-  );
-}
-
-const byNumber = (a: Statement, b: Statement) => Number(a.number.slice(1)) - Number(b.number.slice(1));
-
-test("the table of statements and the tests agree, one for one", () => {
-  const tests = statementsOfTests().sort(byNumber);
-  expect(tests.length).toBeGreaterThan(60);
-  expect(statementsOfTable()).toEqual(tests);
-});
 
 test("statements are numbered without gaps or repeats", () => {
-  const numbers = statementsOfTable().map(({ number }) => number);
-  expect(numbers).toEqual(numbers.map((_, index) => `S${index + 1}`));
+  const numbers = files.flatMap((file) => file.numbers).sort((a, b) => a - b);
+  expect(numbers.length).toBeGreaterThan(60);
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+});
+
+test("docs/interface-conformance.md has each file with the number of its statements", () => {
+  const rows = tableRows(readText("docs/interface-conformance.md"), "test");
+  const documented = rows.map(([file = "", , about = ""]) => [file.replaceAll("`", ""), Number.parseInt(about, 10)]);
+  expect(documented.sort()).toEqual(files.map(({ path, numbers }) => [path, numbers.length]).sort());
 });
