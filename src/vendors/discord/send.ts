@@ -54,7 +54,7 @@ export function createDiscordChannel(
       return http.call({ url: messageUrl(webhook, ref), method: "PATCH", headers, body }, classifyDiscordEdit, context);
     },
     illustrate: async (ref, message, illustration, context) => {
-      const { contentType, body } = writePicture(message, illustration);
+      const { contentType, body } = await writePicture(message, illustration);
       const headers = { "content-type": contentType };
       const request = { url: messageUrl(webhook, ref), method: "PATCH" as const, headers, body };
       const outcome = await pictures.call(request, classifyDiscordEdit, context);

@@ -6,35 +6,17 @@ export interface MultipartFile {
   bytes: Uint8Array;
 }
 
-/** `multipart/form-data` of some fields and one file. Names are ours and hold no quotes. */
-export function writeMultipart(
+/** `multipart/form-data` of some fields and one file. The fields are JSON: a line break in a text of its own would become two characters. */
+export async function writeMultipart(
   fields: Readonly<Record<string, string>>,
-  file: MultipartFile,
-): { contentType: string; body: Uint8Array } {
-  const parts = Object.entries(fields).map(([name, value]) => ({
-    head: `name="${name}"`,
-    content: Buffer.from(value),
-  }));
-  parts.push({
-    head: `name="${file.name}"; filename="${file.filename}"\r\ncontent-type: ${file.contentType}`,
-    content: Buffer.from(file.bytes),
-  });
-  const boundary = boundaryOf(parts.map(({ content }) => content));
-  const written = parts.flatMap(({ head, content }) => [
-    Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n`),
-    content,
-    Buffer.from("\r\n"),
-  ]);
+  { name, filename, contentType, bytes }: MultipartFile,
+): Promise<{ contentType: string; body: Uint8Array }> {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) form.append(field, value);
+  form.append(name, new Blob([Buffer.from(bytes)], { type: contentType }), filename);
+  const written = new Response(form);
   return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    body: Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]),
+    contentType: written.headers.get("content-type") ?? "",
+    body: new Uint8Array(await written.arrayBuffer()),
   };
-}
-
-/** What stands in none of them. */
-function boundaryOf(contents: readonly Buffer[]): string {
-  for (let number = 1; ; number += 1) {
-    const boundary = `tocsin-part-${number}`;
-    if (contents.every((content) => !content.includes(boundary))) return boundary;
-  }
 }

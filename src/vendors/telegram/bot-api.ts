@@ -89,7 +89,7 @@ export function createBotApi(
   const api = new Api(token, { apiRoot });
   api.config.use(async (_overFetch, method, payload, given) => {
     const { file, ...limit } = given as unknown as Given;
-    const { contentType, body } = file === undefined ? jsonOf(payload) : writeMultipart(fieldsOf(payload), file);
+    const { contentType, body } = file === undefined ? jsonOf(payload) : await writeMultipart(fieldsOf(payload), file);
     const request = {
       url: urlOf(method),
       method: "POST",
