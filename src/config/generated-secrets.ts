@@ -138,62 +138,32 @@ export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName)
 }
 
 /**
- * Hands over each webhook secret that another process (`tocsin setup --rotate-secret`) puts in the place of `known`,
- * so that not one alert is refused between the change at the service and a restart. Wake it when something that is kept has
- * changed; it finds it within a second anyway.
+ * Hands over the secrets of a hook whenever another process (`tocsin setup --rotate-secret`, `tocsin sources --rotate`, `--retire`)
+ * has changed which are taken, so that not one alert is refused between the change at a sender and a restart. Wake it when
+ * something that is kept has changed; it finds it within a second anyway.
+ *
+ * @param known those of the hooks that are looked at: none that was given
  */
-export function followWebhookSecret(
+export function followSecrets(
   kept: KeptRecords,
-  known: Secret,
-  onSecret: (secret: Secret) => void,
+  known: ReadonlyMap<SecretName, HookSecrets>,
+  onSecrets: (name: SecretName, secrets: HookSecrets) => void,
   { clock, log }: { clock: Clock; log: Log },
 ): Poll {
-  let last = known.reveal();
+  const last = new Map([...known].map(([name, secrets]) => [name, textOf(secrets)]));
   return createPoll({
     everyMs: 1_000,
     clock,
     async look() {
-      const { present, previous } = await readKept(kept, "webhook-secret");
-      if (present === undefined || present.reveal() === last) return;
-      // Of several rotations since the last look the secrets between are taken as well.
-      const known = previous.findLastIndex((secret) => secret.reveal() === last);
-      const missed = known === -1 ? [] : previous.slice(known + 1);
-      last = present.reveal();
-      for (const secret of [...missed, present]) {
-        onSecret(secret);
-        log.info("hook.secret_added");
-      }
-    },
-    onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
-  });
-}
-
-/**
- * Hands over the secrets of a source whenever another process (`tocsin sources --rotate`, `--retire`) has changed which are
- * taken. Only those of `known` are looked at: the others were given.
- */
-export function followSourceSecrets(
-  kept: KeptRecords,
-  known: ReadonlyMap<string, HookSecrets>,
-  onSecrets: (source: string, secrets: HookSecrets) => void,
-  { clock, log }: { clock: Clock; log: Log },
-): Poll {
-  const last = new Map([...known].map(([source, secrets]) => [source, textOf(secrets)]));
-  return createPoll({
-    everyMs: 1_000,
-    clock,
-    async look() {
-      const names = [...last.keys()].map((source) => `source-${source}` as const);
-      const texts = await readTexts(kept, names);
-      for (const [index, [source, before]] of [...last].entries()) {
-        const name = `source-${source}` as const;
+      const texts = await readTexts(kept, [...last.keys()]);
+      for (const [index, [name, before]] of [...last].entries()) {
         const { present, previous } = await toKept(kept, name, texts[2 * index], texts[2 * index + 1]);
         if (present === undefined) continue;
         const secrets: HookSecrets = [present, ...previous];
         if (textOf(secrets) === before) continue;
-        last.set(source, textOf(secrets));
-        onSecrets(source, secrets);
-        log.info("hook.secrets_changed", { source, taken: secrets.length });
+        last.set(name, textOf(secrets));
+        onSecrets(name, secrets);
+        log.info("hook.secrets_changed", { hook: name, taken: secrets.length });
       }
     },
     onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),

@@ -1,13 +1,12 @@
 import type { Config } from "../config/config.ts";
-import { followSourceSecrets, followWebhookSecret, type ServerSecrets } from "../config/generated-secrets.ts";
+import { followSecrets, type HookSecrets, type SecretName, type ServerSecrets } from "../config/generated-secrets.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import type { Poll } from "../core/poll.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Door } from "../intake/door/door.ts";
 
-export interface HookSecretsDeps {
+interface HookSecretsDeps {
   door: Pick<Door, "addSecret" | "setSecretsOf">;
   /** Where those lie that nobody has given. */
   kept: KeptRecords;
@@ -19,53 +18,45 @@ export interface HookSecretsDeps {
 
 export type SecretsInForce = ReturnType<typeof openHookSecrets>;
 
-/** The secrets that the hooks take now: gives the door what is known at the start, and, while the polls run, what takes its place. */
+const ofAccount = "webhook-secret";
+
+/** The secrets that the hooks take now: gives the door what is known at the start, and, while the poll runs, what takes its place. */
 export function openHookSecrets(
   { webhookSecret: given, sources }: Pick<Config, "webhookSecret" | "sources">,
   known: ServerSecrets,
   { door, kept, hide = () => {}, clock, log }: HookSecretsDeps,
 ) {
-  let present = known.webhookSecret;
-  const former = [...known.previousWebhookSecrets];
-  const ofSources = new Map(known.sourceSecrets);
-  const polls: Poll[] = [];
-  for (const secret of [present, ...former]) door.addSecret(secret);
-  for (const [source, secrets] of ofSources) door.setSecretsOf(source, secrets);
+  const taken = new Map<SecretName, HookSecrets>();
 
-  if (given === undefined) {
-    const take = (secret: Secret) => {
-      former.push(present);
-      present = secret;
-      hide([secret.reveal()]);
-      door.addSecret(secret);
-    };
-    polls.push(followWebhookSecret(kept, present, take, { clock, log }));
+  function take(name: SecretName, secrets: HookSecrets): void {
+    const known = taken.get(name) ?? [];
+    const without = (some: readonly Secret[], others: readonly Secret[]) =>
+      some.filter((one) => !others.some((other) => other.reveal() === one.reveal()));
+    if (taken.has(name)) hide(without(secrets, known).map((secret) => secret.reveal()));
+    if (name !== ofAccount) {
+      taken.set(name, secrets);
+      door.setSecretsOf(name.slice("source-".length), secrets);
+      return;
+    }
+    // The service may still send to one that was replaced: it is taken until a restart.
+    taken.set(name, [...secrets, ...without(known, secrets)]);
+    for (const secret of secrets) door.addSecret(secret);
   }
-  const givenSources = new Set(sources.flatMap(({ name, secret }) => (secret === undefined ? [] : [name])));
-  const madeSources = new Map([...ofSources].filter(([name]) => !givenSources.has(name)));
-  if (madeSources.size > 0) {
-    polls.push(
-      followSourceSecrets(
-        kept,
-        madeSources,
-        (source, secrets) => {
-          ofSources.set(source, secrets);
-          hide(secrets.map((secret) => secret.reveal()));
-          door.setSecretsOf(source, secrets);
-        },
-        { clock, log },
-      ),
-    );
-  }
+
+  take(ofAccount, [known.webhookSecret, ...known.previousWebhookSecrets]);
+  for (const [source, secrets] of known.sourceSecrets) take(`source-${source}`, secrets);
+  const isGiven = (name: SecretName) =>
+    name === ofAccount
+      ? given !== undefined
+      : sources.some((source) => source.secret !== undefined && name === `source-${source.name}`);
+  const made = new Map([...taken].filter(([name]) => !isGiven(name)));
 
   return {
     /** Of the hook without a name, the present one first. */
-    ofHook: (): [Secret, ...Secret[]] => [present, ...former],
+    ofHook: () => taken.get(ofAccount) as HookSecrets,
     /** Of the hook of a source, the present one first; none for an unknown name. */
-    ofSource: (name: string): readonly Secret[] => ofSources.get(name) ?? [],
-    /** The present one of each source, by its name. */
-    ofSources: () => [...ofSources].map<[name: string, secret: Secret]>(([name, [secret]]) => [name, secret]),
-    /** What finds those that another process has made since; empty when all are given. */
-    polls,
+    ofSource: (name: string): readonly Secret[] => taken.get(`source-${name}`) ?? [],
+    /** Finds those that another process has made since. Absent: all are given. */
+    poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),
   };
 }

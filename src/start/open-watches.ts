@@ -46,7 +46,7 @@ export interface WatchesDeps {
   /** Those made at run time that hold now. */
   activeMutes(): Mute[];
   /** The hook's secrets that the door takes now, the present one first. */
-  hookSecrets(): Secret[];
+  hookSecrets(): readonly Secret[];
   /** What has come to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
   /** Those of the hook of a source that the door takes now, the present one first. */

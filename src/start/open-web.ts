@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
+import { readOtherRules } from "../config/read-config.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { Secret } from "../core/secret.ts";
 import type { NameOf } from "../core/subject-name.ts";
-import { readOtherRules } from "../config/read-config.ts";
-import { createTryRules } from "../explain/try-rules.ts";
 import { createComposeAgain, createGetAlert, type Processing } from "../explain/processing.ts";
+import { createTryRules } from "../explain/try-rules.ts";
 import { readVersion } from "../ground/version.ts";
 import { createWeb, type Web } from "../web/web.ts";
 import type { WebDeps } from "../web/web-deps.ts";
@@ -24,7 +24,7 @@ export interface OpenWebDeps extends Pick<WebDeps, Given> {
 }
 
 /** Pages, API and event streams over the parts of this relay. */
-export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<Web> {
+export function openWeb({ rules, server, sources }: Config, deps: OpenWebDeps): Promise<Web> {
   const { hookSecrets, processing, pictures, market, publicUrl, log } = deps;
   const composer = processing.createComposer(publicUrl, log, { nameOf: deps.nameOf });
   const hookAt = (secret: Secret) => new Secret(`${publicUrl}/hooks/${secret.reveal()}`);
@@ -38,7 +38,11 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
     tokenCheck: deps.tokenCheck,
     publicUrl,
     hookUrl: () => hookAt(hookSecrets.ofHook()[0]),
-    sourceHooks: () => hookSecrets.ofSources().map(([name, secret]) => ({ name, url: hookAt(secret) })),
+    sourceHooks: () =>
+      sources.flatMap(({ name }) => {
+        const [present] = hookSecrets.ofSource(name);
+        return present === undefined ? [] : [{ name, url: hookAt(present) }];
+      }),
     composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
     tryFile: async (text, from) => tryRules(readOtherRules(text, rules), from),
     metricHistory: market.histories?.read,

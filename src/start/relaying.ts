@@ -99,7 +99,7 @@ export async function startRelaying(
     routing.loop.run(stopping.signal),
     routing.keptRoutes.run(stopping.signal),
     mutes.run(stopping.signal),
-    ...hookSecrets.polls.map((poll) => poll.run(stopping.signal)),
+    hookSecrets.poll?.run(stopping.signal),
     market.opened()?.names?.run(stopping.signal),
     pictures.notes.run(stopping.signal),
   ];
@@ -139,7 +139,7 @@ export async function startRelaying(
 
 /**
  * What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and the
- * secret are looked at every second anyway, each lane every five, and lanes to take every ten.
+ * secrets are looked at every second anyway, each lane every five, and lanes to take every ten.
  */
 function listenToStore(
   { store, hookSecrets }: Pick<Accepting, "store" | "hookSecrets">,
@@ -152,7 +152,7 @@ function listenToStore(
   store.subscribe("requests", engine.requests.wake);
   store.subscribe("mail", watches.wake);
   store.subscribe("mutes", mutes.wake);
-  for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
+  if (hookSecrets.poll) store.subscribe("secrets", hookSecrets.poll.wake);
 }
 
 /** The market is opened by what needs it first: many a relay shows no picture and names nothing. */

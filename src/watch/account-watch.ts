@@ -37,7 +37,7 @@ export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
     follow(onChange: () => void): () => void;
   };
   /** The hook's secrets that this relay takes now, the present one first. */
-  hookSecrets(): Secret[];
+  hookSecrets(): readonly Secret[];
   /**
    * Whether this relay, or one on the same database, answers for a hook's address at another host. That host may still
    * keep alerts for itself. Never rejects.

@@ -22,13 +22,17 @@ function originOf({ protocol, hostname, port }: URL): string {
 }
 
 /** Whether an address is a hook of the relay at `place` with one of these secrets. */
-export function isSecretOf(url: string, place: string, secrets: Secret[]): boolean {
+export function isSecretOf(url: string, place: string, secrets: readonly Secret[]): boolean {
   const found = secretInHook(url, place);
   return secrets.some((secret) => secret.reveal() === found);
 }
 
 /** Where an account's webhook leads, by its address alone. `places`: where the relay is or was found. */
-export function targetOf(url: string | null, places: readonly (string | undefined)[], secrets: Secret[]): Target {
+export function targetOf(
+  url: string | null,
+  places: readonly (string | undefined)[],
+  secrets: readonly Secret[],
+): Target {
   if (url === null) return "nowhere";
   const known = places.filter((place) => place !== undefined);
   if (known.some((place) => isSecretOf(url, place, secrets))) return "here";
@@ -39,7 +43,7 @@ export function targetOf(url: string | null, places: readonly (string | undefine
 export async function findTarget(
   url: string | null | undefined,
   places: readonly (string | undefined)[],
-  { hookSecrets, answersAt }: { hookSecrets(): Secret[]; answersAt(url: string): Promise<boolean> },
+  { hookSecrets, answersAt }: { hookSecrets(): readonly Secret[]; answersAt(url: string): Promise<boolean> },
 ): Promise<Target | undefined> {
   if (url === undefined) return undefined;
   const target = targetOf(url, places, hookSecrets());

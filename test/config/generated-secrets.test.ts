@@ -2,8 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import {
-  followSourceSecrets,
-  followWebhookSecret,
+  followSecrets,
   forgetPreviousSecrets,
   type HookSecrets,
   loadOrCreateSecrets,
@@ -105,7 +104,7 @@ test("a folder that cannot be made is refused with its path", async () => {
 test("a rotated secret is handed over within a second, and one that cannot be used never is", async () => {
   const { webhookSecret } = await loadOrCreateSecrets(keptFiles(dataDir), {});
   const clock = createTestClock();
-  const handed: string[] = [];
+  const handed: string[][] = [];
   const errors: string[] = [];
   const log = { ...silentLog, error: (event: string) => errors.push(event) };
   let looks = 0;
@@ -113,10 +112,12 @@ test("a rotated secret is handed over within a second, and one that cannot be us
     looks += 1;
     return clock.sleep(ms, signal);
   };
-  const poll = followWebhookSecret(keptFiles(dataDir), webhookSecret, (secret) => handed.push(secret.reveal()), {
-    clock: { ...clock, sleep },
-    log,
-  });
+  const poll = followSecrets(
+    keptFiles(dataDir),
+    new Map([["webhook-secret", [webhookSecret]]]),
+    (_name, secrets) => handed.push(secrets.map((secret) => secret.reveal())),
+    { clock: { ...clock, sleep }, log },
+  );
   const stop = new AbortController();
   const running = poll.run(stop.signal);
   /** Reading a file takes as many turns as it takes, and the clock stands still meanwhile. */
@@ -132,14 +133,18 @@ test("a rotated secret is handed over within a second, and one that cannot be us
 
   const second = (await rotateSecret(keptFiles(dataDir), "webhook-secret")).reveal();
   await lookWithinASecond();
-  expect(handed).toEqual([second]);
+  const first = webhookSecret.reveal();
+  expect(handed).toEqual([[second, first]]);
   await writeFile(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")), "short");
   await lookWithinASecond();
   expect(errors).toEqual(["hook.secret_unread"]);
   const third = (await rotateSecret(keptFiles(dataDir), "admin-token")).reveal();
   await writeFile(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")), third);
   await lookWithinASecond();
-  expect(handed).toEqual([second, third]);
+  expect(handed).toEqual([
+    [second, first],
+    [third, first],
+  ]);
   expect(errors).toEqual(["hook.secret_unread"]);
   stop.abort();
   await running;
@@ -166,10 +171,10 @@ test("the former secrets of a source are known until they are forgotten, and a r
   const first = known.get("forge")?.[0].reveal();
   const clock = createTestClock();
   const seen: string[][] = [];
-  const poll = followSourceSecrets(
+  const poll = followSecrets(
     keptFiles(dataDir),
-    new Map([...known].filter(([name]) => name === "forge")),
-    (_source, secrets) => seen.push(textsOf(secrets)),
+    new Map([["source-forge", known.get("forge") as HookSecrets]]),
+    (_name, secrets) => seen.push(textsOf(secrets)),
     { clock, log: silentLog },
   );
   const stop = new AbortController();

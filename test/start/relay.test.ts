@@ -121,7 +121,7 @@ it("moves everything on by signals, before any poll looks", async () => {
   const hidden: string[] = [];
   const log = {
     ...silentLog,
-    info: (event: string) => event === "hook.secret_added" && onAdded(),
+    info: (event: string) => event === "hook.secrets_changed" && onAdded(),
     hide: (secrets: readonly string[]) => hidden.push(...secrets),
   };
   // Nobody listens there.
