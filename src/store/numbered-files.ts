@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { type DriverName, definitionOf, type TableName } from "./tables.ts";
 
 export interface NumberedFile {
   /** The number before the name: 1 for `0001_….sql`. */
@@ -7,12 +8,17 @@ export interface NumberedFile {
   sql: string;
 }
 
+/** `CREATE TABLE alerts (…)`: its columns stand in `tables.ts` alone. */
+const withoutColumns = /(?<=^CREATE TABLE (\w+) \()…(?=\))/gm;
+
 /** The numbered SQL files of a folder, in their order. A missing number is a broken installation. */
-export function readNumberedFiles(folder: URL): NumberedFile[] {
+export function readNumberedFiles(folder: URL, driver: DriverName): NumberedFile[] {
   const names = readdirSync(folder).filter((file) => /^\d{4}_.+\.sql$/.test(file));
   const files = names.sort().map((name) => ({
     ...{ number: Number(name.slice(0, 4)), name },
-    sql: readFileSync(new URL(name, folder), "utf8"),
+    sql: readFileSync(new URL(name, folder), "utf8").replaceAll(withoutColumns, (_, table: TableName) =>
+      definitionOf(table, driver),
+    ),
   }));
   files.forEach(({ number, name }, index) => {
     const expected = (files[0] as NumberedFile).number + index;

@@ -14,12 +14,28 @@ export type ColumnKind = "int4" | "int8" | "text" | "bytes" | "flag" | "time" | 
 
 export type DriverName = "sqlite" | "postgres";
 
+const integers = { int4: "INTEGER", int8: "INTEGER", flag: "INTEGER", time: "INTEGER" };
+/** What SQLite has no column of is never asked for. */
+export const columnTypes: Record<DriverName, Record<ColumnKind, string>> = {
+  sqlite: { ...integers, text: "TEXT", bytes: "BLOB", change: "", texts: "" },
+  postgres: {
+    ...{ int4: "integer", int8: "bigint", text: "text", bytes: "bytea", flag: "boolean" },
+    ...{ time: "timestamptz", change: "xid8", texts: "text[]" },
+  },
+};
+
 export interface Column<Value = unknown> {
   kind: ColumnKind;
   isNullable?: boolean;
   /** The other database has no such column. */
   only?: DriverName;
   isUnnamed?: boolean;
+  /** A text that is read and never compared: it needs no order of bytes in PostgreSQL. */
+  isFree?: boolean;
+  /** A migration behind the one that makes its table adds it. */
+  isLater?: boolean;
+  /** What stands at the end of its definition, for both databases or for each. */
+  defined?: string | Partial<Record<DriverName, string>>;
   /** What a row has there, for the compiler alone. */
   value?: Value;
 }
@@ -31,7 +47,15 @@ const bytes: Column<Uint8Array> = { kind: "bytes" };
 const flag: Column<number | boolean> = { kind: "flag" };
 const time: Column<unknown> = { kind: "time" };
 const textOf = <Text extends string>(): Column<Text> => ({ kind: "text" });
+/** Words and JSON. */
+const free: Column<string> = { kind: "text", isFree: true };
 const maybe = <Value>(column: Column<Value>): Column<Value | null> => ({ ...column, isNullable: true });
+
+const later = <Value>(column: Column<Value>): Column<Value> => ({ ...column, isLater: true });
+const defined = <Of extends Column>(column: Of, as: Column["defined"]): Of => ({ ...column, defined: as });
+const unique = defined(text, "UNIQUE");
+const zero = "DEFAULT 0";
+const off = defined(flag, { sqlite: zero, postgres: "DEFAULT false" });
 
 /** A column that an INSERT does not name. */
 type Unnamed<Value> = Column<Value> & { isUnnamed: true };
@@ -54,90 +78,106 @@ const table = <Columns extends Record<string, Column>>(
 
 /**
  * The tables of a log, which both databases have, and those of SQLite that stand in `tallies` of PostgreSQL. Rows, inserts and what `move`
- * copies are made of this. A new column stands here and in one migration for each database.
+ * copies are made of this, and the definitions of tables in migrations (`numbered-files.ts`). A new column stands here, as `later`, and in
+ * one migration for each database.
  */
 export const tables = {
   requests: table(["seq"], {
     seq: made(int8),
     received_at: int8,
-    content_type: maybe(text),
-    headers: text,
+    content_type: maybe(free),
+    headers: free,
     body: bytes,
     fingerprint: int8,
     items: int4,
     dedupe_key: maybe(text),
-    conflict: flag,
-    duplicates: int4,
+    conflict: off,
+    duplicates: defined(int4, zero),
   }),
   alerts: table(["seq"], {
     seq: made(int8),
-    id: text,
+    id: unique,
+    // No reference: removing a request would read all alerts for one that has it. Requests are removed behind the last of their alerts.
     request_seq: maybe(int8),
     item: int4,
     origin: textOf<AlertOrigin>(),
+    // By which named hook it came; null is the account's.
     source: maybe(text),
     received_at: int8,
+    // Grows with each change of the alert.
+    version: defined(maybe(int8), { postgres: "NOT NULL DEFAULT 0" }),
+    // The transaction of its last change, by `change_number`: all changes below the oldest that still runs are complete.
+    changed_by: onPostgres(maybe({ kind: "change" })),
     routed_at: maybe(int8),
+    // Which relay reads and judges it, and until when by the database's clock nobody else does.
     routed_by: onPostgres(maybe(text)),
-    routing_until: onPostgres(time),
-    route_after: int8,
-    route_failures: int4,
-    routing_error: maybe(text),
+    routing_until: defined(onPostgres(time), "DEFAULT '-infinity'"),
+    route_after: defined(int8, zero),
+    route_failures: defined(int4, zero),
+    routing_error: maybe(free),
     severity: maybe(textOf<Severity>()),
     // SQLite reads it in the facts.
     status: onPostgres(maybe(textOf<AlertStatus>())),
     alert_key: maybe(text),
-    unmatched: flag,
-    dropped: flag,
-    facts: maybe(text),
-    decisions: maybe(text),
+    unmatched: off,
+    dropped: off,
+    // Of the body, where a later alert may repeat it; and the first alert, where this one does.
     fingerprint: maybe(int8),
     repeat_of: maybe(text),
-    version: maybe(int8),
-    changed_by: onPostgres(maybe({ kind: "change" })),
-    value: onPostgres(made(maybe(text))),
-    facts_bytes: onPostgres(made(maybe(int4))),
+    // JSON as text: it may hold what jsonb refuses (\u0000), and is read whole. Behind all that is read without it.
+    facts: maybe(free),
+    decisions: maybe(free),
+    // What pages ask of many alerts of a key at once, in the index of keys.
+    value: defined(
+      onPostgres(made(maybe(text))),
+      "GENERATED ALWAYS AS (left(readable_json(facts) ->> 'value', 100)) STORED",
+    ),
+    facts_bytes: defined(onPostgres(made(maybe(int4))), "GENERATED ALWAYS AS (octet_length(facts)) STORED"),
   }),
   deliveries: table(["seq"], {
     seq: made(int8),
-    id: text,
-    alert_seq: int8,
+    id: unique,
+    alert_seq: defined(int8, { sqlite: "REFERENCES alerts (seq)" }),
     destination: text,
     channel: textOf<ChannelType>(),
     recipient: text,
     route: text,
     purpose: textOf<DeliveryPurpose>(),
     instead_of: maybe(text),
-    instead_because: maybe(text),
+    // Words that follow "because".
+    instead_because: maybe(free),
     state: textOf<DeliveryState>(),
-    reason: text,
+    reason: free,
     created_at: int8,
+    // Set exactly while it may be claimed.
     due_at: maybe(int8),
-    held_until: maybe(int8),
+    held_until: later(maybe(int8)),
     finished_at: maybe(int8),
-    attempts: int4,
-    ambiguous: int4,
-    last_detail: maybe(text),
+    attempts: defined(int4, zero),
+    ambiguous: defined(int4, zero),
+    last_detail: maybe(free),
+    // A code: messages to people make plain words of it.
     last_reason: maybe(textOf<ReasonCode>()),
-    form: textOf<MessageForm>(),
-    progress: text,
+    form: defined(textOf<MessageForm>(), "DEFAULT 'rich'"),
+    progress: defined(free, `DEFAULT '{"refs":[]}'`),
     digest_id: maybe(text),
     updates: textOf<DeliveryUpdates>(),
-    damped: maybe(text),
+    damped: later(maybe(text)),
     freshness_ms: maybe(int8),
-    extras: maybe(text),
-    group_name: maybe(text),
+    extras: later(maybe(text)),
+    group_name: later(maybe(text)),
     fallback_to: maybe(text),
     fallback_at: maybe(int8),
     claim_token: maybe(text),
-    claim_fence: int8,
+    claim_fence: defined(int8, zero),
     lease_until: maybe(time),
+    // One that failed and was resent counts as its resend does.
     resent_by: maybe(int8),
-    mute_id: maybe(text),
+    mute_id: later(maybe(text)),
   }),
   attempts: table(["seq"], {
     seq: made(int8),
-    delivery_seq: int8,
+    delivery_seq: defined(int8, { sqlite: "REFERENCES deliveries (seq)" }),
     at: int8,
     duration_ms: int8,
     action: textOf<AttemptEntry["action"]>(),
@@ -145,57 +185,59 @@ export const tables = {
     parts: int4,
     outcome: textOf<AttemptOutcome>(),
     reason: maybe(text),
-    detail: maybe(text),
+    detail: maybe(free),
   }),
   threads: table(["destination", "recipient", "alert_key"], {
     destination: text,
     recipient: text,
     alert_key: text,
     // Of a vendor that gives no ids: null in PostgreSQL, empty in SQLite.
-    root_ref: maybe(text),
+    root_ref: defined(maybe(free), { sqlite: "NOT NULL" }),
     root_alert_seq: int8,
-    last_ref: maybe(text),
-    last_alert_seq: int8,
+    last_ref: defined(maybe(free), { sqlite: "NOT NULL" }),
+    last_alert_seq: defined(int8, { sqlite: zero }),
     first_at: int8,
     last_new_at: int8,
     last_at: int8,
     count: int4,
     severity: textOf<Severity>(),
     status: textOf<AlertStatus>(),
+    // What fires after it was over rings as new, also while its resolution waits for the end of quiet hours.
     over_at: maybe(int8),
   }),
-  rings: table(["destination", "alert_key"], { destination: text, alert_key: text, memory: text, updated_at: int8 }),
-  group_memories: table(["destination", "name"], { destination: text, name: text, memory: text, updated_at: int8 }),
+  rings: table(["destination", "alert_key"], { destination: text, alert_key: text, memory: free, updated_at: int8 }),
+  group_memories: table(["destination", "name"], { destination: text, name: text, memory: free, updated_at: int8 }),
   refused_requests: table(["seq"], {
     seq: made(int8),
-    id: text,
+    id: unique,
     source: text,
     received_at: int8,
     reason: textOf<RefusedRequest["reason"]>(),
-    detail: text,
+    detail: free,
     address: text,
-    content_type: maybe(text),
-    headers: text,
+    content_type: maybe(free),
+    headers: free,
     body: bytes,
     items: int4,
+    // How many were refused since the one before it and not kept: of a flood only some are.
     unkept: int4,
     released_at: maybe(int8),
-    alert_ids: maybe(text),
+    alert_ids: maybe(free),
   }),
   mutes: table(["id"], {
     id: text,
-    matchers: text,
-    reason: text,
+    matchers: free,
+    reason: free,
     starts_at: int8,
     ends_at: int8,
     created_at: int8,
-    created_by: text,
-    until_over: maybe(text),
+    created_by: free,
+    until_over: later(maybe(text)),
   }),
   expiring_keys: table(["kind", "key"], { kind: textOf<KeyKind>(), key: text, expires_at: int8 }),
-  watch_states: table(["name"], { name: text, state: text }),
-  paces: table(["key"], { key: text, sent_at: text, parked_until: int8, parked_why: maybe(text) }),
-  destination_statuses: table(["kind", "name"], { kind: text, name: text, status: text }),
+  watch_states: table(["name"], { name: text, state: free }),
+  paces: table(["key"], { key: text, sent_at: free, parked_until: int8, parked_why: maybe(free) }),
+  destination_statuses: table(["kind", "name"], { kind: text, name: text, status: free }),
   lanes: table(["lane_group"], {
     lane_group: text,
     fence: int8,
@@ -203,7 +245,8 @@ export const tables = {
     relay: onPostgres(maybe(text)),
     granted_at: onPostgres(maybe(time)),
     lease_until: onPostgres(maybe(time)),
-    destinations: onPostgres({ kind: "texts" }),
+    // What it sends to: a relay with an older configuration leaves alone what waits there.
+    destinations: defined(onPostgres({ kind: "texts" }), "DEFAULT '{}'"),
   }),
   outcome_hours: table(
     ["destination", "hour", "outcome"],
@@ -249,3 +292,24 @@ export const insertedColumns = (name: TableName): [name: string, kind: ColumnKin
   Object.entries<Column>(tables[name].columns).flatMap(([column, { kind, isUnnamed }]) =>
     isUnnamed ? [] : [[column, kind]],
   );
+
+const positions: Record<DriverName, string> = {
+  sqlite: "INTEGER PRIMARY KEY",
+  postgres: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+};
+
+/** What stands between the brackets of its CREATE TABLE: all columns but those that come later. */
+export function definitionOf(name: TableName, driver: DriverName): string {
+  const { columns } = tables[name];
+  const key: readonly string[] = tables[name].key;
+  const hasPosition = key[0] === "seq";
+  const lines = Object.entries<Column>(columns).flatMap(([column, { kind, only = driver, ...one }]) => {
+    if (one.isLater || only !== driver) return [];
+    if (hasPosition && column === "seq") return [`seq ${positions[driver]}`];
+    const isOrdered = driver === "postgres" && kind.startsWith("text") && !one.isFree;
+    const end = typeof one.defined === "string" ? one.defined : one.defined?.[driver];
+    const words = [column, columnTypes[driver][kind], isOrdered && 'COLLATE "C"', !one.isNullable && "NOT NULL", end];
+    return [words.filter(Boolean).join(" ")];
+  });
+  return [...lines, ...(hasPosition ? [] : [`PRIMARY KEY (${key.join(", ")})`])].join(",\n  ");
+}

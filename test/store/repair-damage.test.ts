@@ -213,7 +213,7 @@ test.each([
     (path: string) => {
       // Pages of before, which SQLite has left as they are, have it too.
       const file = readFileSync(path).toString("latin1");
-      writeFileSync(path, file.replaceAll("alert_key     TEXT", "alert_kex     TEXT"), "latin1");
+      writeFileSync(path, file.replaceAll("alert_key TEXT", "alert_kex TEXT"), "latin1");
     },
     "the list of tables of",
   ],

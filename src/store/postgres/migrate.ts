@@ -72,7 +72,7 @@ export async function requireNewest(client: pg.Client, migrations: Migration[] =
 
 /** The numbered SQL files, in their order. A missing number is a broken installation. */
 export function readMigrations(from: URL = folder): Migration[] {
-  return readNumberedFiles(from).map((file) => {
+  return readNumberedFiles(from, "postgres").map((file) => {
     const { number, sql } = file;
     const [, oldest] = /^-- Runs with code of (\d{1,4}) and newer\.$/m.exec(sql) ?? [];
     const [, locks] = /^-- Locks first: ([a-z_]+(?:, [a-z_]+)*)\.$/m.exec(sql) ?? [];

@@ -1,17 +1,7 @@
-import type { ColumnKind } from "../tables.ts";
+import { columnTypes } from "../tables.ts";
 import { toText } from "./texts.ts";
 
-export const typeNames: Record<ColumnKind, string> = {
-  int4: "integer",
-  int8: "bigint",
-  text: "text",
-  bytes: "bytea",
-  flag: "boolean",
-  time: "timestamptz",
-  change: "xid8",
-  texts: "text[]",
-};
-
+export const typeNames = columnTypes.postgres;
 export const toValue = (value: unknown): unknown => {
   if (typeof value === "string") return toText(value);
   return Array.isArray(value) ? value.map(toValue) : (value ?? null);

@@ -7,7 +7,7 @@ const folder = new URL("./migrations/", import.meta.url);
 export type Migration = NumberedFile;
 
 /** Those of the files next to this one; the first makes all that was made before it. */
-export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from);
+export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from, "sqlite");
 
 /**
  * Compares before anything is written.

@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { readMigrations as readPostgresMigrations } from "../../../src/store/postgres/migrate.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { readMigrations as readSqliteMigrations } from "../../../src/store/sqlite/migrate.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { type Column, type ColumnKind, tables } from "../../../src/store/tables.ts";
 import { makePostgresDatabase, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -75,6 +78,16 @@ const withoutOwn = (driver: Driver, found: Found[]): string[] => {
 };
 
 describe("the list of tables", () => {
+  it.each([
+    ["sqlite", readSqliteMigrations, "539d5f501a86"],
+    ["postgres", readPostgresMigrations, "b58af075870a"],
+  ])("defines what the migrations of %s have made since they were written", (_driver, read, hash) => {
+    const definitions = read().flatMap(({ number, sql }) =>
+      number <= 27 && sql.includes("CREATE TABLE") ? sql.replaceAll(/^--.*\n/gm, "") : [],
+    );
+    expect(createHash("sha256").update(definitions.join("\n")).digest("hex").slice(0, 12)).toBe(hash);
+  });
+
   it("has every column of SQLite", () => {
     const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
     onTestFinished(() => void db.close());

@@ -1,3 +1,4 @@
+-- `(…)`: the columns of a table stand in `store/tables.ts`.
 -- Texts are compared byte by byte: no order of a language, no version of a locale library decides what an index holds.
 -- Times are epoch milliseconds of whoever wrote them, but for leases, which are the database's own clock.
 
@@ -7,18 +8,7 @@ CREATE FUNCTION readable_json(facts text) RETURNS json LANGUAGE sql IMMUTABLE ST
     ELSE regexp_replace(facts, '\\u(0000|[dD][89abAB][0-9a-fA-F]{2}|[dD][c-fC-F][0-9a-fA-F]{2})', '\ufffd', 'g') END)::json;
 
 -- One request may carry several alerts; the body is kept once, byte for byte.
-CREATE TABLE requests (
-  seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  received_at  bigint  NOT NULL,
-  content_type text,
-  headers      text    NOT NULL,
-  body         bytea   NOT NULL,
-  fingerprint  bigint  NOT NULL,
-  items        integer NOT NULL,
-  dedupe_key   text COLLATE "C",
-  conflict     boolean NOT NULL DEFAULT false,
-  duplicates   integer NOT NULL DEFAULT 0
-);
+CREATE TABLE requests (…);
 -- Where a text stands in a body, at any place and without regard to the case of ASCII letters; 0: nowhere. Bytes are compared as Latin-1,
 -- which has a character for each but 0: that is read as a space.
 CREATE FUNCTION find_in_body(body bytea, wanted text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT COST 10000
@@ -36,39 +26,7 @@ CREATE FUNCTION change_number() RETURNS xid8 LANGUAGE sql VOLATILE
   RETURN (pg_current_xact_id()::text::bigint + change_base())::text::xid8;
 
 -- A row with routed_at IS NULL is the outbox entry of an accepted alert.
-CREATE TABLE alerts (
-  seq            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  id             text COLLATE "C" NOT NULL UNIQUE,
-  request_seq    bigint,
-  item           integer NOT NULL,
-  origin         text COLLATE "C" NOT NULL,
-  source         text COLLATE "C",
-  received_at    bigint  NOT NULL,
-  -- Grows with each change of the alert.
-  version        bigint  NOT NULL DEFAULT 0,
-  -- The transaction of its last change, by `change_number`: all changes below the oldest that still runs are complete.
-  changed_by     xid8,
-  routed_at      bigint,
-  -- Which relay reads and judges it, and until when by the database's clock nobody else does.
-  routed_by      text COLLATE "C",
-  routing_until  timestamptz NOT NULL DEFAULT '-infinity',
-  route_after    bigint  NOT NULL DEFAULT 0,
-  route_failures integer NOT NULL DEFAULT 0,
-  routing_error  text,
-  severity       text COLLATE "C",
-  status         text COLLATE "C",
-  alert_key      text COLLATE "C",
-  unmatched      boolean NOT NULL DEFAULT false,
-  dropped        boolean NOT NULL DEFAULT false,
-  -- JSON as text: it may hold what jsonb refuses (\u0000), and is read whole.
-  facts          text,
-  decisions      text,
-  fingerprint    bigint,
-  repeat_of      text COLLATE "C",
-  -- What pages ask of many alerts of a key at once, in the index of keys.
-  value          text COLLATE "C" GENERATED ALWAYS AS (left(readable_json(facts) ->> 'value', 100)) STORED,
-  facts_bytes    integer GENERATED ALWAYS AS (octet_length(facts)) STORED
-);
+CREATE TABLE alerts (…);
 CREATE INDEX alerts_unrouted ON alerts (routed_by, seq) WHERE routed_at IS NULL;
 CREATE INDEX alerts_routing_over ON alerts (routing_until, seq) WHERE routed_at IS NULL;
 CREATE INDEX alerts_routing_failed ON alerts (route_after, seq) WHERE routed_at IS NULL AND route_failures > 0;
@@ -84,39 +42,7 @@ CREATE INDEX alerts_by_fingerprint ON alerts (fingerprint, item, seq) WHERE fing
 CREATE INDEX alerts_repeats ON alerts (seq) WHERE repeat_of IS NOT NULL;
 CREATE INDEX alerts_repeats_by_first ON alerts (repeat_of) WHERE repeat_of IS NOT NULL;
 
-CREATE TABLE deliveries (
-  seq             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  id              text COLLATE "C" NOT NULL UNIQUE,
-  alert_seq       bigint  NOT NULL,
-  destination     text COLLATE "C" NOT NULL,
-  channel         text COLLATE "C" NOT NULL,
-  recipient       text COLLATE "C" NOT NULL,
-  route           text COLLATE "C" NOT NULL,
-  purpose         text COLLATE "C" NOT NULL,
-  instead_of      text COLLATE "C",
-  instead_because text,
-  state           text COLLATE "C" NOT NULL,
-  reason          text    NOT NULL,
-  created_at      bigint  NOT NULL,
-  -- Set exactly while it may be claimed.
-  due_at          bigint,
-  finished_at     bigint,
-  attempts        integer NOT NULL DEFAULT 0,
-  ambiguous       integer NOT NULL DEFAULT 0,
-  last_detail     text,
-  last_reason     text COLLATE "C",
-  form            text COLLATE "C" NOT NULL DEFAULT 'rich',
-  progress        text    NOT NULL DEFAULT '{"refs":[]}',
-  digest_id       text COLLATE "C",
-  updates         text COLLATE "C" NOT NULL,
-  freshness_ms    bigint,
-  fallback_to     text COLLATE "C",
-  fallback_at     bigint,
-  claim_token     text COLLATE "C",
-  claim_fence     bigint  NOT NULL DEFAULT 0,
-  lease_until     timestamptz,
-  resent_by       bigint
-);
+CREATE TABLE deliveries (…);
 CREATE INDEX deliveries_by_alert ON deliveries (alert_seq, seq);
 CREATE INDEX deliveries_by_state ON deliveries (state, alert_seq);
 CREATE INDEX deliveries_by_destination_state ON deliveries (destination, state, alert_seq);
@@ -138,18 +64,7 @@ CREATE INDEX deliveries_unsent_by_destination ON deliveries (destination, state,
 CREATE INDEX deliveries_unsent ON deliveries (state, alert_seq, seq)
   WHERE resent_by IS NULL AND state IN ('failed', 'expired', 'held');
 
-CREATE TABLE attempts (
-  seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  delivery_seq bigint  NOT NULL,
-  at           bigint  NOT NULL,
-  duration_ms  bigint  NOT NULL,
-  action       text COLLATE "C" NOT NULL,
-  part         integer NOT NULL,
-  parts        integer NOT NULL,
-  outcome      text COLLATE "C" NOT NULL,
-  reason       text COLLATE "C",
-  detail       text
-);
+CREATE TABLE attempts (…);
 CREATE INDEX attempts_by_delivery ON attempts (delivery_seq, seq);
 
 -- The words of each alert in their order, folded, one space before and behind each. The index holds each word with the number of
@@ -273,91 +188,27 @@ CREATE INDEX route_hours_by_route ON route_hours (route, hour);
 CREATE TABLE statistics_start (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), route_hour bigint NOT NULL);
 
 -- The messages of one alert key in one chat, so that updates find the message to edit or answer.
-CREATE TABLE threads (
-  destination    text COLLATE "C" NOT NULL,
-  recipient      text COLLATE "C" NOT NULL,
-  alert_key      text COLLATE "C" NOT NULL,
-  root_ref       text,
-  root_alert_seq bigint  NOT NULL,
-  last_ref       text,
-  last_alert_seq bigint  NOT NULL,
-  first_at       bigint  NOT NULL,
-  last_new_at    bigint  NOT NULL,
-  last_at        bigint  NOT NULL,
-  count          integer NOT NULL,
-  severity       text COLLATE "C" NOT NULL,
-  status         text COLLATE "C" NOT NULL,
-  over_at        bigint,
-  PRIMARY KEY (destination, recipient, alert_key)
-);
+CREATE TABLE threads (…);
 
 -- When each relay last looked whether the database can be written: by writing this.
 CREATE TABLE write_checks (relay text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL);
 
 -- Who runs the deliveries of a lane group. Fences come from one sequence, over all groups, and rows are never removed.
 CREATE SEQUENCE lane_fences;
-CREATE TABLE lanes (
-  lane_group  text COLLATE "C" PRIMARY KEY,
-  fence       bigint NOT NULL,
-  owner       text COLLATE "C",
-  relay       text COLLATE "C",
-  granted_at  timestamptz,
-  lease_until timestamptz,
-  -- What it sends to: a relay with an older configuration leaves alone what waits there.
-  destinations text[] COLLATE "C" NOT NULL DEFAULT '{}'
-) WITH (fillfactor = 50);
-CREATE TABLE paces (
-  key          text COLLATE "C" PRIMARY KEY,
-  sent_at      text   NOT NULL,
-  parked_until bigint NOT NULL,
-  parked_why   text
-) WITH (fillfactor = 50);
-CREATE TABLE destination_statuses (
-  kind   text COLLATE "C" NOT NULL,
-  name   text COLLATE "C" NOT NULL,
-  status text NOT NULL,
-  PRIMARY KEY (kind, name)
-);
+CREATE TABLE lanes (…) WITH (fillfactor = 50);
+CREATE TABLE paces (…) WITH (fillfactor = 50);
+CREATE TABLE destination_statuses (…);
 
-CREATE TABLE mutes (
-  id         text COLLATE "C" PRIMARY KEY,
-  matchers   text   NOT NULL,
-  reason     text   NOT NULL,
-  starts_at  bigint NOT NULL,
-  ends_at    bigint NOT NULL,
-  created_at bigint NOT NULL,
-  created_by text   NOT NULL
-);
+CREATE TABLE mutes (…);
 CREATE INDEX mutes_by_end ON mutes (ends_at);
 -- Small facts that end by themselves: login codes that were used, sessions that were ended. Keys are hashes, never the texts.
-CREATE TABLE expiring_keys (
-  kind       text COLLATE "C" NOT NULL,
-  key        text COLLATE "C" NOT NULL,
-  expires_at bigint NOT NULL,
-  PRIMARY KEY (kind, key)
-);
+CREATE TABLE expiring_keys (…);
 CREATE INDEX expiring_keys_by_end ON expiring_keys (expires_at);
 -- What each watch of the relay over its surroundings knew last and has told of it, as JSON of its own.
-CREATE TABLE watch_states (name text COLLATE "C" PRIMARY KEY, state text NOT NULL);
+CREATE TABLE watch_states (…);
 
 -- Requests with a source's secret whose sender did not pass that source's check. They are no alerts until a person releases one.
-CREATE TABLE refused_requests (
-  seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  id           text COLLATE "C" NOT NULL UNIQUE,
-  source       text COLLATE "C" NOT NULL,
-  received_at  bigint  NOT NULL,
-  reason       text COLLATE "C" NOT NULL,
-  detail       text    NOT NULL,
-  address      text COLLATE "C" NOT NULL,
-  content_type text,
-  headers      text    NOT NULL,
-  body         bytea   NOT NULL,
-  items        integer NOT NULL,
-  -- How many were refused since the one before it and not kept: of a flood only some are.
-  unkept       integer NOT NULL,
-  released_at  bigint,
-  alert_ids    text
-);
+CREATE TABLE refused_requests (…);
 CREATE INDEX refused_requests_by_source ON refused_requests (source, seq);
 
 -- The relays that run: each says so again and again, and counts as gone when it has not for its time.

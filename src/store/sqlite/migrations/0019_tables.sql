@@ -1,49 +1,14 @@
--- All that versions up to 19 have made.
+-- All that versions up to 19 have made. `(…)`: the columns stand in `store/tables.ts`.
 
 -- One request may carry several alerts; the body is kept once, byte for byte.
-CREATE TABLE requests (
-  seq          INTEGER PRIMARY KEY,
-  received_at  INTEGER NOT NULL,
-  content_type TEXT,
-  headers      TEXT    NOT NULL,
-  body         BLOB    NOT NULL,
-  fingerprint  INTEGER NOT NULL,
-  items        INTEGER NOT NULL,
-  dedupe_key   TEXT,
-  conflict     INTEGER NOT NULL DEFAULT 0,
-  duplicates   INTEGER NOT NULL DEFAULT 0
-) STRICT;
+CREATE TABLE requests (…) STRICT;
 CREATE INDEX requests_by_key_and_body ON requests (dedupe_key, fingerprint, received_at) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX requests_by_key ON requests (dedupe_key, received_at) WHERE dedupe_key IS NOT NULL;
 
 -- A row with routed_at IS NULL is the outbox entry of an accepted alert. Its id begins with the time at which it was made (UUIDv7), so
 -- no index
 -- has the time.
-CREATE TABLE alerts (
-  seq           INTEGER PRIMARY KEY,
-  id            TEXT    NOT NULL UNIQUE,
-  -- No reference: removing a request would read all alerts for one that has it. Requests are removed behind the last of their alerts.
-  request_seq   INTEGER,
-  item          INTEGER NOT NULL,
-  origin        TEXT    NOT NULL,
-  received_at   INTEGER NOT NULL,
-  version       INTEGER,
-  routed_at     INTEGER,
-  route_after   INTEGER NOT NULL DEFAULT 0,
-  route_failures INTEGER NOT NULL DEFAULT 0,
-  routing_error TEXT,
-  severity      TEXT,
-  alert_key     TEXT,
-  unmatched     INTEGER NOT NULL DEFAULT 0,
-  facts         TEXT,
-  decisions     TEXT,
-  dropped       INTEGER NOT NULL DEFAULT 0,
-  -- Of the body, where a later alert may repeat it; and the first alert, where this one does.
-  fingerprint   INTEGER,
-  repeat_of     TEXT,
-  -- By which named hook it came; NULL is the account's.
-  source        TEXT
-) STRICT;
+CREATE TABLE alerts (…) STRICT;
 CREATE INDEX alerts_unrouted ON alerts (seq) WHERE routed_at IS NULL;
 CREATE INDEX alerts_by_version ON alerts (version) WHERE version IS NOT NULL;
 CREATE INDEX alerts_by_severity ON alerts (severity, seq) WHERE severity IS NOT NULL;
@@ -62,41 +27,7 @@ CREATE INDEX alerts_by_source ON alerts (source, seq) WHERE source IS NOT NULL;
 -- A row of the log stands for all alerts of its key: with what it says of them in the index, they need not be read.
 CREATE INDEX alerts_by_key ON alerts (alert_key, seq, received_at, repeat_of, facts ->> '$.status') WHERE alert_key IS NOT NULL;
 
-CREATE TABLE deliveries (
-  seq         INTEGER PRIMARY KEY,
-  id          TEXT    NOT NULL UNIQUE,
-  alert_seq   INTEGER NOT NULL REFERENCES alerts (seq),
-  destination TEXT    NOT NULL,
-  channel     TEXT    NOT NULL,
-  recipient   TEXT    NOT NULL,
-  route       TEXT    NOT NULL,
-  purpose     TEXT    NOT NULL,
-  instead_of  TEXT,
-  state       TEXT    NOT NULL,
-  reason      TEXT    NOT NULL,
-  created_at  INTEGER NOT NULL,
-  due_at      INTEGER,
-  finished_at INTEGER,
-  attempts    INTEGER NOT NULL DEFAULT 0,
-  ambiguous   INTEGER NOT NULL DEFAULT 0,
-  last_detail TEXT,
-  form        TEXT    NOT NULL DEFAULT 'rich',
-  progress    TEXT    NOT NULL DEFAULT '{"refs":[]}',
-  digest_id   TEXT,
-  updates     TEXT    NOT NULL,
-  freshness_ms INTEGER,
-  fallback_to TEXT,
-  fallback_at INTEGER,
-  claim_token TEXT,
-  lease_until INTEGER,
-  -- One that failed and was resent counts as its resend does.
-  resent_by   INTEGER,
-  -- A code: messages to people make plain words of it.
-  last_reason TEXT,
-  -- Words that follow "because".
-  instead_because TEXT,
-  claim_fence INTEGER NOT NULL DEFAULT 0
-) STRICT;
+CREATE TABLE deliveries (…) STRICT;
 CREATE INDEX deliveries_by_alert ON deliveries (alert_seq);
 CREATE INDEX deliveries_by_state ON deliveries (state, alert_seq);
 CREATE INDEX deliveries_by_destination ON deliveries (destination, alert_seq);
@@ -124,45 +55,15 @@ CREATE TABLE delivery_counts (
   PRIMARY KEY (destination, state)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE attempts (
-  seq          INTEGER PRIMARY KEY,
-  delivery_seq INTEGER NOT NULL REFERENCES deliveries (seq),
-  at           INTEGER NOT NULL,
-  duration_ms  INTEGER NOT NULL,
-  action       TEXT    NOT NULL,
-  part         INTEGER NOT NULL,
-  parts        INTEGER NOT NULL,
-  outcome      TEXT    NOT NULL,
-  reason       TEXT,
-  detail       TEXT
-) STRICT;
+CREATE TABLE attempts (…) STRICT;
 CREATE INDEX attempts_by_delivery ON attempts (delivery_seq, seq);
 
 -- What became of deliveries, and which routes took alerts, hour by hour: to count a week of them anew for each look reads all of them.
 -- Hours are of UTC, counted from 1970; those older than eight days are removed.
-CREATE TABLE outcome_hours (
-  destination TEXT    NOT NULL,
-  hour        INTEGER NOT NULL,
-  outcome     TEXT    NOT NULL,
-  count       INTEGER NOT NULL,
-  PRIMARY KEY (destination, hour, outcome)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE outcome_hours (…) STRICT, WITHOUT ROWID;
 -- How long alerts took from being accepted to being sent: eight steps to each doubling of the milliseconds.
-CREATE TABLE wait_hours (
-  destination TEXT    NOT NULL,
-  hour        INTEGER NOT NULL,
-  step        INTEGER NOT NULL,
-  count       INTEGER NOT NULL,
-  PRIMARY KEY (destination, hour, step)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE route_hours (
-  route   TEXT    NOT NULL,
-  hour    INTEGER NOT NULL,
-  alerts  INTEGER NOT NULL,
-  last_at INTEGER NOT NULL,
-  last_id TEXT    NOT NULL,
-  PRIMARY KEY (route, hour)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE wait_hours (…) STRICT, WITHOUT ROWID;
+CREATE TABLE route_hours (…) STRICT, WITHOUT ROWID;
 
 -- Since when routes are counted: of one that has no hours nothing can be said of before.
 CREATE TABLE statistics_start (only INTEGER PRIMARY KEY CHECK (only = 1), route_hour INTEGER) STRICT;
@@ -177,88 +78,29 @@ CREATE TABLE removed_alerts (only INTEGER PRIMARY KEY CHECK (only = 1), count IN
 INSERT INTO removed_alerts VALUES (1, 0);
 
 -- The messages of one alert key in one chat, so that updates find the message to edit or answer.
-CREATE TABLE threads (
-  destination    TEXT    NOT NULL,
-  recipient      TEXT    NOT NULL,
-  alert_key      TEXT    NOT NULL,
-  root_ref       TEXT    NOT NULL,
-  root_alert_seq INTEGER NOT NULL,
-  last_ref       TEXT    NOT NULL,
-  first_at       INTEGER NOT NULL,
-  last_new_at    INTEGER NOT NULL,
-  last_at        INTEGER NOT NULL,
-  count          INTEGER NOT NULL,
-  severity       TEXT    NOT NULL,
-  status         TEXT    NOT NULL,
-  -- What fires after it was over rings as new, also while its resolution waits for the end of quiet hours.
-  over_at        INTEGER,
-  last_alert_seq INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (destination, recipient, alert_key)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE threads (…) STRICT, WITHOUT ROWID;
 
-CREATE TABLE paces (
-  key          TEXT    PRIMARY KEY,
-  sent_at      TEXT    NOT NULL,
-  parked_until INTEGER NOT NULL,
-  parked_why   TEXT
-) STRICT, WITHOUT ROWID;
+CREATE TABLE paces (…) STRICT, WITHOUT ROWID;
 
 -- Who runs the deliveries of a lane group. The fence grows at every acquisition, over all groups, and rows are never removed.
-CREATE TABLE lanes (
-  lane_group TEXT PRIMARY KEY,
-  fence      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TABLE lanes (…) STRICT, WITHOUT ROWID;
 
 -- `kind`: a destination may have the name of an account.
-CREATE TABLE destination_statuses (
-  kind   TEXT NOT NULL,
-  name   TEXT NOT NULL,
-  status TEXT NOT NULL,
-  PRIMARY KEY (kind, name)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE destination_statuses (…) STRICT, WITHOUT ROWID;
 
-CREATE TABLE mutes (
-  id         TEXT    PRIMARY KEY,
-  matchers   TEXT    NOT NULL,
-  reason     TEXT    NOT NULL,
-  starts_at  INTEGER NOT NULL,
-  ends_at    INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
-  created_by TEXT    NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TABLE mutes (…) STRICT, WITHOUT ROWID;
 CREATE INDEX mutes_by_end ON mutes (ends_at);
 
 -- Requests with a source's secret whose sender did not pass that source's check. They are no alerts until a person releases one.
-CREATE TABLE refused_requests (
-  seq          INTEGER PRIMARY KEY,
-  id           TEXT    NOT NULL UNIQUE,
-  source       TEXT    NOT NULL,
-  received_at  INTEGER NOT NULL,
-  reason       TEXT    NOT NULL,
-  detail       TEXT    NOT NULL,
-  address      TEXT    NOT NULL,
-  content_type TEXT,
-  headers      TEXT    NOT NULL,
-  body         BLOB    NOT NULL,
-  items        INTEGER NOT NULL,
-  -- How many were refused since the one before it and not kept: of a flood only some are.
-  unkept       INTEGER NOT NULL,
-  released_at  INTEGER,
-  alert_ids    TEXT
-) STRICT;
+CREATE TABLE refused_requests (…) STRICT;
 CREATE INDEX refused_requests_by_source ON refused_requests (source, seq);
 
 -- Small facts that end by themselves: login codes that were used, sessions that were ended. Keys are hashes, never the texts.
-CREATE TABLE expiring_keys (
-  kind       TEXT    NOT NULL,
-  key        TEXT    NOT NULL,
-  expires_at INTEGER NOT NULL,
-  PRIMARY KEY (kind, key)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE expiring_keys (…) STRICT, WITHOUT ROWID;
 CREATE INDEX expiring_keys_by_end ON expiring_keys (expires_at);
 
 -- What each watch of the relay over its surroundings knew last and has told of it, as JSON of its own.
-CREATE TABLE watch_states (name TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE watch_states (…) STRICT, WITHOUT ROWID;
 
 -- Filled from a cursor after the commit that accepted the alert; never part of it. It grows part by part: a search goes back part by part
 -- and may stop between them.
