@@ -35,8 +35,10 @@ const nothingWords = (isMute: boolean) =>
     ? "Nothing is left to release: it was released already, or nothing was held back that still fires"
     : "Nothing failed that was not resent";
 
-const leftOutAsOver = (over: number) =>
-  paragraph`${countOf(over, "message")} of alerts that are over already ${{ words: over === 1 ? "is" : "are" }} left out; ${{ code: "--all" }}, or on the page “Also what is over”, sends them too.`;
+function leftOutAsOver(over: number) {
+  const left = `${countOf(over, "message")} of alerts that are over already ${over === 1 ? "is" : "are"} left out`;
+  return paragraph`${left}: “Also what is over” (${{ code: "--all" }}) sends them too.`;
+}
 
 function describeFailed(failed: FailedAtDestination, now: number): Cell {
   const { destination, deliveries, alerts, heldBack = alerts, oldestAt, newestAt, health, paused, asDigests } = failed;
