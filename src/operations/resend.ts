@@ -190,12 +190,12 @@ async function resendTo(
     const batches: AsyncGenerator<Resent[]> = mute === undefined ? found : releases(found);
     for await (const batch of batches) {
       const dueAt = deps.clock.now() + gatherMs;
-      const calls = batch.map(({ deliverySeq, recipient, toldBy, damped }) => ({
-        deliverySeq,
-        planned: planResend(destination, recipientsNow(destination, recipient), { reason, dueAt, extras, damped }),
-        onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
-        toldBy,
-      }));
+      const calls = batch.map(({ deliverySeq, recipient, toldBy, damped }) => {
+        const onlyNew = hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient);
+        const how = { reason, dueAt, extras, damped };
+        const planned = planResend(destination, recipientsNow(destination, recipient), how);
+        return { deliverySeq, planned, onlyNew, ...(!onlyNew && { toldBy }) };
+      });
       const count = await deps.store.resendFailed(calls, at);
       total.made += count.made;
       total.resent += count.resent;
@@ -220,8 +220,8 @@ type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCal
 
 /**
  * The latest of each alert key, which tells the others. The key whose latest is the oldest comes first: the last word is the newest.
- * All are read before the first is sent. No key is divided: a relay that is killed between two batches leaves none that would pass for the
- * latest when they are released once more.
+ * All are read before the first is sent. The latest of a key comes behind its others: where a relay is killed between two batches it is
+ * left, so that no other passes for the latest when they are released once more.
  */
 async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerator<Resent[]> {
   const ofKeys = new Map<string, [Resent, ...Resent[]]>();
@@ -238,14 +238,8 @@ async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerato
       if (alert !== undefined && alert.facts.status !== "resolved") latest.damped = withEarlier(latest.damped, alert);
     }
   }
-  let batch: Resent[] = [];
-  for (const ofKey of [...ofKeys.values()].reverse()) {
-    batch = [...batch, ...ofKey];
-    if (batch.length < batchSize) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
+  const all = [...ofKeys.values()].flat().reverse();
+  for (let from = 0; from < all.length; from += batchSize) yield all.slice(from, from + batchSize);
 }
 
 function withEarlier(known: Damped | undefined, alert: Pick<Alert, "id" | "receivedAt" | "facts">): Damped {

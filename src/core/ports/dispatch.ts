@@ -86,7 +86,7 @@ export interface ResendCall {
   planned: PlannedDelivery[];
   /** Nothing for a recipient that has had the alert: they replace an address that is gone. */
   onlyNew: boolean;
-  /** Nothing is made for it: what stands for this other delivery, made now or by a call before, stands for it as well. */
+  /** Nothing is made for it: the release of this other delivery, by a call behind it, tells it. */
   toldBy?: number;
 }
 

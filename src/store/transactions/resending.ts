@@ -81,7 +81,7 @@ export function createResending(sql: Dialect, newId: NewId) {
     },
 
     async resendFailed(tx: Tx, calls: ResendCall[], at: number): Promise<ResentCount> {
-      const seqs = calls.flatMap(({ deliverySeq, toldBy = deliverySeq }) => [deliverySeq, toldBy]);
+      const seqs = calls.map(({ deliverySeq }) => deliverySeq);
       // A statement of its own first: the other one sees what was committed until the locks were given.
       const [, known] = await Promise.all([tx.run(lockAlerts, { seqs }), tx.run(listKnown, { seqs })]);
       const rows = known.sort((one, other) => one.seq - other.seq);
@@ -104,7 +104,7 @@ export function createResending(sql: Dialect, newId: NewId) {
 
 interface Resent {
   failed: KnownRow;
-  /** The position of what stands for it, or the id of one that is to be made. */
+  /** The position of what stands for it, or will when it is released itself, or the id of one that is to be made. */
   by: number | string;
 }
 
@@ -122,9 +122,7 @@ function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId)
     const failed = open.get(deliverySeq);
     if (failed === undefined) continue;
     if (toldBy !== undefined) {
-      const before = rows.find(({ seq }) => seq === toldBy)?.resent_by;
-      const teller = before ?? resent.find((one) => one.failed.seq === toldBy)?.by;
-      if (teller !== undefined) resent.push({ failed, by: teller });
+      resent.push({ failed, by: toldBy });
       continue;
     }
     const { alert_seq: alertSeq } = failed;

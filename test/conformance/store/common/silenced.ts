@@ -127,13 +127,10 @@ export function describeSilenced(open: OpenStore): void {
       );
       const told = others.map((deliverySeq) => ({ deliverySeq, planned: [], onlyNew: false, toldBy: latest }));
       const first = { deliverySeq: latest ?? 0, planned: [planned("chat", { updates: "new" })], onlyNew: false };
-      expect(await scene.store.resendFailed(told, noon + 90)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
-      expect(await scene.store.resendFailed([first, ...told.slice(0, 1)], noon + 100)).toMatchObject({
-        made: 1,
-        resent: 1,
-      });
-      expect(await scene.store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
-      await scene.store.resendFailed(told, noon + 110);
+      const none = { made: 0, resent: 0, noRecipient: 0 };
+      expect(await scene.store.resendFailed(told.slice(0, 1), noon + 90)).toEqual(none);
+      expect(await scene.store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 2 }]);
+      expect(await scene.store.resendFailed([...told, first], noon + 100)).toEqual({ ...none, made: 1, resent: 1 });
       expect(await scene.store.countSilenced(["m1"])).toEqual([]);
       expect((await scene.store.getAlert(id))?.deliveries).toMatchObject([
         { state: "muted", resentBy: expect.any(String) },
