@@ -80,7 +80,7 @@ const exempt: [RegExp, string][] = [
   [/AS hours WHERE name IN/, "adds up the hours of a week"],
   [/JOIN rings ON/, "looks up the deliveries of an alert that reached nobody"],
   [/JOIN group_memories m ON/, "looks up the deliveries of a cause that did not arrive"],
-  [/END AS told,/, "looks up by its key what was said last of each alert that a cause held back"],
+  [/it began and was over while/, "looks up by its key what was said last of each alert that a cause held back"],
   [/FROM route_hours/, "looks up the last hour of each route"],
   [/WITH gone AS MATERIALIZED/, "looks up the last alert of each thread of a step"],
   [/WITH usual AS MATERIALIZED/, "sorts as many as it lists"],

@@ -198,6 +198,11 @@ export interface Dispatch {
   /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
   /**
+   * At these destinations: more of what is due with its group, or since its cause is over, where that was too much for one step. False:
+   * nothing is left.
+   */
+  releaseRest(destinations: string[], at: number): Promise<boolean>;
+  /**
    * Gives claimed deliveries back untried (shutdown before the call); they are due again at `dueAt`.
    *
    * @param wasHeld quiet hours had held them, and their message says so. Default false

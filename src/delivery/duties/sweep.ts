@@ -7,7 +7,8 @@ import type { Notifier } from "./notices.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 
 export interface SweeperDeps extends RecoveryDeps {
-  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned"> & Pick<Administration, "maintain">;
+  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned" | "releaseRest"> &
+    Pick<Administration, "maintain">;
   /** That are held now. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;
@@ -46,6 +47,7 @@ export class Sweeper {
     const duties: [string, () => Promise<void>][] = [
       ["leases", () => recoverAbandoned(this.#deps, groups, "the call never ended")],
       ["fallbacks", () => this.#callFallbacks()],
+      ["groups", () => this.#releaseRest(groups, stop)],
       ...groups.flatMap((group) => Object.entries(group.duties)),
       ["maintenance", () => this.#maintain(stop)],
     ];
@@ -65,6 +67,13 @@ export class Sweeper {
     const calls = planFallbacks(others, ({ destination }) => `${destination} has not taken it in time`, now);
     if (calls.length > 0) await store.callFallbacks(calls, now);
     await notifier.sendFurther(ofNotices);
+  }
+
+  /** Each step is a transaction of its own: alerts are accepted between them. */
+  async #releaseRest(groups: LaneGroup[], stop: AbortSignal): Promise<void> {
+    const { store, clock } = this.#deps;
+    const names = groups.flatMap(({ destinations }) => destinations.map(({ name }) => name));
+    while (!stop.aborted && (await store.releaseRest(names, clock.now())));
   }
 
   async #maintain(stop: AbortSignal): Promise<void> {

@@ -7,8 +7,8 @@ import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from ".
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
 import type { IsHeld } from "./fence.ts";
-import type { Joint } from "./joint.ts";
 import { noteHold } from "./holding.ts";
+import type { Joint } from "./joint.ts";
 import type { SavePaces } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {

@@ -1,4 +1,3 @@
-import type { AlertStatus } from "../../core/alert.ts";
 import { allCauses, type GroupEvent, type GroupMemory, type GroupRule } from "../../core/group.ts";
 import type { NewId } from "../../core/id.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
@@ -29,6 +28,12 @@ const keptMs = 14 * 24 * 3_600_000;
 const overBefore = "it began and was over while its cause fired";
 /** A message that does not name all that its cause holds back is changed no more often. */
 const recountMs = 10_000;
+/** One step changes no more deliveries: that takes the writing thread some 10 ms, and accepting alerts waits for it. */
+const mostAtOnce = 400;
+/** What takes several steps is due only then, so that its messages know how many they tell. */
+const gatherMs = 3_000;
+/** By this name the rest of them is remembered. */
+const restOfSteps = '["rest"]';
 export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
 
 function statementsOf(sql: Dialect) {
@@ -36,41 +41,48 @@ function statementsOf(sql: Dialect) {
     "find_groups",
     { destination: "text", name: "text" },
     "SELECT memory FROM group_memories WHERE destination = :destination AND name = :name",
-    ({ memory }: { memory: string }) => JSON.parse(memory) as GroupMemory,
+    ({ memory }: { memory: string }) => JSON.parse(memory) as GroupMemory & { rest?: PlacedChange[] },
   );
   const write = sql.insertion("save_groups", "group_memories", { conflict: "replace" });
   const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at <= :up_to AND d.state = 'held'`;
   const changed = ({ alert_seq }: { alert_seq: number }) => alert_seq;
-  const listWaiting = sql.statement(
-    "list_waiting_in_group",
-    { destination: "text", name: "text", up_to: "int8" },
-    `SELECT d.seq, d.recipient, a.seq AS alert_seq, a.alert_key, ${sql.statusOf("a")} AS status,
-       CASE WHEN ${sql.statusOf("a")} = 'resolved' THEN coalesce((
-         SELECT ${sql.statusOf("b")} FROM alerts b JOIN deliveries e ON e.alert_seq = b.seq
-         WHERE b.alert_key = a.alert_key AND b.seq < a.seq AND e.destination = d.destination AND e.recipient = d.recipient
-           AND e.state NOT IN ${untoldStates} AND e.reason <> '${overBefore}'
-           AND (e.state <> 'held' OR e.group_name IS NULL OR e.group_name <> :name)
-         ORDER BY b.seq DESC LIMIT 1), 'resolved') END AS told,
-       CASE WHEN ${sql.statusOf("a")} <> 'resolved' AND EXISTS (
-         SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL
-           AND f.routed_at IS NOT NULL AND ${sql.statusOf("f")} = 'resolved') THEN 1 ELSE 0 END AS is_over
-     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${ofGroup}`,
-    (row: WaitingRow) => row,
+  const pick = sql.statement(
+    "pick_of_group",
+    { destination: "text", name: "text", up_to: "int8", due_at: "int8", most: "int8" },
+    `SELECT d.seq FROM deliveries d ${sql.indexedBy("deliveries_held")} WHERE ${ofGroup} AND d.due_at > :due_at
+     ORDER BY d.due_at, d.seq ${sql.limit(":most")}`,
+    ({ seq }: { seq: number }) => seq,
   );
+  const picked = `d.seq ${sql.isOneOf(":seqs")} AND d.state = 'held'`;
+  const isEnd = (alert: string) => `${sql.statusOf(alert)} = 'resolved'`;
+  // An end of its key came behind it: sent or not, but behind an end one that the same chat gets.
+  const isFollowed = `EXISTS (
+    SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL AND f.routed_at IS NOT NULL
+      AND ${isEnd("f")} AND (${sql.statusOf("a")} <> 'resolved' OR EXISTS (
+        SELECT 1 FROM deliveries e WHERE e.alert_seq = f.seq AND e.destination = d.destination
+          AND e.recipient = d.recipient AND e.state NOT IN ${untoldStates})))`;
+  // What was told last of its key in the same chat.
+  const toldBefore = `(
+    SELECT ${sql.statusOf("b")} FROM alerts b JOIN deliveries e ON e.alert_seq = b.seq
+    WHERE b.alert_key = a.alert_key AND b.seq < a.seq AND e.destination = d.destination AND e.recipient = d.recipient
+      AND e.state NOT IN ${untoldStates} AND e.reason <> '${overBefore}'
+      AND (e.state <> 'held' OR e.group_name IS NULL OR e.group_name <> d.group_name)
+    ORDER BY b.seq DESC LIMIT 1)`;
   const endOver = sql.statement(
     "end_over_in_group",
     { seqs: "int8[]", at: "int8" },
     `WITH over AS MATERIALIZED (
-       SELECT seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")} AND state = 'held' ${sql.forUpdate("seq")})
+       SELECT d.seq FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${picked}
+         AND (${isFollowed} OR ${isEnd("a")} AND coalesce(${toldBefore}, 'resolved') = 'resolved') ${sql.forUpdate("d.seq")})
      UPDATE deliveries SET state = 'digested', reason = '${overBefore}', due_at = NULL, fallback_at = NULL, finished_at = :at
      WHERE seq ${sql.isIn("SELECT seq FROM over")} AND state = 'held' RETURNING alert_seq`,
     changed,
   );
   const hasten = sql.statement(
     "hasten_group",
-    { destination: "text", name: "text", up_to: "int8", due_at: "int8" },
+    { seqs: "int8[]", due_at: "int8" },
     `WITH later AS MATERIALIZED (
-       SELECT d.seq FROM deliveries d WHERE ${ofGroup} AND d.due_at > :due_at ${sql.forUpdate("d.seq")})
+       SELECT d.seq FROM deliveries d WHERE ${picked} AND d.due_at > :due_at ${sql.forUpdate("d.seq")})
      UPDATE deliveries SET fallback_at = fallback_at + :due_at - due_at, due_at = :due_at
      WHERE seq ${sql.isIn("SELECT seq FROM later")} AND state = 'held' AND due_at > :due_at RETURNING alert_seq`,
     changed,
@@ -115,7 +127,7 @@ function statementsOf(sql: Dialect) {
     { before: "int8" },
     "DELETE FROM group_memories WHERE updated_at < :before",
   );
-  return { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, recount, removeOld };
+  return { find, write, pick, endOver, hasten, move, findUntold, findCause, recount, removeOld };
 }
 
 /**
@@ -126,12 +138,14 @@ function statementsOf(sql: Dialect) {
  *     critical ──▶ at once, and what waits in its group with it
  *     behind a cause ──▶ held until that is over, or for as long as it may hold back; the message of the cause counts it in place
  *     the end of the last cause ──▶ what it held back is due, but for what began and was over meanwhile
+ *     more of one name than one step may change ──▶ the oldest; the rest is remembered, and done by the next step (`releaseRest`)
  */
 export function createGrouping(sql: Dialect, newId: NewId) {
   const lock = createNameLock(sql, "group");
   const make = createMaking(sql);
-  const { find, write, listWaiting, endOver, hasten, move, findUntold, findCause, recount, removeOld } =
-    statementsOf(sql);
+  const statements = statementsOf(sql);
+  const { find, write, findUntold, findCause, recount, removeOld } = statements;
+  const apply = createSteps(lock, statements);
 
   /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
@@ -157,24 +171,6 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     );
   }
 
-  /** @returns the alerts whose deliveries changed */
-  async function apply(tx: Tx, changes: readonly PlacedChange[]): Promise<number[]> {
-    const changed = new Set<number>();
-    for (const { destination, at, ...change } of changes) {
-      const { name, kind, upTo, dueAt } = change;
-      const asked = { destination, name, up_to: upTo };
-      const seqs = kind === "release" ? overOf(await tx.run(listWaiting, asked)) : [];
-      const ended = seqs.length > 0 ? await tx.run(endOver, { seqs, at }) : [];
-      const due = { ...asked, due_at: dueAt };
-      const moved = await (change.kind === "move"
-        ? tx.run(move, { ...due, to: change.to, keys: change.keys })
-        : tx.run(hasten, due));
-      for (const seq of [...ended, ...moved]) changed.add(seq);
-      tx.notes.due.add(destination);
-    }
-    return [...changed];
-  }
-
   return {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
       const places = new Map(records.flatMap(placesOf).map((place) => [keyOf(place), place]));
@@ -192,9 +188,9 @@ export function createGrouping(sql: Dialect, newId: NewId) {
             return { ...place, memory: JSON.stringify(memory), updated_at: at };
           });
           if (rows.length > 0) await tx.insert(write, rows, {});
-          const ended = await apply(tx, desk.changes);
+          const changed = desk.changes.map(({ destination }) => destination);
+          if (changed.length > 0) await apply(tx, at, changed, desk.changes);
           for (const cause of desk.counts.values()) await count(tx, at, cause);
-          await tx.changed(ended);
         },
       };
     },
@@ -211,13 +207,17 @@ export function createGrouping(sql: Dialect, newId: NewId) {
         const known = currentCauses(found[index]?.[0], at);
         const { causes, changes } = endCauses(known, at, (_, id) => ids.has(id));
         await tx.insert(write, [{ ...pair, memory: JSON.stringify({ causes }), updated_at: at }], {});
-        await tx.changed(
-          await apply(
-            tx,
-            changes.map((change) => ({ ...change, destination: pair.destination, at })),
-          ),
-        );
+        const { destination } = pair;
+        const placed = changes.map((change) => ({ ...change, destination }));
+        if (placed.length > 0) await apply(tx, at, [destination], placed);
       }
+    },
+
+    async releaseRest(tx: Tx, destinations: string[], at: number): Promise<boolean> {
+      const asked = destinations.map((destination) => ({ destination, name: restOfSteps }));
+      const found = await tx.look(find, asked);
+      const open = destinations.filter((_, index) => found[index]?.some(({ rest = [] }) => rest.length > 0));
+      return open.length > 0 && (await apply(tx, at, open, []));
     },
 
     async forgetOldGroups(tx: Tx, now: number): Promise<void> {
@@ -226,12 +226,46 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   };
 }
 
+/** In their order behind what is left of former ones, as many as one step may change. True: some are left. */
+function createSteps(lock: ReturnType<typeof createNameLock>, statements: ReturnType<typeof statementsOf>) {
+  const { find, write, pick, endOver, hasten, move } = statements;
+  return async (tx: Tx, at: number, destinations: string[], changes: readonly PlacedChange[]): Promise<boolean> => {
+    const places = [...new Set(destinations)].map((destination) => ({ destination, name: restOfSteps }));
+    const [, found] = await Promise.all([lock(tx, places.map(keyOf)), tx.look(find, places)]);
+    const former = found.flatMap((memories) => memories.flatMap(({ rest = [] }) => rest));
+    const rest: PlacedChange[] = [];
+    const changed: number[] = [];
+    let room = mostAtOnce;
+    for (const change of [...former, ...changes]) {
+      const { destination, name, kind, upTo } = change;
+      const asked = { destination, name, up_to: upTo, due_at: change.dueAt };
+      tx.notes.due.add(destination);
+      if (kind === "move") {
+        changed.push(...(await tx.run(move, { ...asked, to: change.to, keys: change.keys })));
+        continue;
+      }
+      const seqs = await tx.run(pick, { ...asked, most: room });
+      const isAll = seqs.length < room;
+      room -= seqs.length;
+      const dueAt = isAll || kind === "hasten" || change.dueAt > at ? change.dueAt : at + gatherMs;
+      if (kind === "release") changed.push(...(await tx.run(endOver, { seqs, at })));
+      changed.push(...(await tx.run(hasten, { seqs, due_at: dueAt })));
+      if (!isAll) rest.push({ ...change, dueAt });
+    }
+    const memoryOf = (place: Place) => ({ rest: rest.filter(({ destination }) => destination === place.destination) });
+    const rows = places.map((place) => ({ ...place, memory: JSON.stringify(memoryOf(place)), updated_at: at }));
+    if (former.length + rest.length > 0) await tx.insert(write, rows, {});
+    await tx.changed([...new Set(changed)]);
+    return rest.length > 0;
+  };
+}
+
 interface Place {
   destination: string;
   name: string;
 }
 
-type PlacedChange = GroupChange & Place & { at: number };
+type PlacedChange = GroupChange & { destination: string };
 
 interface CountedCause extends NonNullable<Gathered["behind"]> {
   destination: string;
@@ -264,38 +298,13 @@ class GroupDesk {
         this.#memories.set(key, memory);
         this.touched.set(key, { destination, name, memory });
       }
-      this.changes.push(...judged.changes.map((change) => ({ ...change, destination, at })));
+      this.changes.push(...judged.changes.map((change) => ({ ...change, destination })));
       if (judged.behind && countsIn.includes(destination))
         this.counts.set(keyOf({ destination, name: judged.behind.causeId }), { destination, ...judged.behind });
       found.set(destination, judged);
     }
     return withGroups(left, found);
   }
-}
-
-interface WaitingRow extends Pick<Row<"deliveries">, "seq" | "recipient" | "alert_seq"> {
-  alert_key: string;
-  status: AlertStatus;
-  /** Of an end: what was told last of its key in the same chat. */
-  told: AlertStatus | null;
-  /** An end of its key came behind it, be it told or not. */
-  is_over: number;
-}
-
-/** What an end of its key in the same chat follows, and the end itself, but the last one where people were told that it fires. */
-function overOf(waiting: readonly WaitingRow[]): number[] {
-  const nameOf = ({ recipient, alert_key }: WaitingRow) => JSON.stringify([recipient, alert_key]);
-  const ends = new Map<string, WaitingRow>();
-  for (const row of waiting) {
-    if (row.status === "resolved" && row.alert_seq > (ends.get(nameOf(row))?.alert_seq ?? 0))
-      ends.set(nameOf(row), row);
-  }
-  const isOver = (row: WaitingRow): boolean => {
-    const end = ends.get(nameOf(row));
-    if (row === end) return row.told === "resolved";
-    return row.is_over === 1 || row.alert_seq < (end?.alert_seq ?? 0);
-  };
-  return waiting.filter(isOver).map(({ seq }) => seq);
 }
 
 const keyOf = ({ destination, name }: Place): string => JSON.stringify([destination, name]);
