@@ -1108,11 +1108,11 @@ const ofTheRooms = [
     tests: ["test/delivery/picture-desk.test.ts"],
   },
   {
-    name: "says of a request that nobody took that it is unknown",
-    file: "src/delivery/holder-requests.ts",
-    from: "if (isWithdrawn === true) throw notTaken(subject);",
+    name: "says of a wish that nobody took that it is unknown",
+    file: "src/delivery/wishes.ts",
+    from: "if (back?.length === 1) throw notTaken(wish.destination);",
     to: "",
-    tests: ["test/delivery/holder-requests.test.ts"],
+    tests: ["test/delivery/wishes.test.ts"],
   },
   {
     name: "lets a critical alert wait for its group",

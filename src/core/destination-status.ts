@@ -1,4 +1,4 @@
-import type { ReasonCode } from "./delivery.ts";
+import type { Outcome, ReasonCode } from "./delivery.ts";
 import type { Destination } from "./rules.ts";
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
@@ -27,6 +27,9 @@ export interface StatusKey {
   name: string;
 }
 
+/** What came of a probe. `parked`: the other side has asked for silence until then, and was not called. */
+export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string };
+
 /** What is known of one destination (or account) beyond its configuration; survives restarts. */
 export interface DestinationStatus extends StatusKey {
   health: DestinationHealth;
@@ -50,6 +53,8 @@ export interface DestinationStatus extends StatusKey {
   paused?: { at: number; by: string };
   /** When that was last over: what waited meanwhile is not older for it. */
   resumedAt?: number;
+  /** The last time a person has had it tried, where several relays run. */
+  tried?: { at: number; trial: Trial };
   /** Where a group went when it was upgraded, and the configured id that this is about. */
   moved?: { from: string; to: string };
   /** The last notice about it on another destination; kept after it is over, so that flapping is not a storm. */

@@ -52,12 +52,6 @@ export class DutiesLane {
   /** Undefined: it is not held. */
   held = (): LaneFence | undefined => this.#held?.lane;
 
-  /** The same, unless it is about to be left: one lane or none. */
-  served(): LaneFence[] {
-    const held = this.#held;
-    return held === undefined || held.stop.signal.aborted || held.lease.leftMs() === 0 ? [] : [held.lane];
-  }
-
   extend(lease: Lease): void {
     if (this.#held !== undefined) this.#held.lease = lease;
   }

@@ -2,7 +2,7 @@ import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
-import type { DestinationState, DestinationStatus, StatusKey } from "../core/destination-status.ts";
+import type { DestinationState, DestinationStatus, StatusKey, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
@@ -18,18 +18,15 @@ import type { Illustrate } from "../core/ports/illustration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
 import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
-import type { RelayRequests } from "../core/ports/requests.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
-import type { WatchState } from "../core/ports/watch.ts";
+import type { CommonStates, WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { groupBy } from "../ground/group-by.ts";
 import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
-import type { Trial } from "./duties/prober.ts";
 import { Sweeper } from "./duties/sweep.ts";
 import { DutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
-import { HolderRequests } from "./holder-requests.ts";
 import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import type { LaneGroup, LaneTurn, Outlet } from "./lane-group.ts";
@@ -39,11 +36,12 @@ import { createPictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { isWell, stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
+import { type Wish, Wishes } from "./wishes.ts";
 
 export interface EngineDeps {
   store: Lanes &
     Relays &
-    Partial<RelayRequests> &
+    CommonStates &
     Dispatch &
     Inbox &
     Pick<RoutingDesk, "recordNotice" | "recordRouting" | "leaveRouting"> &
@@ -75,11 +73,11 @@ export interface EngineDeps {
   publicUrl?: string;
 }
 
-/** What a person asks for at any relay, and the one that runs the destination does. */
-interface Asked {
-  destination: string;
-  /** Who pauses it. Null: it is to go on. */
-  by?: string | null;
+/** What a person asks of a destination. */
+interface Doing<T> extends Pick<Wish, "by"> {
+  here(group: LaneGroup): Promise<T>;
+  /** What came of it, once it is saved. */
+  seen(own: DestinationStatus, before: DestinationStatus): T | undefined;
 }
 
 /**
@@ -107,8 +105,8 @@ export class Engine implements ClaimingDesk {
   #saved = new Map<string, DestinationStatus>();
 
   readonly figures: DeliveryFigures;
-  /** What other relays ask of this one, and this one of them, by lane group. */
-  readonly requests: HolderRequests;
+  /** What people ask of destinations at relays that do not run them. */
+  readonly wishes: Wishes;
   readonly recordRouting: ClaimingDesk["recordRouting"];
   readonly acceptRequest: ClaimingDesk["acceptRequest"];
 
@@ -120,7 +118,7 @@ export class Engine implements ClaimingDesk {
   }
 
   private constructor(deps: EngineDeps) {
-    const { store, self, clock, newId, log, illustrate, pictureNotes: notes } = deps;
+    const { store, self, clock, log, illustrate, pictureNotes: notes } = deps;
     this.#deps = deps;
     this.#isShared = store.capabilities.sharedByRelays;
     this.#outlets = groupBy(deps.outlets, ({ destination }) => laneGroupOf(destination));
@@ -163,9 +161,15 @@ export class Engine implements ClaimingDesk {
       clock,
       onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
     });
-    this.requests = new HolderRequests({ store, lanes: this.#keeper.served, clock, newId, log });
-    for (const kind of ["pause", "try"] as const)
-      this.requests.answer(kind, (args) => this.#perform(kind, args as Asked));
+    this.wishes = new Wishes({
+      ...shared,
+      runs: (name) => {
+        const destination = this.#destinations.get(name);
+        return destination !== undefined && this.#keeper.serving(destination) !== undefined;
+      },
+      fulfil: ({ destination, by }) =>
+        by === undefined ? this.tryNow(destination) : this.setPause(destination, by ?? undefined),
+    });
     const desk = createClaimingDesk(store, (name) => {
       const group = this.#groupOf(name);
       const lane = group?.laneOf(name);
@@ -222,19 +226,31 @@ export class Engine implements ClaimingDesk {
 
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
-   * unknown name. The relay that runs the destination does it. Rejects as `HolderRequests.ask` does.
+   * unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
    */
-  tryNow = async (name: string): Promise<Trial | undefined> =>
-    (await this.#askHolder("try", { destination: name })) as Trial | undefined;
+  tryNow = async (name: string): Promise<Trial | undefined> => {
+    const destination = this.#destinations.get(name);
+    if (destination === undefined) return undefined;
+    return this.#do(destination, {
+      here: (group) => group.tryNow(destination),
+      seen: ({ tried }, before) => (tried?.at === before.tried?.at ? undefined : tried?.trial),
+    });
+  };
 
   /**
    * Pauses a destination for a person, or lets it go on (`by` undefined): what comes for it waits, and nothing of it is given
    * up. Outlives a restart. False for an unknown name. The relay that runs the destination does it. Rejects as
-   * `HolderRequests.ask` does.
+   * `Wishes.leave` does.
    */
   async setPause(name: string, by: string | undefined): Promise<boolean> {
-    await this.#askHolder("pause", { destination: name, by: by ?? null });
-    return this.#destinations.has(name);
+    const destination = this.#destinations.get(name);
+    if (destination === undefined) return false;
+    await this.#do(destination, {
+      by: by ?? null,
+      here: (group) => group.setPause(destination, by).then(() => true),
+      seen: ({ paused }) => (paused === undefined) === (by === undefined) || undefined,
+    });
+    return true;
   }
 
   /** A destination that another relay runs is shown as that one has saved it, some seconds ago. */
@@ -269,7 +285,7 @@ export class Engine implements ClaimingDesk {
     this.#deps.journal?.forgetInherited();
     this.#lookingEnded = this.#looking.run(signal);
     this.#loops = [this.#sweeper.run(signal), renewed, this.#orphans.run(signal)];
-    if (this.#isShared) this.#loops.push(this.#keeper.leaveInTime(signal), this.requests.run(signal));
+    if (this.#isShared) this.#loops.push(this.#keeper.leaveInTime(signal), this.wishes.run(signal));
   }
 
   /** Without an announcement this relay goes on by what it knew of the others, and delivers. */
@@ -296,32 +312,26 @@ export class Engine implements ClaimingDesk {
     return destination && this.#keeper.groupOf(destination);
   }
 
-  async #askHolder(kind: "pause" | "try", asked: Asked): Promise<unknown> {
-    const destination = this.#destinations.get(asked.destination);
-    if (destination === undefined) return undefined;
-    const answer = await this.requests.ask(laneGroupOf(destination), kind, asked, {
-      subject: `the destination ${destination.name}`,
-      howToSee:
-        "The page Destinations and `tocsin status` show in some seconds how it is now. If it was not done, ask again.",
-    });
-    await this.#readSaved();
-    return answer;
-  }
-
-  /** Of a destination that this relay runs. */
-  async #perform(kind: "pause" | "try", { destination: name, by }: Asked): Promise<Trial | undefined> {
-    const destination = this.#destinations.get(name);
-    const group = this.#groupOf(name);
-    if (destination === undefined || group === undefined) throw elsewhere(name);
-    let trial: Trial | undefined;
-    if (kind === "pause") await group.setPause(destination, by ?? undefined);
-    else {
-      trial = await group.probe(name);
-      group.wake(name);
+  /** Does it here where this relay runs the destination, else leaves it for the relay that does. */
+  async #do<T>(destination: Destination, { by, here, seen }: Doing<T>): Promise<T> {
+    const { name } = destination;
+    const group = this.#keeper.serving(destination);
+    if (group === undefined) {
+      if (!this.#isShared) throw new AppError("conflict", `Another relay runs the destination ${name}.`);
+      const before = await this.#ownOf(destination);
+      const look = async () => seen(await this.#ownOf(destination), before);
+      return seen(before, before) ?? this.wishes.leave({ destination: name, by }, look);
     }
+    const done = await here(group);
     if (this.#groupOf(name) !== group) throw elsewhere(name);
     if (this.#isShared) await group.health.save();
-    return trial;
+    return done;
+  }
+
+  /** As it is saved now, where another relay runs it. */
+  async #ownOf(destination: Destination): Promise<DestinationStatus> {
+    await this.#readSaved();
+    return this.#stateOf(destination).own;
   }
 }
 

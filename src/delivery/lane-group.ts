@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Clock, Random } from "../core/clock.ts";
 import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { Trial } from "../core/destination-status.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
@@ -14,7 +15,7 @@ import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
 import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
-import { Prober, type Trial } from "./duties/prober.ts";
+import { Prober } from "./duties/prober.ts";
 import { proveAll } from "./duties/proving.ts";
 import { Calls } from "./lane/call-channel.ts";
 import { Claims } from "./lane/claims.ts";
@@ -175,14 +176,20 @@ export class LaneGroup {
 
   /** See `HealthMemory.setPause`. */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
-    await this.health.setPause(destination, by);
+    const saved = this.health.setPause(destination, by);
+    // Before others can see that it is paused.
     if (by !== undefined) this.laneOf(destination.name)?.giveBack();
+    await saved;
     this.wake(destination.name);
   }
 
-  /** See `Prober`; undefined for a destination of another group. */
-  async probe(destination: string): Promise<Trial | undefined> {
-    return this.#lanes.get(destination)?.prober.probe(this.#stop.calls);
+  /** See `Prober`. Rejects as the store does. */
+  async tryNow({ name }: Destination): Promise<Trial> {
+    const { prober, lane } = this.#lanes.get(name) as Opened;
+    const trial = await prober.probe(this.#stop.calls);
+    this.health.noteTrial({ name }, trial);
+    lane.wake();
+    return trial;
   }
 
   /** Stops claiming. */

@@ -1,7 +1,7 @@
-import type { Destination } from "../core/rules.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { Relays } from "../core/ports/relays.ts";
+import type { Destination } from "../core/rules.ts";
 import { followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./duties/recovery.ts";
 import { type DutiesLane, dutiesGroup } from "./duties-lane.ts";
@@ -61,15 +61,15 @@ export class LaneKeeper {
 
   groupOf = (destination: Destination): LaneGroup | undefined => this.#held.get(laneGroupOf(destination));
 
+  /** The same, unless it is lost or about to be left. */
+  serving(destination: Destination): LaneGroup | undefined {
+    const group = this.groupOf(destination);
+    return group && !this.#leaving.has(group.lane.group) && group.leftMs() > 0 ? group : undefined;
+  }
+
   holds = (group: string): boolean => this.#held.has(group);
 
   holdsAll = (): boolean => this.#held.size === this.#deps.outlets.size;
-
-  /** What it can do something with for others: neither lost nor about to be left. */
-  served = (): LaneFence[] => {
-    const groups = this.groups().filter((group) => !this.#leaving.has(group.lane.group) && group.leftMs() > 0);
-    return [...groups.map(({ lane }) => lane), ...this.#deps.duties.served()];
-  };
 
   /** How soon free lanes are to be asked for again. Milliseconds. */
   lookEveryMs = (): number => (this.#leavesSome && this.#deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);

@@ -10,8 +10,7 @@ import type {
   TryResult,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
-import type { Outcome } from "../core/delivery.ts";
-import type { DestinationState } from "../core/destination-status.ts";
+import type { DestinationState, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
@@ -312,9 +311,7 @@ export function createOperations(deps: OperationsDeps): Operations {
 
 export interface TryDestinationDeps {
   /** Undefined for an unknown name. */
-  tryNow(
-    name: string,
-  ): Promise<{ kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string } | undefined>;
+  tryNow(name: string): Promise<Trial | undefined>;
   destinations(): Promise<DestinationView[]>;
 }
 

@@ -149,7 +149,7 @@ function listenToStore(
   store.subscribe("left", loop.lookAtAll);
   store.subscribe("due", engine.wake);
   store.subscribe("lanes", engine.lookForLanes);
-  store.subscribe("requests", engine.requests.wake);
+  store.subscribe("mail", engine.wishes.wake);
   store.subscribe("mail", watches.wake);
   store.subscribe("mutes", mutes.wake);
   if (hookSecrets.poll) store.subscribe("secrets", hookSecrets.poll.wake);

@@ -6,7 +6,7 @@ export interface SignalHub extends Signals {
 }
 
 /** Topics that carry nothing with them. */
-export const plainTopics = ["accepted", "changed", "mutes", "secrets", "lanes", "requests", "mail", "left"] as const;
+export const plainTopics = ["accepted", "changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
 /** What a transaction has to say once it is committed, see `Signals`. */
 export interface Notes extends Partial<Record<(typeof plainTopics)[number], boolean>> {

@@ -92,7 +92,7 @@ async function createRelays(all: Destination[]): Promise<Relays> {
     });
     store.subscribe("due", (names) => !isKilled && engine.wake(names));
     store.subscribe("lanes", () => !isKilled && engine.lookForLanes());
-    store.subscribe("requests", () => !isKilled && engine.requests.wake());
+    store.subscribe("mail", () => !isKilled && engine.wishes.wake());
     let isOver = false;
     relay = {
       name,

@@ -16,8 +16,6 @@ export interface SignalPayloads {
   lanes: undefined;
   /** A state that relays add to together has changed, see `CommonStates`. A driver for one relay never says so. */
   mail: undefined;
-  /** A relay has asked another for something, or was answered, see `RelayRequests`. A driver for one relay never says so. */
-  requests: undefined;
 }
 
 /** How a relay hears of what others have committed: at once, or by looking itself. */

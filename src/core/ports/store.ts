@@ -6,7 +6,6 @@ import type { KeptRecords } from "./kept-records.ts";
 import type { Lanes } from "./lanes.ts";
 import type { RefusedLog } from "./refused.ts";
 import type { Relays } from "./relays.ts";
-import type { RelayRequests } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore, SharedAllowances } from "./shared.ts";
@@ -25,7 +24,6 @@ export interface Store
     RoutingDesk,
     Lanes,
     Relays,
-    Partial<RelayRequests>,
     Dispatch,
     AlertLog,
     MuteStore,

@@ -1,11 +1,9 @@
 import type { Outcome } from "../../core/delivery.ts";
+import type { Trial } from "../../core/destination-status.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { LaneContext } from "../lane/context.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
-
-/** What came of a probe. `parked`: the other side has asked for silence until then, and was not called. */
-export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string };
 
 export type ProberDeps = Pick<
   LaneContext,

@@ -7,6 +7,7 @@ import type {
   DestinationState,
   DestinationStatus,
   StatusKey,
+  Trial,
   UndeliveredSummary,
 } from "../../core/destination-status.ts";
 import type { Log } from "../../core/log.ts";
@@ -165,6 +166,10 @@ export class HealthMemory {
     }
     log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
     onChange();
+  }
+
+  noteTrial(destination: Pick<Destination, "name">, trial: Trial): void {
+    this.#write(keyOf(destination), { tried: { at: this.#deps.clock.now(), trial } });
   }
 
   noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void {

@@ -37,7 +37,7 @@ const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
 /** What others hear of: not what was accepted, since the relay that accepts an alert routes it, but for what it leaves to them. */
-const flags = ["changed", "mutes", "secrets", "lanes", "requests", "mail", "left"] as const;
+const flags = ["changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
 interface Message extends Partial<Record<(typeof flags)[number], true>> {
   from: string;

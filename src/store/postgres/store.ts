@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
-import type { RelayRequests } from "../../core/ports/requests.ts";
 import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
@@ -20,7 +19,6 @@ import { Notices } from "./notify.ts";
 import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
-import { createRequesting } from "./requesting.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { bindJoint } from "./sharing.ts";
@@ -117,10 +115,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
 }
 
 /** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files next to SQLite's. */
-export type PostgresStore = Store &
-  RelayRequests &
-  SharedAllowances &
-  Required<Pick<Store, "maintain" | "kept" | "standbys">>;
+export type PostgresStore = Store & SharedAllowances & Required<Pick<Store, "maintain" | "kept" | "standbys">>;
 
 /**
  * What is kept there alone, for a command or before there is a relay.
@@ -182,7 +177,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...accepting,
     ...routing,
     ...createRelays(database, { relayName }),
-    ...createRequesting(database),
     ...createRemoving(database, { removeOld }),
     ...createAllowances(database),
     ...createLog(database, reading),

@@ -15,7 +15,7 @@ import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const database = makePostgresDatabaseOfFile();
 
-const topics: SignalTopic[] = ["changed", "mutes", "secrets", "lanes", "requests", "mail", "left", "due"];
+const topics: SignalTopic[] = ["changed", "mutes", "secrets", "lanes", "mail", "left", "due"];
 
 async function open(options: Partial<PostgresStoreOptions> & { url: string }) {
   const opened = await openPostgresDatabase({ relayName: "a test", ...options });

@@ -2,20 +2,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Mailbox } from "../../../../src/core/mailbox.ts";
 import type { StoreCapabilities } from "../../../../src/core/ports/administration.ts";
 import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
-import type { LaneFence } from "../../../../src/core/ports/lanes.ts";
-import type { RelayRequests } from "../../../../src/core/ports/requests.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { mute } from "../common/mutes.ts";
 import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
 import { findUnrouted } from "../scene-samples.ts";
-
-async function holdLane(store: Store): Promise<LaneFence> {
-  const [grant] = await store.acquireLanes("a test", [{ group: "bot", statuses: [], paces: [] }], 60_000);
-  return { group: "bot", fence: grant?.fence ?? 0 };
-}
-
-const canAsk = (store: Store): store is Store & RelayRequests => store.putRequest !== undefined;
 
 interface Pair extends Scene {
   /** The same database, opened once more. */
@@ -166,41 +157,6 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect(taken.flat().sort()).toEqual(["a", "c"]);
       await boxes[0].put(["a", "b", "c", "d", "e"]);
       expect(await boxes[1].take()).toEqual(["b", "c", "d", "e"]);
-    });
-
-    it("do once what one asks of the holder of a lane group, and hear what came of it", async () => {
-      const { store, other } = await openPair(open);
-      if (!canAsk(store) || !canAsk(other)) throw new Error("relays that share a store ask each other");
-      const lane = await holdLane(other);
-      const ask = (id: string) => ({ id, group: lane.group, kind: "pause", args: { by: "page" } });
-      await store.putRequest(ask("1"), 60_000);
-      expect(await store.lookAtRequest("1")).toBe("waiting");
-      expect(await other.takeRequests([{ ...lane, fence: lane.fence - 1 }])).toEqual([]);
-      const taken = await Promise.all([other.takeRequests([lane]), other.takeRequests([lane])]);
-      expect(taken.flat()).toEqual([ask("1")]);
-      expect([await store.lookAtRequest("1"), await store.withdrawRequest("1")]).toEqual(["taken", false]);
-      await other.answerRequest("1", { error: { code: "not_found", message: "no such", hint: "look" } });
-      expect(await store.lookAtRequest("1")).toEqual({
-        error: { code: "not_found", message: "no such", hint: "look" },
-      });
-    });
-
-    it("do nothing of what was withdrawn, came too late or lost its holder", async () => {
-      const { store, other } = await openPair(open);
-      if (!canAsk(store) || !canAsk(other)) throw new Error("relays that share a store ask each other");
-      const lane = await holdLane(other);
-      const put = (id: string, withinMs = 60_000) =>
-        store.putRequest({ id, group: lane.group, kind: "try", args: null }, withinMs);
-      await put("1");
-      expect(await store.withdrawRequest("1")).toBe(true);
-      await put("2", 0);
-      expect(await other.takeRequests([lane])).toEqual([]);
-      await put("3");
-      expect(await other.takeRequests([lane])).toHaveLength(1);
-      await other.releaseLanes([lane]);
-      expect(await store.lookAtRequest("3")).toBe("lost");
-      await put("4");
-      expect(await other.takeRequests([lane])).toEqual([]);
     });
 
     it("hear how the other is", async () => {

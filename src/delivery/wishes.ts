@@ -1,0 +1,129 @@
+import { type Clock, within } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import { Mailbox } from "../core/mailbox.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
+import type { CommonStates } from "../core/ports/watch.ts";
+
+/** What a person asks of a destination at a relay that does not run it. */
+export interface Wish {
+  id: string;
+  destination: string;
+  /** Who pauses it; null: it is to go on. Absent: it is to be tried. */
+  by?: string | null;
+  /** Later nobody begins it. Epoch milliseconds. */
+  until: number;
+}
+
+export interface WishesDeps {
+  store: CommonStates;
+  /** This relay runs the destination, and is not about to leave it. */
+  runs(destination: string): boolean;
+  /** Does it, and saves what came of it. Rejects as the store does. */
+  fulfil(wish: Wish): Promise<unknown>;
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+}
+
+/** Nobody who waits at a page waits longer. A relay that died is replaced a little later. */
+const takeWithinMs = 10_000;
+/** What its holder does may take a moment, or cannot be saved. */
+const seeWithinMs = 15_000;
+const seeEveryMs = 100;
+const lookEveryMs = 1_000;
+/** What a relay has left that died is taken away after this time. */
+const keptMs = 60_000;
+const mostWaiting = 100;
+
+/**
+ * Wishes for destinations that another relay runs. Nobody answers them: what came of a wish is seen in the status that the
+ * holder of the destination saves.
+ *
+ *     left in the mail ──the holder takes it──▶ done, and saved
+ *        └──within ten seconds nobody has──▶ taken back: nothing was done
+ */
+export class Wishes {
+  readonly #deps: WishesDeps;
+  readonly #mail: Mailbox<Wish>;
+  readonly #stopping = new AbortController();
+  readonly #poll: Poll;
+
+  constructor(deps: WishesDeps) {
+    this.#deps = deps;
+    this.#mail = new Mailbox(deps.store, "lanes", mostWaiting);
+    this.#poll = createPoll({
+      look: () => this.#look(),
+      everyMs: lookEveryMs,
+      clock: deps.clock,
+      onFailed: (error) => deps.log.error("wishes.not_read", { error: String(error).slice(0, 300) }),
+    });
+  }
+
+  /** A relay may have left one. */
+  wake = (): void => this.#poll.wake();
+
+  /** Fulfils what others leave, until `stop` is aborted. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    stop.addEventListener("abort", () => this.#stopping.abort(), { once: true });
+    await this.#poll.run(stop);
+  }
+
+  /**
+   * Done once or not at all, by one relay.
+   * @param seen what came of it, as it is saved now; undefined: nothing yet
+   * @throws AppError `conflict` when nobody took it in time, so that nothing was done; `store_unavailable` when it was taken
+   *   and is not seen in time, so that nobody knows, or as the store does
+   */
+  async leave<T>(wish: Pick<Wish, "destination" | "by">, seen: () => Promise<T | undefined>): Promise<T> {
+    const { clock, newId } = this.#deps;
+    const { signal: stop } = this.#stopping;
+    const leftAt = clock.now();
+    const waitedMs = () => Math.abs(clock.now() - leftAt);
+    /** A store that does not answer leaves it unknown. */
+    const orNone = <V>(looked: Promise<V>) =>
+      within(looked, Math.max(seeWithinMs - waitedMs(), lookEveryMs), clock).catch(() => undefined);
+    const left = { ...wish, id: newId(), until: leftAt + takeWithinMs };
+    await this.#mail.put([left]);
+    for (;;) {
+      const found = await orNone(seen());
+      if (found !== undefined) return found;
+      const isOver = waitedMs() >= takeWithinMs || stop.aborted;
+      const back = isOver ? await orNone(this.#mail.take(({ id }) => id === left.id)) : [];
+      if (back?.length === 1) throw notTaken(wish.destination);
+      if (waitedMs() >= seeWithinMs || stop.aborted) throw notSeen(wish.destination, waitedMs());
+      await clock.sleep(seeEveryMs, stop);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { runs, fulfil, clock, log } = this.#deps;
+    const now = clock.now();
+    const isOld = ({ until }: Wish) => now > until + keptMs;
+    const mine = ({ destination, until }: Wish) => now < until && runs(destination);
+    for (const wish of await this.#mail.take((one) => mine(one) || isOld(one))) {
+      if (isOld(wish)) continue;
+      fulfil(wish).catch((error: unknown) => {
+        const { destination } = wish;
+        log.error("wishes.not_fulfilled", { destination, error: String(error).slice(0, 300) });
+      });
+    }
+  }
+}
+
+const notTaken = (destination: string) =>
+  new AppError("conflict", `No relay that runs the destination ${destination} answers, so nothing was changed.`, {
+    hint: "Try again: one that has stopped is replaced within 15 seconds.",
+    retryAfterMs: 5_000,
+  });
+
+const notSeen = (destination: string, waitedMs: number) =>
+  new AppError(
+    "store_unavailable",
+    `The relay that runs the destination ${destination} has not answered within ${Math.ceil(waitedMs / 1000)} s: it is unknown whether it has done it.`,
+    {
+      hint: "The page Destinations and `tocsin status` show in some seconds how it is now. If it was not done, ask again.",
+      retryAfterMs: 5_000,
+    },
+  );
