@@ -226,11 +226,11 @@ const ofAllRelays: Metrics = {
  * is counted twice; labels are destination names of the configuration, never texts of senders or ids of chats.
  */
 export function formatMetrics(input: MetricsInput): string {
-  const write = (metrics: Metrics, whose?: string) =>
+  const write = (metrics: Metrics, isShared = false) =>
     Object.entries(metrics).flatMap(([name, [help, read]]) => {
       const figures = read(input);
       if (figures === undefined) return [];
-      const said = whose === undefined ? help : `${help} (${whose}, the same on every relay).`;
+      const said = isShared ? `${help} (the same on every relay).` : help;
       const type = figures instanceof Histogram ? "histogram" : name.endsWith("_total") ? "counter" : "gauge";
       const lines = samplesOf(figures).flatMap(([suffix, labels, figure]) =>
         figure === undefined ? [] : `${name}${suffix}${written(nameDestination(labels, input))} ${figure}\n`,
@@ -239,10 +239,10 @@ export function formatMetrics(input: MetricsInput): string {
     });
   return [
     ...write(ofThisRelay),
-    ...write(ofTheDatabase, "of the database"),
-    ...write(ofTheRelayThatDelivers, "as the relay that delivers to it says"),
-    ...write(ofTheRelayThatWatches, "of the relay that watches for all"),
-    ...write(ofAllRelays, "of all relays"),
+    ...write(ofTheDatabase, true),
+    ...write(ofTheRelayThatDelivers, true),
+    ...write(ofTheRelayThatWatches, true),
+    ...write(ofAllRelays, true),
   ].join("\n");
 }
 
