@@ -48,9 +48,15 @@ const summaryEveryMs = 60 * 60_000;
  * remembered: a summary waits on, unless it would say what is not so any more. Then the next ring or end says what was held back before.
  *
  * @param known undefined for a key without memory: then it rings
+ * @param advises where the floor holds an alert back, its options are tried for the message. False: nobody reads one
  */
-export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule: RingRule): RingJudgement {
-  const isAnew = known === undefined || Math.abs(event.at - known.latest.at) >= windowMs;
+export function judgeRing(
+  known: RingMemory | undefined,
+  event: RingEvent,
+  rule: RingRule,
+  advises = true,
+): RingJudgement {
+  const isAnew = known === undefined || beginsAnew(known, event);
   const at = isAnew ? event.at : Math.max(event.at, known.latest.at);
   const memory = remember(known, isAnew, event, at);
   const untold = memory.held?.isTold ? undefined : memory.held;
@@ -98,11 +104,16 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
   const free = firstOf(freeRules);
   for (const { by, why } of free === undefined ? [...holdRules, floorRule] : [floorRule]) {
     const words = why(firing);
-    if (words !== undefined) return makeGood(hold(firing, by, words, holdBack(firing)), event.id);
+    if (words !== undefined) return makeGood(hold(firing, by, words, holdBack(firing), advises), event.id);
   }
   const isQuick = free === undefined && !memory.hasEnded && at - last.at < (rule.editsForMs ?? 0);
   if (isQuick) return release(false, "a quick repeat", told(memory, "firing"));
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
+}
+
+/** It rings as the first of its key, if it fires and is not muted. */
+export function beginsAnew(known: RingMemory | undefined, { at }: Pick<RingEvent, "at">): boolean {
+  return known === undefined || Math.abs(at - known.latest.at) >= windowMs;
 }
 
 /**
@@ -231,8 +242,9 @@ function hold(
   by: Damper,
   why: string,
   held: HeldBack = memory.held ?? { count: 0, sinceAt: at, worst: placeOf(event, at) },
+  advises = false,
 ): RingJudgement {
-  if (by === "floor" && !held.isAdvised) {
+  if (advises && by === "floor" && !held.isAdvised) {
     held.advice = adviseOnRings(memory, event, judgeRing);
     held.isAdvised = true;
   }

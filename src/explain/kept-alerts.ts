@@ -1,0 +1,84 @@
+import { severities, statuses } from "../core/alert.ts";
+import type { GroupRule } from "../core/group.ts";
+import type { RingEvent, RingRule } from "../core/ring.ts";
+
+/** Alerts come newest first and are judged oldest first, so they are kept in between. Older ones than these are not judged. */
+export const mostKept = 100_000;
+
+/** Where a route sends to. */
+export interface Place {
+  index: number;
+  destination: string;
+  route: string;
+  rule: RingRule;
+  /** Where the oldest alert that went there is: places are listed in this order. */
+  oldest: { alert: number; visit: number };
+}
+
+/** An alert at a place. */
+export interface Visit {
+  place: Place;
+  /** Quiet hours hold it: nobody is woken. */
+  isQuiet: boolean;
+  isMuted: boolean;
+  /** Absent where it waits for nothing. */
+  group?: GroupRule;
+}
+
+/** Alerts by number, the newest first, in columns: as objects they would take four times the memory. */
+export class KeptAlerts {
+  count = 0;
+  readonly visits: (readonly Visit[])[] = [];
+  readonly keys: string[] = [];
+  readonly keyOf = new Int32Array(mostKept);
+  /** The oldest alert of each key. */
+  readonly oldestOf: number[] = [];
+  /** The next newer alert of its key, or -1. */
+  readonly nextOf = new Int32Array(mostKept);
+  /** Where its visits begin among those of all alerts. */
+  readonly firstVisitOf = new Int32Array(mostKept + 1);
+  readonly #ids: string[] = [];
+  readonly #numberOfKey = new Map<string, number>();
+  readonly #words = new Uint8Array(mostKept);
+  readonly #numbers = new Float64Array(mostKept * 4);
+
+  add(event: RingEvent, alertKey: string, visits: readonly Visit[]): void {
+    const alert = this.count++;
+    const key = this.#numberOfKey.get(alertKey) ?? this.keys.push(alertKey) - 1;
+    this.#numberOfKey.set(alertKey, key);
+    this.keyOf[alert] = key;
+    this.nextOf[alert] = this.oldestOf[key] ?? -1;
+    this.oldestOf[key] = alert;
+    this.visits.push(visits);
+    this.firstVisitOf[this.count] = (this.firstVisitOf[alert] as number) + visits.length;
+    for (const [visit, { place }] of visits.entries()) place.oldest = { alert, visit };
+    const { id, at, severity, status, value, previousValue, threshold } = event;
+    this.#ids.push(id);
+    this.#words[alert] = severities.indexOf(severity) * statuses.length + statuses.indexOf(status);
+    const numbers = [at, value, previousValue, threshold].map((one) => one ?? Number.NaN);
+    this.#numbers.set(numbers, alert * numbers.length);
+  }
+
+  eventOf(alert: number): RingEvent {
+    const word = this.#words[alert] as number;
+    const [at, value, previousValue, threshold] = this.#numbers.subarray(alert * 4, alert * 4 + 4);
+    const known = (one: number | undefined) => (Number.isNaN(one) ? undefined : one);
+    return {
+      id: this.#ids[alert] as string,
+      at: at as number,
+      severity: severities[Math.floor(word / statuses.length)] as RingEvent["severity"],
+      status: statuses[word % statuses.length] as RingEvent["status"],
+      value: known(value),
+      previousValue: known(previousValue),
+      threshold: known(threshold),
+    };
+  }
+
+  /** Keys that such a visit has, as 1. */
+  keysWith(isAsked: (visit: Visit) => boolean): Uint8Array {
+    const keys = new Uint8Array(this.keys.length);
+    for (const [alert, visits] of this.visits.entries())
+      if (visits.some(isAsked)) keys[this.keyOf[alert] as number] = 1;
+    return keys;
+  }
+}

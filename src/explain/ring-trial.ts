@@ -1,0 +1,127 @@
+import { toIso } from "../contract/encode.ts";
+import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
+import type { RingCount } from "../core/tally.ts";
+import { writeChange } from "../ground/numbers/format-number.ts";
+import { furtherBy } from "../ringing/distance.ts";
+import { createGroupBook } from "../ringing/group-book.ts";
+import { beginsAnew, judgeRing, type RingJudgement } from "../ringing/judge-ring.ts";
+import { createGroupMessages } from "./group-messages.ts";
+import type { KeptAlerts, Place, Visit } from "./kept-alerts.ts";
+
+export type Counted = RingCount & { joined: number; messages: number; far: number; worstAlert: number };
+
+export const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, messages: 0, far: 0, worstAlert: 0 };
+
+interface Tried {
+  place: Place;
+  rule: RingRule;
+  isCounted: boolean;
+  count: Counted;
+}
+
+/** What is told of a visit that waits for a group or a cause. */
+const [goesOut, isRing] = [1, 2];
+
+/**
+ * Counts by other rules. The alerts of a key are judged one behind another, so that one memory is known at a time; groups are judged behind
+ * all of them, in the order of the log, since whether an alert rings does not depend on its group.
+ */
+export class RingTrial {
+  readonly #alerts: KeptAlerts;
+  readonly #places: readonly Tried[];
+  /** Of the key that is judged, by destination. */
+  readonly #memories = new Map<string, RingMemory>();
+  readonly #told: Uint8Array;
+  readonly #groups = createGroupBook();
+  readonly #messages = createGroupMessages();
+
+  /** @param change of a place's rule; undefined: it is as it is, and nothing is counted there */
+  constructor(alerts: KeptAlerts, places: readonly Place[], change: (place: Place) => RingRule | undefined) {
+    this.#alerts = alerts;
+    this.#places = places.map((place) => {
+      const rule = change(place);
+      return { place, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
+    });
+    this.#told = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
+  }
+
+  beginKey(): void {
+    this.#memories.clear();
+  }
+
+  /**
+   * @param visit its number among those of the alert
+   * @param first what another trial judged of it as the first of its key, which rings by each rule
+   * @returns the same
+   */
+  judge(alert: number, heard: RingEvent, visit: number, first: RingJudgement | undefined): RingJudgement | undefined {
+    const { place, isQuiet, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
+    const { rule, isCounted, count } = this.#places[place.index] as Tried;
+    const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
+    const known = this.#memories.get(place.destination);
+    const isFirst = beginsAnew(known, event);
+    const judged = (isFirst ? first : undefined) ?? judgeRing(isFirst ? undefined : known, event, rule, false);
+    this.#memories.set(place.destination, judged.memory);
+    const rings = judged.asNew && !isQuiet;
+    if (group !== undefined) {
+      this.#told[(this.#alerts.firstVisitOf[alert] as number) + visit] =
+        (judged.rings && !isQuiet && !isMuted ? goesOut : 0) | (rings ? isRing : 0);
+    }
+    if (isCounted && !isMuted && event.status !== "resolved") {
+      count.alerts += 1;
+      if (rings && group === undefined) count.rings += 1;
+      if (!judged.rings) {
+        count.heldBack += 1;
+        noteWorst(count, alert, event, judged.memory);
+      }
+    }
+    return isFirst ? judged : undefined;
+  }
+
+  /** Behind all judgements, in the order of the log. */
+  gather(alert: number, visit: number): void {
+    const { place, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
+    if (group === undefined) return;
+    const { isCounted, count } = this.#places[place.index] as Tried;
+    const told = this.#told[(this.#alerts.firstVisitOf[alert] as number) + visit] as number;
+    const alertKey = this.#alerts.keys[this.#alerts.keyOf[alert] as number] as string;
+    const event = { ...this.#alerts.eventOf(alert), alertKey, title: "" };
+    const rings = (told & isRing) !== 0;
+    const gathered = this.#groups.judge(place.destination, event, group, (told & goesOut) !== 0);
+    this.#messages.add(place.destination, { event, rings, count }, gathered);
+    if (rings && isCounted && !isMuted && event.status !== "resolved" && gathered.held === undefined) count.rings += 1;
+  }
+
+  /** What is counted, by place, in the order of their oldest alerts. */
+  end(): Map<Place, Counted> {
+    this.#messages.end();
+    const counted = this.#places.filter(({ isCounted, count }) => isCounted && count.alerts + count.joined > 0);
+    counted.sort(({ place: { oldest: one } }, { place: { oldest: other } }) => {
+      return other.alert - one.alert || one.visit - other.visit;
+    });
+    return new Map(counted.map(({ place, count }) => [place, count]));
+  }
+}
+
+function noteWorst(count: Counted, alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {
+  const last = rings.at(-1);
+  if (value === undefined || !last?.value) return;
+  const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
+  // Those that are as far are older by a larger number.
+  const isWorse = far > count.far || (far === count.far && count.worst !== undefined && alert > count.worstAlert);
+  const change = isWorse ? writeChange(String(last.value), String(value)) : undefined;
+  if (change === undefined) return;
+  Object.assign(count, { far, worst: { id, receivedAt: toIso(at), change }, worstAlert: alert });
+}
+
+export function addUp(one: Counted, other: Counted): Counted {
+  const { far, worst, worstAlert } = other.far > one.far ? other : one;
+  return {
+    alerts: one.alerts + other.alerts,
+    rings: one.rings + other.rings,
+    heldBack: one.heldBack + other.heldBack,
+    joined: one.joined + other.joined,
+    messages: one.messages + other.messages,
+    ...{ far, worst, worstAlert },
+  };
+}
