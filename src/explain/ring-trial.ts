@@ -19,7 +19,7 @@ interface Tried {
   count: Counted;
 }
 
-/** What is told of a visit that waits for a group or a cause. */
+/** What became of a visit that waits for a group or a cause. */
 const [goesOut, isRing] = [1, 2];
 
 /**
@@ -31,7 +31,7 @@ export class RingTrial {
   readonly #places: readonly Tried[];
   /** Of the key that is judged, by destination. */
   readonly #memories = new Map<string, RingMemory>();
-  readonly #told: Uint8Array;
+  readonly #outcomes: Uint8Array;
   readonly #groups = createGroupBook();
   readonly #messages = createGroupMessages();
 
@@ -42,7 +42,7 @@ export class RingTrial {
       const rule = change(place);
       return { place, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
     });
-    this.#told = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
+    this.#outcomes = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
   }
 
   beginKey(): void {
@@ -64,7 +64,7 @@ export class RingTrial {
     this.#memories.set(place.destination, judged.memory);
     const rings = judged.asNew && !isQuiet;
     if (group !== undefined) {
-      this.#told[(this.#alerts.firstVisitOf[alert] as number) + visit] =
+      this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + visit] =
         (judged.rings && !isQuiet && !isMuted ? goesOut : 0) | (rings ? isRing : 0);
     }
     if (isCounted && !isMuted && event.status !== "resolved") {
@@ -83,11 +83,11 @@ export class RingTrial {
     const { place, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
     if (group === undefined) return;
     const { isCounted, count } = this.#places[place.index] as Tried;
-    const told = this.#told[(this.#alerts.firstVisitOf[alert] as number) + visit] as number;
+    const outcome = this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + visit] as number;
     const alertKey = this.#alerts.keys[this.#alerts.keyOf[alert] as number] as string;
     const event = { ...this.#alerts.eventOf(alert), alertKey, title: "" };
-    const rings = (told & isRing) !== 0;
-    const gathered = this.#groups.judge(place.destination, event, group, (told & goesOut) !== 0);
+    const rings = (outcome & isRing) !== 0;
+    const gathered = this.#groups.judge(place.destination, event, group, (outcome & goesOut) !== 0);
     this.#messages.add(place.destination, { event, rings, count }, gathered);
     if (rings && isCounted && !isMuted && event.status !== "resolved" && gathered.held === undefined) count.rings += 1;
   }
