@@ -28,7 +28,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, fileText, inspec
   const envFile = readFile(join(cwd, ".env"));
   const file = openFile(env, cwd, (path) => fileText ?? readFile(path));
   const { config, mistakes } = readConfig({ env, cwd, envFile, inspectDataDir, ...file });
-  if (mistakes !== undefined) throw new ConfigError(mistakes);
+  if (mistakes !== undefined) throw new ConfigError(mistakes, envText(env, "TOCSIN_CONFIG"));
   return config;
 }
 

@@ -177,3 +177,11 @@ it("says in how many stored alerts a mapping finds its facts, and routes by them
   ]);
   expect((await world.run(argv)).stdout).toMatch(/value by mapping +in 2, else guessed/);
 });
+
+it("says which file to check where the tried one has a mistake", async () => {
+  const world = await createRelayWorld();
+  writeFileSync(join(world.dataDir, "next.yaml"), next.replace("to: [ops]", "to: [opps]"));
+  const run = await world.run(["backtest", "--config", "next.yaml"]);
+  expect(run.status).toBe(2);
+  expect(run.stderr).toContain("check --config next.yaml` whether all is well");
+});

@@ -18,10 +18,11 @@ export interface ConfigProblem {
 export class ConfigError extends AppError {
   readonly problems: ConfigProblem[];
 
-  constructor(problems: ConfigProblem[]) {
+  /** @param file that was named; default: the one that is read where none is */
+  constructor(problems: ConfigProblem[], file?: string) {
     const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
     super("config_invalid", [`the configuration has ${count}:`, ...problems.map(formatProblem)].join("\n"), {
-      hint: "nothing was started; correct this, and see with `tocsin check` whether all is well",
+      hint: `nothing was started; correct this, and see with \`tocsin check${file ? ` --config ${file}` : ""}\` whether all is well`,
     });
     this.name = "ConfigError";
     this.problems = problems;
