@@ -180,3 +180,8 @@ export interface Dialect extends Words {
     options: StepOptions<G, Stored, Result>,
   ): Step<G, Result>;
 }
+
+/** Methods of a port, each in the transaction that it is given first: what it takes and gives is said by the port alone. */
+export type InTx<Port, Name extends keyof Port = keyof Port> = {
+  [N in Name]: Port[N] extends (...args: infer Args) => infer Result ? (tx: Tx, ...args: Args) => Result : never;
+};

@@ -1,11 +1,4 @@
-import type {
-  FactsQuery,
-  FollowedArrivals,
-  PastAlert,
-  Position,
-  StoredArrival,
-  StoredFacts,
-} from "../../core/ports/alert-log.ts";
+import type { AlertLog, FactsQuery } from "../../core/ports/alert-log.ts";
 import {
   type ArrivalRow,
   type FactsRow,
@@ -19,7 +12,7 @@ import {
 import { fromPosition, toPosition } from "../positions.ts";
 import { fromRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 function statementsOf(sql: Dialect) {
   const within = { below: "int8", id: "text", from: "int8", limit: "int8" } as const;
@@ -94,7 +87,7 @@ export function createArrivals(sql: Dialect) {
   };
 
   return {
-    async listFacts(tx: Tx, query: FactsQuery): Promise<StoredFacts[]> {
+    async listFacts(tx, query) {
       let bytes = 0;
       const sizes = await tx.run(listSizes, toWithin(query));
       const end = sizes.findIndex((one, index) => {
@@ -106,7 +99,7 @@ export function createArrivals(sql: Dialect) {
       return rows.sort((one, other) => other.seq - one.seq).map(toStoredFacts);
     },
 
-    async listPast(tx: Tx, query: FactsQuery): Promise<(PastAlert & { position: Position })[]> {
+    async listPast(tx, query) {
       const rows = await tx.run(listPast, toWithin(query));
       const sizes = new Map<number, number>();
       let bytes = 0;
@@ -128,14 +121,14 @@ export function createArrivals(sql: Dialect) {
       });
     },
 
-    listArrivals: async (tx: Tx, query: FactsQuery): Promise<StoredArrival[]> => tx.run(list, toWithin(query)),
+    listArrivals: async (tx, query) => tx.run(list, toWithin(query)),
 
-    async followArrivals(tx: Tx, after: Position | undefined, limit: number): Promise<FollowedArrivals> {
+    async followArrivals(tx, after, limit) {
       // First: what is routed by then is listed.
       const [routed = 0] = await tx.run(findRouted, {});
       const [place] = after === undefined ? [] : fromPosition(after);
       const arrivals = place === undefined ? [] : await tx.run(follow, { after: place, limit });
       return { arrivals, routedUpTo: toPosition(routed) };
     },
-  };
+  } satisfies InTx<AlertLog, "listFacts" | "listPast" | "listArrivals" | "followArrivals">;
 }

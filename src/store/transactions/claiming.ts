@@ -1,11 +1,10 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { ClaimedDelivery } from "../../core/delivery-job.ts";
-import type { PaceRecord } from "../../core/destination-status.ts";
-import type { ClaimedTogether, ClaimInput } from "../../core/ports/dispatch.ts";
+import type { ClaimedTogether, ClaimInput, Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
-import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
+import type { Dialect, InTx, StepItem, Tx, WhichLanes } from "../tx.ts";
 import type { IsHeld } from "./fence.ts";
 import { noteHold } from "./holding.ts";
 import type { Joint } from "./joint.ts";
@@ -81,16 +80,11 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: Is
 
   return {
     claimRun,
-    async claimDeliveries(
-      tx: Tx,
-      lane: LaneFence,
-      input: ClaimInput,
-      paces: PaceRecord[],
-    ): Promise<ClaimedDelivery[] | "lost"> {
+    async claimDeliveries(tx, lane, input, paces) {
       const [runs] = await Promise.all([claim(tx, [[lane, [input]]], "all"), savePaces(tx, lane, paces)]);
       const [taken] = runs.flat();
       if (taken !== undefined) return taken.deliveries;
       return (await isHeld(tx, lane)) ? [] : "lost";
     },
-  };
+  } satisfies InTx<Dispatch, "claimDeliveries"> & { claimRun: typeof claimRun };
 }

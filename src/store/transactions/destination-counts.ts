@@ -1,6 +1,6 @@
 import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
-import type { DestinationCounts } from "../../core/ports/dispatch.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 interface CountRow {
   destination: string;
@@ -76,7 +76,7 @@ export function createDestinationCounts(sql: Dialect) {
   );
 
   return {
-    async countByDestination(tx: Tx): Promise<DestinationCounts[]> {
+    async countByDestination(tx) {
       const counted = await tx.run(list, {});
       const found = new Map(
         counted.map(({ destination }): [string, DestinationCounts] => [destination, { destination, counts: {} }]),
@@ -115,7 +115,7 @@ export function createDestinationCounts(sql: Dialect) {
       });
       return [...found.values()];
     },
-  };
+  } satisfies InTx<Dispatch, "countByDestination">;
 }
 
 export function createNoticeCounts(sql: Dialect) {
@@ -132,9 +132,9 @@ export function createNoticeCounts(sql: Dialect) {
   );
 
   return {
-    async countNotices(tx: Tx, destination: string): Promise<{ waiting: number; failed: number }> {
+    async countNotices(tx, destination) {
       const [counted] = await tx.run(countOfNotices, { destination });
       return counted ?? { waiting: 0, failed: 0 };
     },
-  };
+  } satisfies InTx<Dispatch, "countNotices">;
 }

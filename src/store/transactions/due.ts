@@ -1,10 +1,10 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type { DueDelivery, Thread } from "../../core/delivery-job.ts";
-import type { AbandonedDelivery, AlertRequest } from "../../core/ports/dispatch.ts";
+import type { Thread } from "../../core/delivery-job.ts";
+import type { AbandonedDelivery, AlertRequest, Dispatch } from "../../core/ports/dispatch.ts";
 import type { MessageExtras } from "../../core/rules.ts";
 import { type DeliveryRow, deliveryColumnsWith, fromRow, readJson, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 
 const mostFallbacks = 500;
 
@@ -111,37 +111,35 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
   const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);
 
   return {
-    listDue: async (
-      tx: Tx,
-      destination: string,
-      now: number,
-      limit: number,
-      resentFirst = false,
-    ): Promise<DueDelivery[]> => tx.run(listDue, { destination, now, limit, resent_first: resentFirst ? 1 : 0 }),
+    listDue: async (tx, destination, now, limit, resentFirst = false) =>
+      tx.run(listDue, { destination, now, limit, resent_first: resentFirst ? 1 : 0 }),
 
-    listByKeys: async (tx: Tx, destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]> =>
+    listByKeys: async (tx, destination, alertKeys, limit) =>
       tx.run(listByKeys, { destination, keys: alertKeys, limit }),
 
-    async nextDueAt(tx: Tx, destination: string): Promise<number | undefined> {
+    async nextDueAt(tx, destination) {
       const [at] = await tx.run(nextDue, { destination });
       return at;
     },
 
-    async countDueTogether(tx: Tx, destination: string, recipient: string, group: string | undefined, now: number) {
+    async countDueTogether(tx, destination, recipient, group, now) {
       const [count = 0] = await tx.run(countDueTogether, { destination, recipient, group: group ?? "", now });
       return count;
     },
 
-    listAbandoned: async (tx: Tx, held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]> =>
+    listAbandoned: async (tx, held, limit) =>
       tx.run(listAbandoned, { destinations: Object.keys(held), fences: Object.values(held), limit }),
 
-    listFallbacksDue: async (tx: Tx, now: number): Promise<DueDelivery[]> => tx.run(listFallbacksDue, { now }),
+    listFallbacksDue: async (tx, now) => tx.run(listFallbacksDue, { now }),
 
-    async findThread(tx: Tx, destination: string, recipient: string, key: string): Promise<Thread | undefined> {
+    async findThread(tx, destination, recipient, key) {
       const [thread] = await findThreads(tx, [{ destination, recipient, key }]);
       return thread;
     },
-  };
+  } satisfies InTx<
+    Dispatch,
+    "listDue" | "listByKeys" | "nextDueAt" | "countDueTogether" | "listAbandoned" | "listFallbacksDue" | "findThread"
+  >;
 }
 
 /** What a message is written from. */
@@ -181,12 +179,12 @@ export function createMessageReading(sql: Dialect) {
   );
 
   return {
-    async findAlertFacts(tx: Tx, seq: number, destination: string) {
+    async findAlertFacts(tx, seq, destination) {
       const [found] = await tx.run(findFacts, { seq, destination });
       return found;
     },
 
-    async findRequests(tx: Tx, alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]> {
+    async findRequests(tx, alertSeqs, maxBytes) {
       const sizes = await tx.look(
         sizeOfRequest,
         alertSeqs.map((seq) => ({ seq })),
@@ -218,5 +216,5 @@ export function createMessageReading(sql: Dialect) {
         })),
       );
     },
-  };
+  } satisfies InTx<Dispatch, "findAlertFacts" | "findRequests">;
 }

@@ -1,6 +1,6 @@
-import type { ExpiringKey, KeyKind } from "../../core/ports/shared.ts";
+import type { ExpiringKey, ExpiringKeyStore } from "../../core/ports/shared.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 type KeyRow = Pick<Row<"expiring_keys">, "key" | "expires_at">;
 
@@ -35,12 +35,11 @@ export function createExpiringKeys(sql: Dialect) {
   );
 
   return {
-    putKeyIfAbsent: async (tx: Tx, kind: KeyKind, { key, expiresAt }: ExpiringKey, now: number): Promise<boolean> =>
+    putKeyIfAbsent: async (tx, kind, { key, expiresAt }, now) =>
       (await tx.run(put, { kind, key, expires_at: expiresAt, now })).length > 0,
-    hasKey: async (tx: Tx, kind: KeyKind, key: string, now: number): Promise<boolean> =>
-      (await tx.run(find, { kind, key, now })).length > 0,
-    listKeys: async (tx: Tx, kind: KeyKind, now: number): Promise<ExpiringKey[]> => tx.run(list, { kind, now }),
+    hasKey: async (tx, kind, key, now) => (await tx.run(find, { kind, key, now })).length > 0,
+    listKeys: async (tx, kind, now) => tx.run(list, { kind, now }),
     /** How many there were. */
-    removeExpiredKeys: async (tx: Tx, now: number): Promise<number> => (await tx.run(remove, { now })).length,
-  };
+    removeExpiredKeys: async (tx, now) => (await tx.run(remove, { now })).length,
+  } satisfies InTx<ExpiringKeyStore & { removeExpiredKeys(now: number): Promise<number> }>;
 }

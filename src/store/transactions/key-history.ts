@@ -1,7 +1,7 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
-import type { KeyEvent, KeyHistory, KeyValues } from "../../core/ports/alert-log.ts";
+import type { AlertLog, KeyEvent } from "../../core/ports/alert-log.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 interface OwnRow {
   id: string;
@@ -74,7 +74,7 @@ export function createKeyHistory(sql: Dialect) {
   );
 
   return {
-    async keyHistory(tx: Tx, id: string, most: number): Promise<KeyHistory> {
+    async keyHistory(tx, id, most) {
       const [own] = await tx.run(findOwn, { id });
       if (own === undefined) return { events: [], hasOlder: false, hasGap: false };
       const { seq, origin, alert_key: key } = own;
@@ -101,7 +101,7 @@ export function createKeyHistory(sql: Dialect) {
       };
     },
 
-    async keyValues(tx: Tx, ids: readonly string[], most: number): Promise<KeyValues[]> {
+    async keyValues(tx, ids, most) {
       const measured = (
         await tx.look(
           findMeasured,
@@ -124,7 +124,7 @@ export function createKeyHistory(sql: Dialect) {
         return { id, values: rows.flatMap(({ at, sent }) => (sent === null ? [] : { at, sent })) };
       });
     },
-  };
+  } satisfies InTx<AlertLog, "keyHistory" | "keyValues">;
 }
 
 /** At least one, and as many more as their texts allow. */

@@ -1,8 +1,8 @@
 import type { DestinationStatus, PaceRecord, StatusKey } from "../../core/destination-status.ts";
-import type { LaneFence, LaneGrant, LaneRequest } from "../../core/ports/lanes.ts";
+import type { LaneFence, LaneGrant, LaneRequest, Lanes } from "../../core/ports/lanes.ts";
 import { toPace, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 import { underFence } from "./fence.ts";
 
 /** The process that asks, among several relays of one database. */
@@ -95,13 +95,7 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   });
 
   return {
-    async acquireLanes(
-      tx: Tx,
-      owner: string,
-      requests: LaneRequest[],
-      leaseMs: number,
-      most = requests.length,
-    ): Promise<LaneGrant[]> {
+    async acquireLanes(tx, owner, requests, leaseMs, most = requests.length) {
       const served = requests.flatMap(({ group, statuses }) =>
         statuses.flatMap(({ kind, name }) => (kind === "destination" ? { group, name } : [])),
       );
@@ -125,19 +119,19 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
       }));
     },
 
-    async renewLanes(tx: Tx, lanes: LaneFence[], leaseMs: number): Promise<string[]> {
+    async renewLanes(tx, lanes, leaseMs) {
       if (lanes.length === 0) return [];
       const kept = new Set(await tx.run(renew, { ...toColumns(lanes), lease_ms: leaseMs }));
       return lanes.map(({ group }) => group).filter((group) => kept.has(group));
     },
 
-    async releaseLanes(tx: Tx, lanes: LaneFence[]): Promise<void> {
+    async releaseLanes(tx, lanes) {
       const freed = await tx.run(release, toColumns(lanes));
       if (freed.length > 0 && sql.isShared) tx.notes.lanes = true;
     },
 
     ...memory,
-  };
+  } satisfies InTx<Lanes> & typeof memory;
 }
 
 /** What a lane group's holder knows of its vendor and its destinations. */

@@ -1,8 +1,8 @@
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
-import type { Mute } from "../../core/rules.ts";
+import type { MuteStore } from "../../core/ports/shared.ts";
 import { toMute, toRow } from "../rows.ts";
 import { columnNames } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 import { createNameLock } from "./name-lock.ts";
 
 export function createMutes(sql: Dialect) {
@@ -31,7 +31,7 @@ export function createMutes(sql: Dialect) {
   );
 
   return {
-    async addMute(tx: Tx, mute: Mute): Promise<"done" | "over"> {
+    async addMute(tx, mute) {
       if (mute.untilOver !== undefined) {
         // Behind an end that another relay is routing, as it could not see this mute.
         const [, [last]] = await Promise.all([lock(tx, [mute.untilOver]), tx.run(findLast, { key: mute.untilOver })]);
@@ -41,15 +41,14 @@ export function createMutes(sql: Dialect) {
       tx.notes.mutes = true;
       return "done";
     },
-    async endMute(tx: Tx, id: string, at: number): Promise<boolean> {
+    async endMute(tx, id, at) {
       const ended = await tx.run(end, { id, at });
       // Said of one that had ended too: another relay may not have heard of it.
       tx.notes.mutes = true;
       return ended.length > 0;
     },
-    listMutes: async (tx: Tx, now: number, includeEnded: boolean): Promise<Mute[]> =>
-      tx.run(list, { now: includeEnded ? -1 : now }),
-  };
+    listMutes: async (tx, now, includeEnded) => tx.run(list, { now: includeEnded ? -1 : now }),
+  } satisfies InTx<MuteStore, "addMute" | "endMute" | "listMutes">;
 }
 
 /** The mutes until it is over that hold for what is routed. */

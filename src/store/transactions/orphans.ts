@@ -1,8 +1,7 @@
 import { orphanReason } from "../../core/delivery.ts";
-import type { DueDelivery } from "../../core/delivery-job.ts";
-import type { LaneFence } from "../../core/ports/lanes.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import { type DeliveryRow, deliveryColumnsWith, toDueDelivery } from "../rows.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 import { type IsHeld, underFence } from "./fence.ts";
 import type { Self } from "./lanes.ts";
 
@@ -80,13 +79,13 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
   }
 
   return {
-    async listOrphans(tx: Tx, known: string[], limit: number): Promise<DueDelivery[]> {
+    async listOrphans(tx, known, limit) {
       const asked = (await listUnknown(tx, known)).map((destination) => ({ destination, limit }));
       const [first, resent] = await Promise.all([tx.look(firstUsual, asked), tx.look(firstBulk, asked)]);
       return asked.flatMap((_, index) => [...(first[index] ?? []), ...(resent[index] ?? [])]).slice(0, limit);
     },
 
-    async failOrphans(tx: Tx, lane: LaneFence, known: string[], at: number): Promise<number | "lost"> {
+    async failOrphans(tx, lane, known, at) {
       const destinations = await listUnknown(tx, known);
       const failed =
         destinations.length === 0
@@ -95,5 +94,5 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
       await tx.changed([...new Set(failed)]);
       return failed.length > 0 || (await isHeld(tx, lane)) ? failed.length : "lost";
     },
-  };
+  } satisfies InTx<Dispatch, "listOrphans" | "failOrphans">;
 }

@@ -1,10 +1,9 @@
 import type { Thread } from "../../core/delivery-job.ts";
-import type { PaceRecord } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
-import type { AttemptRecord, FallbackCall, Untried } from "../../core/ports/dispatch.ts";
+import type { AttemptRecord, Dispatch, Untried } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { rowOf } from "../rows.ts";
-import { type Dialect, givenOf, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
+import { type Dialect, givenOf, type InTx, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
 import { type CallFallbacks, createFallbacks } from "./fallbacks.ts";
 import { type IsHeld, underFence } from "./fence.ts";
 import type { Grouping } from "./grouping.ts";
@@ -128,21 +127,14 @@ export function createRecording(
   return {
     recordAttempts,
 
-    async recordAttempt(tx: Tx, lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<Kept | "lost"> {
+    async recordAttempt(tx, lane, record, paces) {
       const call: RecordCall = [lane, [record]];
       const [[known]] = await Promise.all([recordAttempts.run(tx, [call], "all"), savePaces(tx, lane, paces)]);
       const answer = known ?? (await recordAttempts.answerOther(tx, call));
       return answer === "lost" ? answer : (answer[0] as Kept);
     },
 
-    async finishDeliveries(
-      tx: Tx,
-      lane: LaneFence,
-      deliverySeqs: number[],
-      next: Untried,
-      at: number,
-      fallbacks: FallbackCall[],
-    ): Promise<"done" | "lost"> {
+    async finishDeliveries(tx, lane, deliverySeqs, next, at, fallbacks) {
       const { state, reason } = next;
       const due_at = "dueAt" in next ? next.dueAt : null;
       const finished_at = next.state === "held" || next.state === "waiting" ? null : at;
@@ -155,20 +147,15 @@ export function createRecording(
       return "done";
     },
 
-    /** Gives claimed deliveries back untried. */
-    async releaseClaim(
-      tx: Tx,
-      lane: LaneFence,
-      token: string,
-      dueAt: number,
-      wasHeld = false,
-    ): Promise<"done" | "lost"> {
+    async releaseClaim(tx, lane, token, dueAt, wasHeld = false) {
       const released = await tx.run(release, { ...lane, token, due_at: dueAt, was_held: wasHeld ? 1 : 0 });
       await tx.changed([...new Set(released)]);
       return released.length > 0 || (await isHeld(tx, lane)) ? "done" : "lost";
     },
 
-    callFallbacks: (tx: Tx, fallbacks: FallbackCall[], at: number): Promise<void> => callFallbacks(tx, fallbacks, at),
+    callFallbacks,
+  } satisfies InTx<Dispatch, "recordAttempt" | "finishDeliveries" | "releaseClaim" | "callFallbacks"> & {
+    recordAttempts: typeof recordAttempts;
   };
 }
 

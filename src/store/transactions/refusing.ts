@@ -1,8 +1,8 @@
-import type { RefusedDetail, RefusedRequest, RefusedSummary } from "../../core/ports/refused.ts";
+import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { refusedColumns, toRefusedSummary, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 /** One refused request that is kept. */
 interface RefusedSize {
@@ -67,7 +67,7 @@ export function createRefusing(sql: Dialect) {
   );
 
   return {
-    async recordRefused(tx: Tx, request: RefusedRequest): Promise<void> {
+    async recordRefused(tx, request) {
       const [, kept] = await Promise.all([
         tx.insert(insert, [toRow(request)], {}),
         tx.run(sizes, { source: request.source }),
@@ -76,23 +76,20 @@ export function createRefusing(sql: Dialect) {
       if (overflow.length > 0) await tx.run(remove, { seqs: overflow });
     },
 
-    async listRefused(
-      tx: Tx,
-      { limit, source, before }: { limit: number; source?: string; before?: string },
-    ): Promise<RefusedSummary[]> {
+    async listRefused(tx, { limit, source, before }) {
       const [below = 0] = before === undefined ? [Number.MAX_SAFE_INTEGER] : await tx.run(seqOf, { id: before });
       return source === undefined ? tx.run(list, { below, limit }) : tx.run(listOfSource, { source, below, limit });
     },
 
-    async getRefused(tx: Tx, id: string): Promise<RefusedDetail | undefined> {
+    async getRefused(tx, id) {
       const [found] = await tx.run(find, { id });
       return found;
     },
 
-    async markReleased(tx: Tx, id: string, alertIds: readonly string[], at: number): Promise<void> {
+    async markReleased(tx, id, alertIds, at) {
       await tx.run(release, { id, at, alert_ids: JSON.stringify(alertIds) });
     },
-  };
+  } satisfies InTx<RefusedLog>;
 }
 
 /**

@@ -1,10 +1,11 @@
 import { timeOfId } from "../../core/id.ts";
-import type { AlertDetail, AlertSummary, AlertsNamed } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, AlertLog } from "../../core/ports/alert-log.ts";
 import { inOrder, type ListedRow, listedColumns, toDecisions, toSummary } from "../log-entries.ts";
 import { fromRow } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
+type Side = "newer" | "older";
 type Nullable<R> = { [C in keyof R]: R[C] | null };
 
 /** Null where the relay itself has made the alert. */
@@ -44,7 +45,7 @@ export function createSingleAlerts(sql: Dialect) {
      FROM alerts a LEFT JOIN requests r ON r.seq = a.request_seq WHERE a.id = :id`,
     (row: DetailRow) => toDetail(row),
   );
-  const beside = (side: keyof Neighbours, how: string) =>
+  const beside = (side: Side, how: string) =>
     `SELECT * FROM (SELECT '${side}' AS side, ${columns} FROM alerts a
        WHERE a.seq ${how} LIMIT 1) AS ${side}`;
   const own = "(SELECT seq FROM alerts WHERE id = :id)";
@@ -52,7 +53,7 @@ export function createSingleAlerts(sql: Dialect) {
     "neighbours",
     { id: "text" },
     `${beside("newer", `> ${own} ORDER BY a.seq`)} UNION ALL ${beside("older", `< ${own} ORDER BY a.seq DESC`)}`,
-    (row: ListedRow & { side: keyof Neighbours }) => [row.side, toSummary(row)] as const,
+    (row: ListedRow & { side: Side }) => [row.side, toSummary(row)] as const,
   );
   const listEnding = sql.statement(
     "ids_ending",
@@ -76,15 +77,14 @@ export function createSingleAlerts(sql: Dialect) {
   );
 
   return {
-    async getAlert(tx: Tx, id: string): Promise<AlertDetail | undefined> {
+    async getAlert(tx, id) {
       const [found] = await tx.run(get, { id });
       return found;
     },
 
-    neighbours: async (tx: Tx, id: string): Promise<Neighbours> =>
-      Object.fromEntries(await tx.run(listNeighbours, { id })),
+    neighbours: async (tx, id) => Object.fromEntries(await tx.run(listNeighbours, { id })),
 
-    async findByIdPart(tx: Tx, part: string, limit: number): Promise<AlertsNamed> {
+    async findByIdPart(tx, part, limit) {
       const [endings, beginning] = await Promise.all([
         tx.run(listEnding, { part, length: part.length }),
         // Behind every digit and "-".
@@ -98,10 +98,8 @@ export function createSingleAlerts(sql: Dialect) {
       const isAll = count < mostEndings || first === null;
       return { alerts, ...(!isAll && { searchedTo: timeOfId(first) }) };
     },
-  };
+  } satisfies InTx<AlertLog, "getAlert" | "neighbours" | "findByIdPart">;
 }
-
-type Neighbours = { newer?: AlertSummary; older?: AlertSummary };
 
 function toDetail(row: DetailRow): AlertDetail {
   const { deliveries, ...summary } = toSummary(row);

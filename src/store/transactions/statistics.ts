@@ -6,9 +6,10 @@ import {
   outcomes,
   type PastOutcome,
   type RouteStatistics,
+  type Statistics,
 } from "../../core/ports/statistics.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 
 export const hourMs = 3_600_000;
 const dayHours = 24;
@@ -82,11 +83,7 @@ export function createStatistics(sql: Dialect) {
   }
 
   return {
-    async destinationStatistics(
-      tx: Tx,
-      destinations: readonly string[],
-      now: number,
-    ): Promise<DestinationStatistics[]> {
+    async destinationStatistics(tx, destinations, now) {
       const [names, day, week] = [destinations, hourOf(now) - dayHours, hourOf(now) - weekHours];
       const [counted, waits, last] = await Promise.all([
         tx.run(countOutcomes, { names, since: week, day }),
@@ -106,7 +103,7 @@ export function createStatistics(sql: Dialect) {
         };
       });
     },
-  };
+  } satisfies InTx<Statistics, "destinationStatistics">;
 }
 
 /** What routes took, how much came in all, and how both are forgotten. */
@@ -160,7 +157,7 @@ export function createRouteStatistics(sql: Dialect) {
   );
 
   return {
-    async routeStatistics(tx: Tx, now: number): Promise<{ since?: number; routes: RouteStatistics[] }> {
+    async routeStatistics(tx, now) {
       const [[start], routes] = await Promise.all([
         tx.run(findStart, {}),
         tx.run(countRoutes, { day: hourOf(now) - dayHours, week: hourOf(now) - weekHours }),
@@ -168,7 +165,7 @@ export function createRouteStatistics(sql: Dialect) {
       return { since: start === undefined ? undefined : start * hourMs, routes };
     },
 
-    async countSince(tx: Tx, times: readonly number[]): Promise<number[]> {
+    async countSince(tx, times) {
       const counted = await tx.look(
         countSince,
         times.map((at) => ({ first: firstIdAt(at), next: firstIdAt((hourOf(at) + 1) * hourMs), hour: hourOf(at) })),
@@ -176,11 +173,11 @@ export function createRouteStatistics(sql: Dialect) {
       return counted.map(([count = 0]) => count);
     },
 
-    async forgetOldHours(tx: Tx, now: number): Promise<void> {
+    async forgetOldHours(tx, now) {
       const before = hourOf(now) - keptHours;
       await Promise.all([...forgetHours, forgetRouteHours].map((forget) => tx.run(forget, { before })));
     },
-  };
+  } satisfies InTx<Pick<Statistics, "routeStatistics" | "countSince"> & { forgetOldHours(now: number): Promise<void> }>;
 }
 
 function toOutcomes(counts: readonly (readonly [EndState, number])[]): OutcomeCounts {

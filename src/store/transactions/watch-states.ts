@@ -1,6 +1,5 @@
-import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { WatchState } from "../../core/ports/watch.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { CommonStates, DutyStates, WatchState, WatchStore } from "../../core/ports/watch.ts";
+import type { Dialect, InTx } from "../tx.ts";
 import { underFence } from "./fence.ts";
 
 export function createWatchStates(sql: Dialect) {
@@ -25,14 +24,14 @@ export function createWatchStates(sql: Dialect) {
   const toRow = ({ name, state }: WatchState) => ({ name, state: JSON.stringify(state) });
 
   return {
-    async loadWatchState(tx: Tx, name: string): Promise<unknown> {
+    async loadWatchState(tx, name) {
       const [state] = await tx.run(load, { name });
       return state;
     },
-    async saveWatchState(tx: Tx, watch: WatchState): Promise<void> {
+    async saveWatchState(tx, watch) {
       await tx.insert(save, [toRow(watch)], {});
     },
-    async changeWatchState(tx: Tx, watch: WatchState, from: unknown): Promise<boolean> {
+    async changeWatchState(tx, watch, from) {
       const { name, state } = toRow(watch);
       const isChanged =
         from === undefined
@@ -41,8 +40,8 @@ export function createWatchStates(sql: Dialect) {
       if (isChanged && sql.isShared) tx.notes.mail = true;
       return isChanged;
     },
-    async saveWatchStateFor(tx: Tx, { group, fence }: LaneFence, watch: WatchState): Promise<"done" | "lost"> {
+    async saveWatchStateFor(tx, { group, fence }, watch) {
       return (await tx.insert(saveUnderFence, [toRow(watch)], { group, fence })) > 0 ? "done" : "lost";
     },
-  };
+  } satisfies InTx<WatchStore & CommonStates & DutyStates>;
 }
