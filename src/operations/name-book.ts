@@ -19,26 +19,18 @@ const stateName = "token-names";
 const mostNames = 2_000;
 const longestName = 100;
 
-export interface Named {
-  subject: BareSubject;
-  symbol: string;
-  learnedAt: number;
+const namedSchema = z.object({
+  kind: z.enum(["token", "pool"]),
+  chain: z.string(),
+  address: z.string(),
+  symbol: z.string().min(1).max(longestName),
+  learnedAt: z.number(),
   /** When the service said it last. */
-  saidAt: number;
-}
-
-const savedSchema = z.object({
-  names: z.array(
-    z.object({
-      kind: z.enum(["token", "pool"]),
-      chain: z.string(),
-      address: z.string(),
-      symbol: z.string().min(1).max(longestName),
-      learnedAt: z.number(),
-      saidAt: z.number(),
-    }),
-  ),
+  saidAt: z.number(),
 });
+type Named = z.infer<typeof namedSchema>;
+const savedSchema = z.object({ names: z.array(namedSchema) });
+const readSaved = (state: unknown): Named[] => savedSchema.safeParse(state).data?.names ?? [];
 
 /** What a relay has learned and saved, for a process that only reads. Rejects as the store does. */
 export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
@@ -64,19 +56,9 @@ export async function exchangeNames(store: CommonStates, book: NameBook, learned
       const mine = book.get(key);
       if (mine !== undefined) given.remember(laterOf(mine, given.get(key)));
     }
-    const names = given.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
-    return { given, state: learned.size === 0 ? undefined : { names } };
+    return { given, state: learned.size === 0 ? undefined : { names: given.all() } };
   });
-  for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named.subject))));
-}
-
-function readSaved(state: unknown): Named[] {
-  const saved = savedSchema.safeParse(state);
-  if (!saved.success) return [];
-  return saved.data.names.map(({ kind, chain, address, ...named }) => ({
-    subject: { kind, chain, address },
-    ...named,
-  }));
+  for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named))));
 }
 
 /** By the service's last word; known since the first of those that gave it. */
@@ -103,7 +85,7 @@ export class NameBook implements KnownNames {
   }
 
   remember(named: Named): void {
-    const key = keyOf(named.subject);
+    const key = keyOf(named);
     this.#forget(key);
     this.#names.set(key, named);
     const group = groupOf(named);
@@ -153,8 +135,8 @@ export function keyOf({ kind, chain, address }: BareSubject): string {
   return `${kind} ${chain.toLowerCase()} ${address.toLowerCase()}`;
 }
 
-function groupOf({ subject, symbol }: Pick<Named, "subject" | "symbol">): string {
-  return `${subject.chain.toLowerCase()} ${folded(symbol)}`;
+function groupOf({ chain, symbol }: Named): string {
+  return `${chain.toLowerCase()} ${folded(symbol)}`;
 }
 
 /** `USDC.` and `$USDC` read as USDC. */

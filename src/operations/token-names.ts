@@ -161,7 +161,7 @@ export class TokenNames implements KnownNames {
     }
     this.#unknown.delete(key);
     const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
-    this.#book.remember({ subject, symbol, learnedAt, saidAt: now });
+    this.#book.remember({ ...subject, symbol, learnedAt, saidAt: now });
     this.#learned.add(key);
   }
 
