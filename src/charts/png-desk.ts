@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { startTimeLimit } from "../ground/net/time-limit.ts";
 import type { PngOrder } from "./png-thread.ts";
 import type { PngProblem, PngResult } from "./render-png.ts";
 
@@ -18,133 +20,108 @@ export type NoPicture = PngProblem | "busy" | "late" | "ended";
 
 export type DeskResult = { png: Uint8Array } | { problem: NoPicture };
 
-export type PngDesk = ReturnType<typeof createPngDesk>;
-
 /** A larger one is no picture of ours. */
 const maxSvgLength = 2_000_000;
 const maxHeapMb = 128;
-
-interface Job {
-  order: PngOrder;
-  settle(result: DeskResult): void;
-}
 
 /**
  * Makes PNG of SVG off the event loop. Never throws: a picture decorates, and what it decorates goes on without it.
  * One thread, one picture at a time, in the order in which they were asked for. What takes too long takes its thread
  * with it: a renderer cannot be interrupted otherwise.
  */
-export function createPngDesk(options: PngDeskOptions = {}) {
-  const { maxWaiting = 16, timeLimitMs = 2_000, idleMs = 60_000 } = options;
-  const { entry = new URL("./png-thread.js", import.meta.url) } = options;
-  const waiting: Job[] = [];
-  let current: Job | undefined;
-  let worker: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-  let isClosed = false;
+export class PngDesk {
+  readonly #options: Required<PngDeskOptions>;
+  /** Each ends the wait for a picture. */
+  readonly #asked = new Set<(result: DeskResult) => void>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #thread?: Worker;
+  #idle?: NodeJS.Timeout;
+  #isClosed = false;
 
-  function startThread(): Worker {
-    const own = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
-    own.on("message", (result: PngResult) => {
-      if (worker === own) finish(result);
+  constructor({ maxWaiting = 16, timeLimitMs = 2_000, idleMs = 60_000, entry }: PngDeskOptions = {}) {
+    this.#options = { maxWaiting, timeLimitMs, idleMs, entry: entry ?? new URL("./png-thread.js", import.meta.url) };
+  }
+
+  /** `scale`: times its size, default 2. An abort of `signal` is `late`. */
+  readonly draw = async (
+    svg: string,
+    { scale = 2, signal }: { scale?: number; signal?: AbortSignal } = {},
+  ): Promise<DeskResult> => {
+    const { maxWaiting, timeLimitMs } = this.#options;
+    if (this.#isClosed) return { problem: "ended" };
+    if (svg.length > maxSvgLength) return { problem: "failed" };
+    if (signal?.aborted) return { problem: "late" };
+    if (this.#asked.size >= maxWaiting) return { problem: "busy" };
+    const limit = startTimeLimit(timeLimitMs, signal);
+    const result = await new Promise<DeskResult>((resolve) => {
+      this.#asked.add(resolve);
+      const giveUp = () => {
+        this.#asked.delete(resolve);
+        resolve({ problem: "late" });
+      };
+      limit.signal.addEventListener("abort", giveUp, { once: true });
+      this.#turn = this.#turn.then(async () => {
+        if (!limit.signal.aborted && !this.#isClosed) resolve(await this.#drawNow({ svg, scale }, limit.signal));
+        this.#asked.delete(resolve);
+        this.#restIfIdle();
+      });
     });
-    for (const event of ["error", "messageerror", "exit"]) {
-      own.on(event, () => {
-        if (worker === own) endThread("ended");
-      });
-    }
-    return own;
+    limit.clear();
+    return result;
+  };
+
+  /** What is asked for is `ended`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    for (const resolve of this.#asked) resolve({ problem: "ended" });
+    await this.#drop();
   }
 
-  function next(): void {
-    clearTimeout(idle);
-    if (current !== undefined) return;
-    current = waiting.shift();
-    if (current === undefined) {
-      // Neither the thread nor the timer keeps a process alive that has nothing else to do.
-      worker?.unref();
-      idle = setTimeout(dropThread, idleMs).unref();
-      return;
-    }
+  async #drawNow(order: PngOrder, late: AbortSignal): Promise<DeskResult> {
+    const over = new AbortController();
+    const { signal } = over;
+    const end = () => over.abort();
+    late.addEventListener("abort", end, { once: true });
     try {
-      worker ??= startThread();
-      worker.ref();
-      worker.postMessage(current.order);
+      clearTimeout(this.#idle);
+      this.#thread ??= this.#start();
+      const thread = this.#thread;
+      thread.ref();
+      thread.postMessage(order);
+      const ended = once(thread, "exit", { signal }).then(() => Promise.reject(new Error("the thread has ended")));
+      const [result] = (await Promise.race([once(thread, "message", { signal }), ended])) as [PngResult];
+      return result;
     } catch {
-      endThread("ended");
+      void this.#drop();
+      return { problem: late.aborted ? "late" : "ended" };
+    } finally {
+      late.removeEventListener("abort", end);
+      end();
     }
   }
 
-  function finish(result: DeskResult): void {
-    const job = current;
-    current = undefined;
-    job?.settle(result);
-    next();
+  #start(): Worker {
+    const { entry } = this.#options;
+    const thread = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
+    thread.on("error", () => {});
+    thread.once("exit", () => {
+      if (this.#thread === thread) this.#thread = undefined;
+    });
+    return thread;
   }
 
-  function dropThread(): Promise<number> | undefined {
-    const own = worker;
-    worker = undefined;
-    return own?.terminate();
+  /** Neither the thread nor the timer keeps a process alive that has nothing else to do. */
+  #restIfIdle(): void {
+    if (this.#asked.size > 0 || this.#isClosed) return;
+    this.#thread?.unref();
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.#drop(), this.#options.idleMs).unref();
   }
 
-  function endThread(problem: NoPicture): void {
-    void dropThread();
-    finish({ problem });
+  #drop(): Promise<number> | undefined {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    return thread?.terminate();
   }
-
-  function leave(job: Job): void {
-    const at = waiting.indexOf(job);
-    if (at !== -1) waiting.splice(at, 1);
-    if (current === job) endThread("late");
-    else job.settle({ problem: "late" });
-  }
-
-  return {
-    /** `scale`: times its size, default 2. An abort of `signal` is `late`. */
-    draw(svg: string, { scale = 2, signal }: { scale?: number; signal?: AbortSignal } = {}): Promise<DeskResult> {
-      if (isClosed) return Promise.resolve({ problem: "ended" });
-      if (svg.length > maxSvgLength) return Promise.resolve({ problem: "failed" });
-      if (signal?.aborted) return Promise.resolve({ problem: "late" });
-      if (waiting.length + (current === undefined ? 0 : 1) >= maxWaiting) return Promise.resolve({ problem: "busy" });
-      return new Promise((resolve) => {
-        waiting.push(createJob({ svg, scale }, { timeLimitMs, signal, leave, resolve }));
-        next();
-      });
-    },
-    /** What is asked for is `ended`. */
-    async close(): Promise<void> {
-      isClosed = true;
-      clearTimeout(idle);
-      for (const job of waiting.splice(0)) job.settle({ problem: "ended" });
-      const ended = dropThread();
-      const job = current;
-      current = undefined;
-      job?.settle({ problem: "ended" });
-      await ended;
-    },
-  };
-}
-
-interface JobEnds {
-  timeLimitMs: number;
-  signal: AbortSignal | undefined;
-  /** Called when the time is over or `signal` is aborted. */
-  leave(job: Job): void;
-  resolve(result: DeskResult): void;
-}
-
-function createJob(order: PngOrder, { timeLimitMs, signal, leave, resolve }: JobEnds): Job {
-  const giveUp = () => leave(job);
-  const timer = setTimeout(giveUp, timeLimitMs);
-  signal?.addEventListener("abort", giveUp, { once: true });
-  const job: Job = {
-    order,
-    settle(result) {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", giveUp);
-      resolve(result);
-    },
-  };
-  return job;
 }

@@ -24,7 +24,7 @@ export interface PngParts {
 }
 
 /**
- * The picture as PNG. Takes tens of milliseconds of the thread that it is called in: the relay asks `createPngDesk`
+ * The picture as PNG. Takes tens of milliseconds of the thread that it is called in: the relay asks `PngDesk`
  * instead. Without any font there is no picture, since the renderer would leave every text out without a word.
  */
 export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngResult> {

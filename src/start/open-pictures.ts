@@ -88,11 +88,11 @@ export function createPictures(deps: PicturesDeps) {
   let opened: ReturnType<typeof open> | undefined;
 
   async function open() {
-    const [{ createPngDesk }, { createAlertPictures }] = await Promise.all([
+    const [{ PngDesk }, { createAlertPictures }] = await Promise.all([
       import("../charts/png-desk.ts"),
       import("../operations/alert-picture.ts"),
     ]);
-    const desk = createPngDesk();
+    const desk = new PngDesk();
     if (isClosed) await desk.close();
     return { desk, drawAlert: createAlertPictures({ ...deps, toPng: desk.draw }) };
   }

@@ -3,7 +3,7 @@ import { crc32, inflateSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { writeIndexedPng } from "../../src/charts/indexed-png.ts";
 import { drawLineChart } from "../../src/charts/line-chart.ts";
-import { createPngDesk, type PngDesk, type PngDeskOptions } from "../../src/charts/png-desk.ts";
+import { PngDesk, type PngDeskOptions } from "../../src/charts/png-desk.ts";
 import { renderPng } from "../../src/charts/render-png.ts";
 import { lightTheme } from "../../src/charts/theme.ts";
 import { pointsOf } from "./cases.ts";
@@ -98,7 +98,7 @@ describe("a PNG with a palette", () => {
 describe("the desk that makes them in a thread", () => {
   let desk: PngDesk;
   const open = (options: PngDeskOptions) => {
-    desk = createPngDesk({ timeLimitMs: 300_000, ...options });
+    desk = new PngDesk({ timeLimitMs: 300_000, ...options });
     return desk;
   };
   afterEach(() => desk.close());
@@ -117,10 +117,10 @@ describe("the desk that makes them in a thread", () => {
   });
 
   it("refuses at once what comes while too many wait", async () => {
-    const { draw, close } = open({ entry: rough, maxWaiting: 2 });
+    const { draw } = open({ entry: rough, maxWaiting: 2 });
     const [first, second] = [draw("hang"), draw("echo")];
     expect(await draw("echo")).toEqual({ problem: "busy" });
-    await close();
+    await desk.close();
     expect(await Promise.all([first, second])).toEqual([{ problem: "ended" }, { problem: "ended" }]);
     expect(await draw("echo")).toEqual({ problem: "ended" });
   });
