@@ -92,8 +92,8 @@ export function createAdministering(
              SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
         );
         const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
-        const hours = forgetOld(toTx(tx), now);
-        const [removed] = await Promise.all([keys, allowances, readings, late, hours]);
+        const [removed] = await Promise.all([keys, allowances, readings, late]);
+        while (await forgetOld(toTx(tx), now));
         return removed;
       });
       return { keysRemoved };

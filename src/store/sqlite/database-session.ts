@@ -72,14 +72,9 @@ export function openSession(options: SessionOptions): DatabaseSession {
     async maintain(at) {
       try {
         const maintenance = maintainDatabase(db, log);
-        const { results } = await commit([
-          { name: "removeExpiredKeys", arguments: [at] },
-          { name: "forgetOld", arguments: [at] },
-        ]);
-        const failed = results.find((result) => !result.ok);
-        if (failed !== undefined) throw failed.error;
-        const [removed] = results;
-        return { ...maintenance, keysRemoved: removed?.ok ? (removed.value as number) : 0 };
+        const [removed] = (await commit([{ name: "removeExpiredKeys", arguments: [at] }])).results;
+        if (removed?.ok === false) throw removed.error;
+        return { ...maintenance, keysRemoved: (removed?.value as number | undefined) ?? 0 };
       } catch (error) {
         throw toStoreError(error);
       }

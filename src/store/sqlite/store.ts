@@ -112,6 +112,7 @@ export function createStore(driver: StoreDriver): SqliteStore {
       if (isDue) maintainedAt = now;
       // First, so that an index that cannot be written does not keep it from being done.
       const done = isDue ? await driver.maintain(now) : undefined;
+      while (isDue && !stop?.aborted && (await driver.write("forgetOld", [now])));
       await indexAlerts(stop);
       return done;
     },

@@ -7,6 +7,7 @@ import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import { untoldStates } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createForgetting } from "./forgetting.ts";
 import { createMaking } from "./making.ts";
 import { createNameLock } from "./name-lock.ts";
 import type { Unrouted } from "./repeats.ts";
@@ -122,12 +123,7 @@ function statementsOf(sql: Dialect) {
      WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL RETURNING recipient`,
     ({ recipient }: { recipient: string }) => recipient,
   );
-  const removeOld = sql.statement(
-    "forget_groups",
-    { before: "int8" },
-    "DELETE FROM group_memories WHERE updated_at < :before",
-  );
-  return { find, write, pick, endOver, hasten, move, findUntold, findCause, recount, removeOld };
+  return { find, write, pick, endOver, hasten, move, findUntold, findCause, recount };
 }
 
 /**
@@ -144,7 +140,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   const lock = createNameLock(sql, "group");
   const make = createMaking(sql);
   const statements = statementsOf(sql);
-  const { find, write, findUntold, findCause, recount, removeOld } = statements;
+  const { find, write, findUntold, findCause, recount } = statements;
   const apply = createSteps(lock, statements);
 
   /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
@@ -220,9 +216,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       return open.length > 0 && (await apply(tx, at, open, []));
     },
 
-    async forgetOldGroups(tx: Tx, now: number): Promise<void> {
-      await tx.run(removeOld, { before: now - keptMs });
-    },
+    forgetOldGroups: createForgetting(sql, "group_memories", "name", keptMs),
   };
 }
 

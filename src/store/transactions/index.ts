@@ -68,13 +68,14 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createSingleAlerts(sql),
       ...createStatistics(sql),
       ...routeStatistics,
-      /** What is kept for a time of its own, however long alerts are. */
-      async forgetOld(tx: Tx, now: number): Promise<void> {
-        await Promise.all([
+      /** A step through what is kept for a time of its own, however long alerts are. True: this was not the last one. */
+      async forgetOld(tx: Tx, now: number): Promise<boolean> {
+        const [, ...isMore] = await Promise.all([
           forgetOldHours(tx, now),
           ringing.forgetOldRings(tx, now),
           grouping.forgetOldGroups(tx, now),
         ]);
+        return isMore.includes(true);
       },
       ...watchStates,
     },

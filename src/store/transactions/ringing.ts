@@ -5,6 +5,7 @@ import { forgetRing, judgeRing, missRing } from "../../ringing/judge-ring.ts";
 import { ringEventOf } from "../../ringing/ring-event.ts";
 import type { withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createForgetting } from "./forgetting.ts";
 import { createNameLock } from "./name-lock.ts";
 import type { Unrouted } from "./repeats.ts";
 
@@ -69,8 +70,7 @@ function statementsOf(sql: Dialect) {
      WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary')`,
     (row: Pair & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
   );
-  const removeOld = sql.statement("forget_rings", { before: "int8" }, "DELETE FROM rings WHERE updated_at < :before");
-  return { find, write, endFormer, findUnheard, removeOld };
+  return { find, write, endFormer, findUnheard };
 }
 
 /**
@@ -87,7 +87,7 @@ function statementsOf(sql: Dialect) {
  */
 export function createRinging(sql: Dialect) {
   const lock = createNameLock(sql, "ring");
-  const { find, write, endFormer, findUnheard, removeOld } = statementsOf(sql);
+  const { find, write, endFormer, findUnheard } = statementsOf(sql);
 
   /** A statement of its own locks them first: the other one sees what was committed until the locks were given. */
   async function lockAndFind(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, RingMemory>> {
@@ -155,9 +155,7 @@ export function createRinging(sql: Dialect) {
       await save(tx, [...changed.values()]);
     },
 
-    async forgetOldRings(tx: Tx, now: number): Promise<void> {
-      await tx.run(removeOld, { before: now - keptMs });
-    },
+    forgetOldRings: createForgetting(sql, "rings", "alert_key", keptMs),
   };
 }
 
