@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/ports/store.ts";
 import { channelOf, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
 
@@ -112,6 +113,40 @@ describe("a destination that a person has paused", () => {
     await fixture.clock.advance(minute);
     expect((await fixture.store.countByDestination())[0]?.counts).toMatchObject({ sent: 5 });
   });
+
+  it.each([telegramTo("chat"), ntfyTo("chat")])(
+    "gets nothing that was being claimed when it was paused ($type)",
+    async (chat) => {
+      const fixture = await startFixture([chat]);
+      let answer = () => {};
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const slow = new Set<keyof Store>(["claimDeliveries", "claimRun"]);
+      const { store } = fixture;
+      fixture.seen = new Proxy(store, {
+        get: (target, name: keyof Store) =>
+          !slow.has(name)
+            ? target[name]
+            : async (...args: never[]) => {
+                const claimed = await (target[name] as (...args: never[]) => Promise<unknown>)(...args);
+                await answered;
+                return claimed;
+              },
+      });
+      await fixture.restart();
+      const id = await fixture.accept();
+      await fixture.clock.settle();
+      await fixture.engine.setPause("chat", "page");
+      answer();
+      await fixture.clock.advance(minute);
+      expect(channelOf(fixture, "chat").calls).toHaveLength(0);
+      await fixture.engine.setPause("chat", undefined);
+      await fixture.clock.advance(minute);
+      expect(await fixture.states(id)).toEqual({ chat: "sent" });
+      expect(channelOf(fixture, "chat").calls).toHaveLength(1);
+    },
+  );
 
   it("is not paused when that cannot be put on record, and unknown names are nobody", async () => {
     const fixture = await startFixture([telegramTo("chat")]);

@@ -15,6 +15,7 @@ import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import {
   type Claim,
   isEndOf,
+  isManual,
   isQuiet,
   isSilenced,
   isStale,
@@ -404,7 +405,7 @@ export class Deliverer {
    * been given back: the wait is too long to hold it, or the relay is being stopped.
    */
   async #takeSlot(work: Work): Promise<boolean> {
-    const { claims, destination, channel, pace, settings, clock, mayCall } = this.#deps;
+    const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.#deps;
     const { claim, stop } = work;
     // What is behind it in its run goes back where it was, so it must as well.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
@@ -413,7 +414,9 @@ export class Deliverer {
     // What does not load says so as the outcome of the call.
     await channel.prepare?.().catch(() => {});
     for (;;) {
-      if (!mayCall()) {
+      // It was paused while this was claimed or composed: the person has read that nothing more is sent.
+      const isHeldUp = health.of(destination).paused !== undefined && !isManual(claim.deliveries[0]);
+      if (!mayCall() || (isHeldUp && work.calledAt === undefined)) {
         await release(clock.now());
         return false;
       }
