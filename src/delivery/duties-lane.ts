@@ -83,10 +83,10 @@ export class DutiesLane {
   }
 
   /** The same for good: it is asked for no more. */
-  leave(): Promise<void> {
+  leave = (): Promise<void> => {
     this.#hasLeft = true;
     return this.handOver();
-  }
+  };
 
   /** Ends what is served for good, and leaves it to the caller to free the lane. Never rejects. */
   async end(): Promise<void> {
@@ -95,7 +95,7 @@ export class DutiesLane {
     await this.#serving;
   }
 
-  /** Who serves from now on; called at once where the lane is held. */
+  /** Does what one relay does for all from now on, whenever this one holds the lane. */
   serveBy(serve: ServeDuties): void {
     this.#serve = serve;
     this.#begin();

@@ -17,7 +17,7 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
-import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
+import type { RelayReport, RelaySelf, Relays } from "../core/ports/relays.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { CommonStates, WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
@@ -26,7 +26,7 @@ import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
 import { Sweeper } from "./duties/sweep.ts";
-import { DutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
+import { DutiesLane, dutiesGroup } from "./duties-lane.ts";
 import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import type { LaneGroup, LaneTurn, Outlet } from "./lane-group.ts";
@@ -90,9 +90,7 @@ export class Engine implements ClaimingDesk {
   readonly #isShared: boolean;
   readonly #destinations: ReadonlyMap<string, Destination>;
   readonly #outlets: ReadonlyMap<string, Outlet[]>;
-  readonly #membership: Membership;
   readonly #keeper: LaneKeeper;
-  readonly #duties: DutiesLane;
   readonly #notifier: Notifier;
   readonly #orphans: Poll;
   readonly #sweeper: Sweeper;
@@ -104,6 +102,8 @@ export class Engine implements ClaimingDesk {
   /** Destinations and accounts that other relays run, as these have saved them. */
   #saved = new Map<string, DestinationStatus>();
 
+  readonly membership: Membership;
+  readonly duties: DutiesLane;
   readonly figures: DeliveryFigures;
   /** What people ask of destinations at relays that do not run them. */
   readonly wishes: Wishes;
@@ -125,8 +125,8 @@ export class Engine implements ClaimingDesk {
     this.#destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
     this.figures = new DeliveryFigures(this.#destinations.keys());
     const shared = { ...deps, sharedByRelays: this.#isShared, owner: self.id, leaseMs: laneLeaseMs };
-    this.#membership = new Membership({ ...shared, groups: [...this.#outlets.keys(), dutiesGroup] });
-    this.#duties = new DutiesLane(shared);
+    this.membership = new Membership({ ...shared, groups: [...this.#outlets.keys(), dutiesGroup] });
+    this.duties = new DutiesLane(shared);
     const planFallbacks = createFallbackPlan(this.#destinations);
     this.#notifier = createNotifier({
       ...shared,
@@ -135,8 +135,8 @@ export class Engine implements ClaimingDesk {
     });
     const sending = {
       ...shared,
-      membership: this.#membership,
-      duties: this.#duties,
+      membership: this.membership,
+      duties: this.duties,
       notifier: this.#notifier,
       planFallbacks,
       findHold: deps.findHold ?? (() => undefined),
@@ -149,8 +149,8 @@ export class Engine implements ClaimingDesk {
     this.#sweeper = new Sweeper({ ...sending, groups: this.#keeper.groups });
     this.#orphans = createOrphanSettler({
       ...sending,
-      lane: this.#duties.held,
-      occasion: () => this.#membership.whyOrphans(),
+      lane: this.duties.held,
+      occasion: () => this.membership.whyOrphans(),
       destinations: this.#destinations,
       everyMs: this.#keeper.renewEveryMs,
     });
@@ -190,21 +190,12 @@ export class Engine implements ClaimingDesk {
     this.#looking.wake();
   };
 
-  /** The other relays that ran on this store a moment ago. */
-  others = (): RelayView[] => this.#membership.others();
-
-  /** All that run on this store, itself among them, as of the last look some seconds ago. */
-  relays = (): RelayView[] => this.#membership.relays();
-
   /** The names of its destinations, by lane group. */
   laneGroups = (): ReadonlyMap<string, string[]> =>
     new Map([...this.#outlets].map(([group, its]) => [group, its.map(({ destination }) => destination.name)]));
 
-  /** See `Membership`. */
-  unheld = (): ReadonlyMap<string, number> => this.#membership.unheld();
-
   /** Whether this relay routes and delivers, as of that look. */
-  configuration = (): ConfigurationState => this.#membership.configuration();
+  configuration = (): ConfigurationState => this.membership.configuration();
 
   /**
    * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
@@ -215,14 +206,6 @@ export class Engine implements ClaimingDesk {
   notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence, to?: string): Promise<"done" | "lost"> {
     return this.#notifier.send(facts, { watch, lane, to });
   }
-
-  /** Does what one relay does for all, whenever this one has the duties; at once where it has them now. */
-  serveDuties(serve: ServeDuties): void {
-    this.#duties.serveBy(serve);
-  }
-
-  /** Ends what is served, and frees the duties for the next relay. This one asks for them no more. Never rejects. */
-  leaveDuties = (): Promise<void> => this.#duties.leave();
 
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
@@ -273,7 +256,7 @@ export class Engine implements ClaimingDesk {
 
   async #begin(): Promise<void> {
     const { signal } = this.#stopping;
-    await this.#membership.announce(this.#keeper.holds);
+    await this.membership.announce(this.#keeper.holds);
     const renewed = this.#renewing.run(signal);
     try {
       await this.#keeper.acquire();
@@ -290,7 +273,7 @@ export class Engine implements ClaimingDesk {
 
   /** Without an announcement this relay goes on by what it knew of the others, and delivers. */
   async #look(): Promise<void> {
-    const [announced] = await Promise.allSettled([this.#membership.announce(this.#keeper.holds)]);
+    const [announced] = await Promise.allSettled([this.membership.announce(this.#keeper.holds)]);
     await this.#keeper.balance();
     this.#orphans.wake();
     await this.#readSaved();

@@ -30,9 +30,10 @@ export class Membership {
     this.#deps = deps;
   }
 
-  /** All that run, this one among them. */
+  /** All that run on this store, this one among them, as of the last look some seconds ago. */
   relays = (): RelayView[] => this.#relays;
 
+  /** The others that ran a moment ago. */
   others = (): RelayView[] => this.#relays.filter(({ id }) => id !== this.#deps.self.id);
 
   configuration = (): ConfigurationState => this.#configuration;

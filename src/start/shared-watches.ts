@@ -30,7 +30,7 @@ import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./show
 
 export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" | "hooks" | "ranSince" | "isShared"> {
   store: WatchesDeps["store"] & DutyStates & CommonStates & Pick<Administration, "capabilities">;
-  engine: Pick<Engine, "serveDuties" | "leaveDuties" | "lookForLanes" | "notify" | "others">;
+  engine: Pick<Engine, "duties" | "lookForLanes" | "notify" | "membership">;
   /** What has come to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;
   /** When this relay began. Epoch milliseconds. */
@@ -100,8 +100,8 @@ export class SharedWatches {
   #shown: Shown = { at: 0, watches: [], silence: [], accounts: [] };
   /** What looks that people asked this relay for have found, by source. */
   readonly #checked = new Map<string | undefined, GapReport>();
-  /** Seen here, and not yet noted by the owner. */
-  #waiting: ShapeNote[] = [];
+  /** For the owner, and not sent yet. */
+  #waiting: Letter[] = [];
   /** Shapes that are to be described by whichever relay sees them next. */
   #askedFor: string[] = [];
   readonly #begun = new AbortController();
@@ -110,7 +110,7 @@ export class SharedWatches {
   /** Resolves when the watches are open, where this relay is their owner. */
   static async open(config: Config, deps: SharedWatchesDeps): Promise<SharedWatches> {
     const watches = new SharedWatches(config, deps);
-    deps.engine.serveDuties((lane, stop) => watches.#serve(lane, stop));
+    deps.engine.duties.serveBy((lane, stop) => watches.#serve(lane, stop));
     await watches.#opening;
     if (watches.#isShared) await watches.#follow();
     return watches;
@@ -122,27 +122,16 @@ export class SharedWatches {
     this.#isShared = deps.store.capabilities.sharedByRelays;
     this.#saved = new ShownWatches(deps);
     this.#mail = new Mailbox(deps.store, dutiesGroup, mostWaiting);
-    this.#reading = createPoll({
-      look: () => this.#readMail(),
-      everyMs: showEveryMs,
-      clock: deps.clock,
-      onFailed: (error) => deps.log.error("watches.mail_unread", { error: String(error).slice(0, 300) }),
+    this.#reading = this.#pollOf("watches.mail_unread", showEveryMs, async () => {
+      if (this.#own !== undefined) this.#take(this.#own, await this.#mail.take());
     });
     this.#ranSince = deps.startedAt;
   }
 
   /** Those that page, API, metrics and status show alike, in the order in which people see them. */
-  watches(): WatchView[] {
-    return this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own);
-  }
-
-  silence(): SilenceView[] {
-    return this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
-  }
-
-  canary(): CanaryView | undefined {
-    return this.#own === undefined ? this.#shown.canary : this.#own.canary?.view();
-  }
+  watches = (): WatchView[] => this.#views().watches;
+  silence = (): SilenceView[] => this.#views().silence;
+  canary = (): CanaryView | undefined => this.#views().canary;
 
   /** Rejects as the store does. */
   async shapes(): Promise<ShapesView> {
@@ -174,16 +163,16 @@ export class SharedWatches {
 
   /** What has come to the hooks of sources of all relays that run, by source. Relays that are gone are left out. */
   hooks(): ReadonlyMap<string, HookReport> {
-    return addUpHooks(this.#deps.hooks, this.#deps.engine.others)();
+    return addUpHooks(this.#deps.hooks, this.#deps.engine.membership.others)();
   }
 
   readonly noteShapes: ShapeWatch["note"] = (alerts, receivedAt, hook) => {
-    if (this.#own !== undefined) return this.#note({ alerts: [...alerts], receivedAt, hook });
+    if (this.#own !== undefined) return this.#own.shapes.note(alerts, receivedAt, hook);
     // Only a shape that is described needs the words that name it.
     const short = alerts.map(({ shape, facts }) =>
       shape?.places ? { shape, facts } : { shape, facts: { title: "" } },
     );
-    if (this.#waiting.length < mostWaiting) this.#waiting.push({ alerts: short, receivedAt, hook });
+    if (this.#waiting.length < mostWaiting) this.#waiting.push({ shapes: { alerts: short, receivedAt, hook } });
   };
 
   readonly noteArrival: SilenceWatch["note"] = (alert) => this.#own?.silence?.note(alert);
@@ -194,21 +183,22 @@ export class SharedWatches {
   /** From when the relay is complete, until `stop` is aborted: the duties go to the next relay at once then. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     this.#begun.abort();
-    const { clock, log, engine } = this.#deps;
-    const following = createPoll({
-      look: () => this.#follow(),
-      everyMs: showEveryMs,
-      clock,
-      onFailed: (error) => log.error("watches.not_read", { error: String(error).slice(0, 300) }),
-    });
-    const shipping = createPoll({
-      look: () => this.#ship(),
-      everyMs: shipEveryMs,
-      clock,
-      onFailed: (error) => log.warn("shapes.not_noted", { error: String(error).slice(0, 300) }),
-    });
-    const others = this.#isShared ? [following.run(stop), shipping.run(stop)] : [];
-    await Promise.all([...others, whenAborted(stop).then(engine.leaveDuties)]);
+    const others = this.#isShared
+      ? [
+          this.#pollOf("watches.not_read", showEveryMs, () => this.#follow()),
+          this.#pollOf("watches.letters_unsent", shipEveryMs, () => this.#ship()),
+        ]
+      : [];
+    await Promise.all([
+      ...others.map((poll) => poll.run(stop)),
+      whenAborted(stop).then(this.#deps.engine.duties.leave),
+    ]);
+  }
+
+  #pollOf(failed: string, everyMs: number, look: () => Promise<void>): Poll {
+    const { clock, log } = this.#deps;
+    const onFailed = (error: unknown) => log.error(failed, { error: String(error).slice(0, 300) });
+    return createPoll({ look, everyMs, clock, onFailed });
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {
@@ -220,7 +210,7 @@ export class SharedWatches {
     });
     await this.#opening;
     const mine = this.#own as Watches;
-    for (const note of this.#waiting.splice(0)) this.#note(note);
+    this.#take(mine, this.#waiting.splice(0));
     // The heartbeat asks the whole relay how it is.
     await Promise.race([whenAborted(this.#begun.signal), whenAborted(stop)]);
     const forOthers = this.#isShared ? [this.#savingOf(mine, lane).run(stop), this.#reading.run(stop)] : [];
@@ -265,7 +255,7 @@ export class SharedWatches {
     const { hooks, engine } = this.#deps;
     return {
       ...this.#deps,
-      hooks: addUpHooks(hooks, engine.others),
+      hooks: addUpHooks(hooks, engine.membership.others),
       ranSince: () => this.#ranSince,
       isShared: this.#isShared,
     };
@@ -284,9 +274,13 @@ export class SharedWatches {
       shapes: mine.shapes.view,
       hasOthers: () => {
         this.#noteRelays();
-        return this.#deps.engine.others().length > 0;
+        return this.#deps.engine.membership.others().length > 0;
       },
     });
+  }
+
+  #views(): Omit<Shown, "at"> {
+    return this.#own === undefined ? this.#shown : this.#viewsOf(this.#own);
   }
 
   #viewsOf(watches: Watches): Omit<Shown, "at"> {
@@ -340,20 +334,18 @@ export class SharedWatches {
     return report;
   }
 
-  /** It is done already: where the letter is lost, the owner's next look finds it. */
-  async #leave(letter: Letter): Promise<void> {
-    await this.#mail
-      .put([letter])
-      .catch((error: unknown) => this.#deps.log.warn("watches.mail_lost", { error: String(error).slice(0, 300) }));
+  /** Where it cannot be sent now, it goes with the next ones. */
+  #leave(letter: Letter): Promise<void> {
+    this.#waiting.push(letter);
+    return this.#ship().catch(() => {});
   }
 
-  async #readMail(): Promise<void> {
-    const letters = await this.#mail.take();
+  #take(mine: Watches, letters: readonly Letter[]): void {
     if (letters.some(({ shapes }) => shapes !== undefined)) this.#askedFor = [];
     for (const { source, isPutBack, gaps, shapes } of letters) {
-      if (isPutBack) this.#accountWatchOf(source)?.wake();
-      if (gaps !== undefined) this.#own?.gaps.get(source)?.adopt(gaps);
-      if (shapes !== undefined) this.#note(shapes);
+      if (isPutBack) (source === undefined ? mine.account : mine.accounts.get(source))?.wake();
+      if (gaps !== undefined) mine.gaps.get(source)?.adopt(gaps);
+      if (shapes !== undefined) mine.shapes.note(shapes.alerts, shapes.receivedAt, shapes.hook);
     }
   }
 
@@ -364,11 +356,10 @@ export class SharedWatches {
   }
 
   #noteRelays(): void {
-    this.#ranSince = Math.min(this.#ranSince, ...this.#deps.engine.others().map(({ startedAt }) => startedAt));
-  }
-
-  #note({ alerts, receivedAt, hook }: ShapeNote): void {
-    this.#own?.shapes.note(alerts, receivedAt, hook);
+    this.#ranSince = Math.min(
+      this.#ranSince,
+      ...this.#deps.engine.membership.others().map(({ startedAt }) => startedAt),
+    );
   }
 
   async #follow(): Promise<void> {
@@ -382,12 +373,13 @@ export class SharedWatches {
   }
 
   async #ship(): Promise<void> {
-    if (this.#own !== undefined || this.#waiting.length === 0) return;
-    const notes = this.#waiting.splice(0);
+    const letters = this.#waiting.splice(0);
+    if (this.#own !== undefined) return this.#take(this.#own, letters);
+    if (letters.length === 0) return;
     try {
-      await this.#mail.put(notes.map((shapes) => ({ shapes })));
+      await this.#mail.put(letters);
     } catch (error) {
-      this.#waiting = [...notes, ...this.#waiting].slice(-mostWaiting);
+      this.#waiting = [...letters, ...this.#waiting].slice(-mostWaiting);
       throw error;
     }
   }

@@ -377,7 +377,7 @@ describe("the duties of a relay that shares its store", () => {
   /** Says what is served, and may be kept from ending or beginning. */
   function createServed(fixture: EngineFixture) {
     const served = { begun: 0, ended: 0, fences: [] as number[], mayEnd: Promise.resolve(), fails: false };
-    fixture.engine.serveDuties(async ({ fence }, stop) => {
+    fixture.engine.duties.serveBy(async ({ fence }, stop) => {
       if (served.fails) throw new Error("the store does not answer");
       served.begun += 1;
       served.fences.push(fence);
@@ -400,7 +400,7 @@ describe("the duties of a relay that shares its store", () => {
       end = () => resolve();
     });
     const released = fixture.storeCalls.get("releaseLanes") ?? 0;
-    const left = fixture.engine.leaveDuties();
+    const left = fixture.engine.duties.leave();
     await fixture.clock.advance(5 * second);
     expect(fixture.storeCalls.get("releaseLanes") ?? 0).toBe(released);
     end();

@@ -335,18 +335,18 @@ describe("several relays on one PostgreSQL", () => {
     const two: [TestRelay, TestRelay] = [await relays.start("one"), await relays.start("two")];
     const [holder, other] = await holderOf("a", relays, two);
     const group = [...other.engine.laneGroups().keys()][0] ?? "";
-    expect([other, holder].map(({ engine }) => engine.unheld().has(group))).toEqual([false, false]);
+    expect([other, holder].map(({ engine }) => engine.membership.unheld().has(group))).toEqual([false, false]);
     // Its lease goes on though it runs no more, so nobody may take it.
     await holder.hang();
     await runSql(relays.url, "UPDATE relays SET gone_at = clock_timestamp() WHERE name = $1", [holder.name]);
     const before = relays.clock.now();
-    await relays.until(() => other.engine.unheld().has(group), "the lane to be nobody's");
-    const since = other.engine.unheld().get(group) ?? 0;
+    await relays.until(() => other.engine.membership.unheld().has(group), "the lane to be nobody's");
+    const since = other.engine.membership.unheld().get(group) ?? 0;
     expect(since).toBeGreaterThanOrEqual(before);
     for (let turn = 0; turn < 20; turn += 1) await relays.step();
-    expect(other.engine.unheld().get(group)).toBe(since);
+    expect(other.engine.membership.unheld().get(group)).toBe(since);
     await holder.kill();
     await relays.until(() => other.runs().includes("a"), "the other to run it");
-    await relays.until(() => !other.engine.unheld().has(group), "the lane to have somebody");
+    await relays.until(() => !other.engine.membership.unheld().has(group), "the lane to have somebody");
   });
 });

@@ -20,13 +20,7 @@ import { groupBy } from "../../ground/group-by.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
-import {
-  planNotice,
-  type Undelivered,
-  writeNotice,
-  writeOrphanNotice,
-  writeUndeliveredNotice,
-} from "../plan/plan-notice.ts";
+import { planNotice, type Undelivered, writeNotice, writeUndeliveredNotice } from "../plan/plan-notice.ts";
 import type { FindHold } from "./follow-quiet-hours.ts";
 
 /** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
@@ -40,7 +34,6 @@ export interface Notifier {
    * page alone.
    */
   send(facts: AlertFacts, options?: NoticeOptions): Promise<"done" | "lost">;
-  sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
   /** Notices that a destination has failed or has not taken in time go on to others, or are looked at again later. */
   sendFurther(due: readonly DueDelivery[]): Promise<void>;
 }
@@ -147,7 +140,6 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     canReach,
     hasOthers: (concerned) => takersBeside(concerned).length > 0,
     send,
-    sendOrphans: (lane, destination, count) => send(writeOrphanNotice(destination, count), { lane }),
     async sendFurther(due) {
       const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));

@@ -6,6 +6,7 @@ import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
+import { writeOrphanNotice } from "../plan/plan-notice.ts";
 import type { Notifier } from "./notices.ts";
 
 export interface OrphanDeps {
@@ -18,7 +19,7 @@ export interface OrphanDeps {
   occasion(): string | undefined;
   destinations: ReadonlyMap<string, Destination>;
   planFallbacks: PlanFallbacks;
-  notifier: Pick<Notifier, "sendOrphans">;
+  notifier: Pick<Notifier, "send">;
   /** How often it is seen whether there is something to do, and how soon it is tried again when it failed. Milliseconds. */
   everyMs: number;
   clock: Clock;
@@ -79,7 +80,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
     for (const [destination, count] of unsaid) {
       log.warn("delivery.orphans", { destination, count });
       // Who has the duties next finds none of them, so it stays to be said if they come back.
-      if ((await notifier.sendOrphans(lane, destination, count)) === "lost") return;
+      if ((await notifier.send(writeOrphanNotice(destination, count), { lane })) === "lost") return;
       unsaid.delete(destination);
     }
   }
