@@ -34,31 +34,16 @@ function withRows(page: string, firstHeader: string, rows: string[][]): string {
   return page.replace(table, (_, head: string) => head + rows.map((cells) => `| ${cells.join(" | ")} |\n`).join(""));
 }
 
-const inCode = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
-
-/** Every relay elsewhere is named so; the reference says it once. */
-const ofEveryRelay = ["--url", "--token-file"];
-
+/** A command with its parts. What options it takes its own `--help` says. */
 function describeCommand(command: Command): string[] {
-  const options = command.options.flatMap(({ long, hidden }) =>
-    long === undefined || hidden || ofEveryRelay.includes(long) ? [] : [long],
-  );
-  const parts = command.commands.map((one) => one.name());
-  const more = [...parts, ...options];
-  return [`\`tocsin ${command.name()}\``, `${command.description()}${more.length > 0 ? `: ${inCode(more)}` : ""}`];
+  const parts = command.commands.map((one) => `\`${one.name()}\``).join(", ");
+  return [`\`tocsin ${command.name()}\``, `${command.description()}${parts && `: ${parts}`}`];
 }
 
 test("docs/reference.md has every variable, command and request of the API, as the code says them", async () => {
   const commands = buildProgram(createTestContext().context).commands.map(describeCommand);
-  const requests = routes.map(([, { path, says, query, body }]) => {
-    const parameters = Object.keys(query?.shape ?? {}).map((name) => `?${name}=`);
-    const fields = Object.keys(body?.shape ?? {});
-    const more = [
-      ...(parameters.length > 0 ? [inCode(parameters)] : []),
-      ...(fields.length > 0 ? [`JSON with ${inCode(fields)}`] : []),
-    ];
-    return [`\`${path}\``, [says, ...more].join(": ")];
-  });
+  // Their parameters and fields are in the OpenAPI document, which is made of the same shapes.
+  const requests = routes.map(([, { path, says }]) => [`\`${path}\``, says]);
   const ofEnvironment = allVariables.map(([name, one]) => [`\`${name}\``, one.says, defaultOf(one)]);
   const page = withRows(readText("docs/reference.md"), "variable", ofEnvironment);
   const fresh = withRows(withRows(page, "command", commands), "API request", requests);
