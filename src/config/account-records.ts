@@ -16,9 +16,11 @@ export interface AccountRecord<T> {
   write(value: T): Promise<void>;
   /** Rejects as `KeptRecords` does. */
   remove(): Promise<void>;
-  /** Calls this within two seconds after somebody has written or removed it. @returns what ends that */
+  /** Calls this about two seconds after somebody has written or removed it. @returns what ends that */
   follow(onChange: () => void): () => void;
 }
+
+const followEveryMs = 2_000;
 
 /**
  * @param holds what is in it, for words: "what the account had before setup"
@@ -48,7 +50,19 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
         await kept.write(name, `${JSON.stringify(value, null, 2)}\n`).catch(fail("write", undefined, hint));
       },
       remove: () => kept.write(name, undefined),
-      follow: (onChange) => kept.follow(name, onChange),
+      follow(onChange) {
+        let known: { text?: string } | undefined;
+        const look = async () => {
+          const [text] = await kept.read(name);
+          if (known !== undefined && text !== known.text) onChange();
+          known = { text };
+        };
+        // What is away is looked at again: nothing of it is lost.
+        const lookIfThere = () => void look().catch(() => {});
+        lookIfThere();
+        const timer = setInterval(lookIfThere, followEveryMs).unref();
+        return () => clearInterval(timer);
+      },
     };
   };
 }

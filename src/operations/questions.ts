@@ -17,6 +17,11 @@ const hourMs = 60 * minuteMs;
 /** A person has to change the key. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;
+/** So long an answer is given again. */
+const keepMs = 5 * minuteMs;
+const mostKept = 100;
+/** Questions that have no answer yet. */
+const mostWaiting = 4;
 /** So long nothing is given after a failure. */
 const keepFailureMs = minuteMs;
 /** So long it is believed that the service knows no such thing. */
@@ -100,12 +105,6 @@ export interface QuestionsOptions<T> {
   ask(key: string, options: { signal: AbortSignal }): Promise<T>;
   /** From the asking to the answer, waiting included. Default 2.5 s. */
   timeLimitMs?: number;
-  /** How long an answer is given again. Default 5 min. */
-  keepMs?: number;
-  /** Answers. Default 100. */
-  mostKept?: number;
-  /** Questions that have no answer yet. Default 4. */
-  mostWaiting?: number;
   /** Calls. Default 120. */
   mostAnHour?: number;
 }
@@ -127,8 +126,7 @@ interface Known<T> {
 /** Asks one question at a time, remembers what it heard, and asks no more than so often. */
 export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>): Questions<T> {
   const { clock, log, breaker } = deps;
-  const { event, ask, timeLimitMs = 2_500, keepMs = 5 * minuteMs } = options;
-  const { mostKept = 100, mostWaiting = 4, mostAnHour = 120 } = options;
+  const { event, ask, timeLimitMs = 2_500, mostAnHour = 120 } = options;
   const heard = new RecentMap<string, Known<T>>(mostKept);
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();

@@ -1,12 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type Stats, unwatchFile, watchFile } from "node:fs";
 import { chmod, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { KeptRecords, RecordChange } from "../core/ports/kept-records.ts";
 import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { createFile, replaceFile } from "../ground/files/replace-file.ts";
-
-const followEveryMs = 2_000;
 
 const secrets = /^(?:webhook-secret|admin-token|source-.+)(?:\.previous)?$/;
 const others = /^(?:registration|outputs-before-setup|setup-run)(?:-.+)?\.json$/;
@@ -58,13 +55,6 @@ export function keptFiles(dataDir: string): KeptRecords {
       );
       const beside = (await namesIn(dataDir)).filter((name) => others.test(name));
       return [...beside, ...inSecrets.map((name) => `secrets/${name}`)].sort();
-    },
-    follow(name, onChange) {
-      const compare = (now: Stats, before: Stats) => {
-        if (now.mtimeMs !== before.mtimeMs) onChange();
-      };
-      watchFile(pathOf(name), { interval: followEveryMs, persistent: false }, compare);
-      return () => unwatchFile(pathOf(name), compare);
     },
     placeOf: pathOf,
     async closeToOthers(name) {

@@ -26,8 +26,6 @@ export interface KeptRecords {
   write(name: string, text: string | undefined): Promise<void>;
   /** The names of all that are there, sorted. */
   list(): Promise<string[]>;
-  /** Calls this within two seconds after somebody has changed it. @returns what ends that */
-  follow(name: string, onChange: () => void): () => void;
   /** Where it is kept, for people: `/data/secrets/admin-token`. */
   placeOf(name: string): string;
   /** Copies and restores often let other users read a file: it is closed to them again. Absent: it has no users. */

@@ -1,8 +1,5 @@
 import type { KeptRecords, RecordChange } from "../../core/ports/kept-records.ts";
-import type { Signals } from "../../core/ports/signals.ts";
 import type { Database, Transaction } from "./database.ts";
-
-const followEveryMs = 2_000;
 
 /**
  * A row each. A process that starts with an empty database makes what is missing, and of several that do so at once all read what
@@ -10,7 +7,7 @@ const followEveryMs = 2_000;
  *
  * @param place of the database, for people
  */
-export function createKeptRecords(database: Database & Pick<Signals, "subscribe">, place: string): KeptRecords {
+export function createKeptRecords(database: Database, place: string): KeptRecords {
   async function read(...names: string[]): Promise<(string | undefined)[]> {
     const { rows } = await database.single.query<{ name: string; content: string }>(
       "SELECT name, content FROM kept_records WHERE name = ANY($1)",
@@ -50,30 +47,6 @@ export function createKeptRecords(database: Database & Pick<Signals, "subscribe"
     async list() {
       const { rows } = await database.single.query<{ name: string }>("SELECT name FROM kept_records");
       return rows.map(({ name }) => name).sort();
-    },
-    follow(name, onChange) {
-      let known: Promise<string | undefined> = read(name).then(([text]) => text);
-      let isOver = false;
-      // What is away is looked at again: nothing of it is lost.
-      const look = () => {
-        known = known.then(
-          async (before) => {
-            const [now] = await read(name).catch(() => [before]);
-            if (now !== before && !isOver) onChange();
-            return now;
-          },
-          async () => (await read(name))[0],
-        );
-        known.catch(() => {});
-      };
-      known.catch(() => {});
-      const forget = database.subscribe("secrets", look);
-      const timer = setInterval(look, followEveryMs).unref();
-      return () => {
-        isOver = true;
-        forget();
-        clearInterval(timer);
-      };
     },
     placeOf: (name) => `${name} in ${place}`,
   };

@@ -62,13 +62,13 @@ describe.each(drivers)("records in %s", (_name, open) => {
     await other.write("registration.json", "1");
     let changes = 0;
     let wake = () => {};
-    const unfollow = kept.follow("registration.json", () => {
+    const unfollow = registrationRecord(kept).follow(() => {
       changes += 1;
       wake();
     });
     onTestFinished(unfollow);
     await other.write("setup-run.json", "1");
-    // A file is known from the first time that it was looked at on.
+    // It is known from the first time that it was looked at on.
     let written = Promise.resolve();
     const writes = setInterval(() => {
       written = written.then(() => other.write("registration.json", String(Math.random())));
