@@ -9,10 +9,10 @@ import { toPosition } from "../../src/store/positions.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
-import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createListWords, type PartSearch } from "../../src/store/sqlite/transactions/list-words.ts";
 import { countProblems, countProblemsOf } from "../../src/store/sqlite/transactions/over-time.ts";
+import { createSqliteDialect, type Once } from "../../src/store/sqlite/tx.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -99,7 +99,12 @@ function statementsOf(db: Database): string[] {
       };
     },
   });
-  createTransactions(createContext({ db: spied, newId, now: Date.now }));
+  const context = createContext({ db: spied, newId, now: Date.now });
+  const atOnce: Once = (make) => {
+    const made = make();
+    return () => made;
+  };
+  createTransactions(context, createSqliteDialect(context, atOnce));
   createHealthReading(spied, db.name);
   return statements;
 }

@@ -28,49 +28,65 @@ interface Executable {
   run(values: Named): number;
 }
 
+type Prepare = (text: string, given: Record<string, string>) => Executable;
+
 type Insert = (row: Named, values: Named) => boolean;
 /** @param changed is given the alert */
 type Take = (item: Named, changed: Set<number>) => Stepped<unknown> | undefined;
 
-/** What the statements of a transaction are prepared by, once for a connection. */
-export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
+/**
+ * What the statements of a transaction are prepared by, once for a connection.
+ *
+ * @param once when SQLite compiles a statement. Default: at its first use. To compile all of them takes longer than all else that
+ * opens a database, and a command or a test uses few.
+ */
+export function createSqliteDialect(
+  { db, now }: Pick<TransactionContext, "db" | "now">,
+  once: Once = atFirstUse,
+): Dialect {
+  const prepare: Prepare = (text, given) => {
+    const compiled = once(() => compile(db, text, given));
+    return {
+      run: (values) => compiled().run(values),
+      get: (values) => compiled().get(values),
+      all: (values) => compiled().all(values),
+    };
+  };
   db.function("now_ms", now);
   db.function("digest", (bytes) => digestOf(bytes as Uint8Array));
   db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
     ...wordsOf("sqlite"),
     change(_name, table, given, set) {
-      const { run } = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
+      const { run } = prepare(`UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
       return { given, prepared: run };
     },
     statement(_name, given, text, read = (row) => row as never) {
-      const { all } = prepare(db, typeof text === "string" ? text : text.sqlite, given);
+      const { all } = prepare(typeof text === "string" ? text : text.sqlite, given);
       return { given, prepared: (values: Named) => (all(values) as never[]).map(read) };
     },
     insertion(_name, table, { where, ...options } = {}) {
       const columns = insertedColumns(table);
       const names = columns.map(([name]) => name);
       const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
-      const { run } = prepare(
-        db,
-        `INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`,
-        { ...Object.fromEntries(columns), ...where?.given },
-      );
+      const { run } = prepare(`INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`, {
+        ...Object.fromEntries(columns),
+        ...where?.given,
+      });
       const insert: Insert = (row, values) => run({ ...row, ...values }) > 0;
       return { table, given: where?.given as never, prepared: insert };
     },
-    step: (_name, options) => ({ given: options.given, prepared: prepareStep(db, options) }),
+    step: (_name, options) => ({ given: options.given, prepared: prepareStep(prepare, options) }),
   };
 }
 
 function prepareStep<G extends Given, Stored extends StepRow, Result>(
-  db: Pick<Database, "prepare">,
+  prepare: Prepare,
   { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
 ): Take {
   const all = { seq: "int8", group: "text", fence: "int8", ...given };
   const prepareRow = ({ table, values }: { table: TableName; values: Record<string, string> }, source: string) =>
     prepare(
-      db,
       `INSERT INTO ${table} (${Object.keys(values).join(", ")}) SELECT ${Object.values(values).join(", ")} FROM ${source}`,
       all,
     );
@@ -79,12 +95,10 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
   const insertMemory = memory && prepareRow(memory, one + onConflict(memory.table, { conflict: "replace" }));
   const joins = typeof find?.joins === "object" ? find.joins.sqlite : find?.joins;
   const findOne = prepare(
-    db,
     `SELECT ${find?.columns ?? "alert_seq"} FROM deliveries d ${joins ?? ""} WHERE d.seq = :seq`,
     all,
   );
   const update = prepare(
-    db,
     `UPDATE deliveries SET ${set} WHERE seq = :seq AND ${where}
        AND (SELECT fence FROM lanes WHERE lane_group = :group) = :fence`,
     all,
@@ -101,8 +115,19 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
   };
 }
 
+/** What it answers calls `make` once. */
+export type Once = <T>(make: () => T) => () => T;
+
+const atFirstUse: Once = <T>(make: () => T) => {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
 /** `:name` becomes `?`, with the names in their order: SQLite binds those without names quicker. */
-function prepare(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Executable {
+function compile(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Executable {
   const names: string[] = [];
   const sql = withPlaces(text, Object.keys(given), (name) => {
     names.push(name);

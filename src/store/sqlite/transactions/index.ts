@@ -12,8 +12,7 @@ import { createSearching } from "./searching.ts";
 import { createWriting } from "./writing.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
-export function createTransactions(context: TransactionContext) {
-  const sql = createSqliteDialect(context);
+export function createTransactions(context: TransactionContext, sql = createSqliteDialect(context)) {
   const searching = createSearching(context);
   const writing = createWriting(context, searching);
   const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(sql, {
