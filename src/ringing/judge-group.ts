@@ -212,6 +212,16 @@ export interface Gathered {
   with?: HeldWith;
 }
 
+/** Whether an alert may change what is known of causes. Pure. */
+export function mayChangeCauses(
+  { causes = {} }: GroupMemory = {},
+  alertKey: string,
+  { holds = [], heldBy = [] }: GroupRule,
+): boolean {
+  const isOf = ({ firing = {}, held }: CauseMemory) => Object.hasOwn(firing, alertKey) || isHeldBy(held, alertKey);
+  return holds.length > 0 || heldBy.some((name) => Object.hasOwn(causes, name)) || Object.values(causes).some(isOf);
+}
+
 /**
  * What becomes of an alert at one destination by its group and by causes. Pure; alerts are judged in the order in which they are routed.
  *

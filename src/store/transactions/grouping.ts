@@ -2,7 +2,14 @@ import { allCauses, type GroupEvent, type GroupMemory, type GroupRule } from "..
 import type { NewId } from "../../core/id.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { Decision, MessageExtras, PlannedDelivery } from "../../core/rules.ts";
-import { currentCauses, endCauses, type Gathered, type GroupChange, judgeGroups } from "../../ringing/judge-group.ts";
+import {
+  currentCauses,
+  endCauses,
+  type Gathered,
+  type GroupChange,
+  judgeGroups,
+  mayChangeCauses,
+} from "../../ringing/judge-group.ts";
 import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import { untoldStates } from "../told-ends.ts";
@@ -171,11 +178,22 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
       const places = new Map(records.flatMap(placesOf).map((place) => [keyOf(place), place]));
       if (places.size === 0) return ungrouped;
-      const asked = [...places.values()];
-      const [, found] = await Promise.all([lock(tx, [...places.keys()]), tx.look(find, asked)]);
-      const desk = new GroupDesk(
-        new Map(asked.flatMap((place, index) => (found[index] ?? []).map((one) => [keyOf(place), one]))),
-      );
+      const read = async (asked: readonly Place[]): Promise<[string, GroupMemory][]> => {
+        const found = await tx.look(find, asked);
+        return asked.flatMap((place, index) => (found[index] ?? []).map((one) => [keyOf(place), one]));
+      };
+      const ofCauses = [...places.values()].filter(({ name }) => name === allCauses);
+      const memories = new Map(sql.isShared && ofCauses.length > 0 ? await read(ofCauses) : []);
+      const changing = new Set(records.flatMap((record) => placesToLock(record, memories)));
+      const locked = [...places].filter(([key, { name }]) => name !== allCauses || !sql.isShared || changing.has(key));
+      const [, found] = await Promise.all([
+        lock(
+          tx,
+          locked.map(([key]) => key),
+        ),
+        read(locked.map(([, place]) => place)),
+      ]);
+      const desk = new GroupDesk(new Map([...memories, ...found]));
       const at = records[0]?.routedAt ?? 0;
       return {
         gather: (record, alert, left) => desk.gather(record, alert, left),
@@ -305,6 +323,14 @@ const keyOf = ({ destination, name }: Place): string => JSON.stringify([destinat
 
 function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
   return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));
+}
+
+/** Other relays need not wait for an alert that changes nothing of the causes: it is judged by what was known when it was read. */
+function placesToLock({ deliveries, facts }: RoutingRecord, memories: ReadonlyMap<string, GroupMemory>): string[] {
+  return deliveries.flatMap(({ destination, group = {} }) => {
+    const key = keyOf({ destination, name: allCauses });
+    return mayChangeCauses(memories.get(key), facts.alertKey, group) ? [key] : [];
+  });
 }
 
 function namesOf({ group, holds, heldBy }: GroupRule = {}): string[] {
