@@ -32,7 +32,7 @@ export function vendorOf(type: ChannelType): Vendor {
 
 /** One delivery goes to each. */
 export function recipientsOf(destination: Destination): string[] {
-  return vendorOf(destination.type).recipients(destination);
+  return vendorOf(destination.type).recipients?.(destination) ?? [destination.name];
 }
 
 /** A message there makes a sound that wakes somebody. */

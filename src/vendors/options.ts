@@ -34,12 +34,10 @@ export function secretUrlVendor<T extends string>(type: T) {
       url: new Secret(url),
       allowInternal,
     }),
-    recipients: ({ name }: Destination) => [name],
     addresses: ({ url }: SecretUrlDestination) => [`${type} ${url.reveal()}`],
     shownRecipients: ({ url }: SecretUrlDestination) => [hostOf(url.reveal())],
     describe: ({ url }: SecretUrlDestination) => hostOf(url.reveal()),
     secrets: ({ url }: SecretUrlDestination) => [url],
-    concurrency: 1,
     probeProves: "connection" as const,
   };
 }

@@ -35,11 +35,8 @@ export interface Vendor {
   /** The vendor's own part of a destination; `undefined` after a refusal. */
   build(options: object, context: BuildContext): object | undefined;
 
-  /**
-   * One delivery goes to each. Addresses that hold secrets are not among them: the destination's name stands for
-   * those.
-   */
-  recipients(destination: Destination): string[];
+  /** One delivery goes to each. Default: the destination's name, which stands for an address that holds secrets. */
+  recipients?(destination: Destination): string[];
   /** Several recipients of one destination are independent of each other, as mailboxes are. Default false. */
   readonly hasSeveralRecipients?: boolean;
   /** Where people are reached, so that two destinations that share one are noticed. May hold secrets. */
@@ -64,8 +61,8 @@ export interface Vendor {
   paceKey?(destination: Destination, recipient: string): string;
   /** What the vendor bears for one chat or webhook, and so the default. */
   readonly pace: Pace;
-  /** Calls that may be in flight to one destination. 1 keeps the order of a chat. */
-  readonly concurrency: number;
+  /** Calls that may be in flight to one destination. Default 1, which keeps the order of a chat. */
+  readonly concurrency?: number;
   /** Settings of delivery that it has for itself; the others are those of all. */
   settings?(settings: DeliverySettings): Partial<VendorSettings>;
   /** A message there makes a sound that wakes somebody. Default: it does. */

@@ -36,5 +36,5 @@ export function chatKeyOf(destination: Destination, recipient: string): string {
 
 /** Calls that may be in flight to one destination at a time. */
 export function concurrencyOf(destination: Destination): number {
-  return vendorOf(destination.type).concurrency;
+  return vendorOf(destination.type).concurrency ?? 1;
 }

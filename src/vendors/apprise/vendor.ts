@@ -45,7 +45,6 @@ export const apprise = {
   words: { otherSide: "the Apprise server" },
   options: options.shape,
   build,
-  recipients: ({ name }) => [name],
   addresses: ({ server, key, tag, urls }: AppriseDestination) =>
     key === undefined ? urls.map((url) => `apprise ${url.reveal()}`) : [`apprise ${server} ${key} ${tag ?? ""}`],
   shownRecipients: ({ server }: AppriseDestination) => [hostOf(server)],

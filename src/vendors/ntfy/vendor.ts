@@ -38,7 +38,6 @@ export const ntfy = {
   words: { otherSide: "the ntfy server" },
   options: options.shape,
   build,
-  recipients: ({ name }) => [name],
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
   // Who knows a topic can read it.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
@@ -46,7 +45,6 @@ export const ntfy = {
   describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,
   secrets: ({ token }: NtfyDestination) => [token],
   pace: {},
-  concurrency: 1,
   probeProves: "connection",
   render: (document, times, { picture }) => [renderNtfy(document, times, picture)],
   readableText: ({ title, text }: NtfyMessage) => `${title}\n\n${text}`,

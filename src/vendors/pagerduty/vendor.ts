@@ -46,7 +46,6 @@ export const pagerduty = {
   words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
   options: options.shape,
   build,
-  recipients: ({ name }) => [name],
   addresses: ({ routingKey }: PagerdutyDestination) => [`pagerduty ${routingKey.reveal()}`],
   shownRecipients: ({ server }: PagerdutyDestination) => [hostOf(server)],
   describe: ({ server }: PagerdutyDestination) => `incidents at ${hostOf(server)}`,
@@ -57,7 +56,6 @@ export const pagerduty = {
   // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute
   // for each key: https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
   pace: { perMinute: 120 },
-  concurrency: 1,
   probeProves: "connection",
   render: (document, times, { form, data }) => [renderPagerduty(document, times, form, data)],
   readableText: ({ event }: PagerdutyMessage) =>

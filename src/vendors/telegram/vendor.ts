@@ -78,7 +78,6 @@ export const telegram = {
   account: ({ bot }: TelegramDestination) => `telegram:${bot.id}`,
   paceKey: ({ bot }: TelegramDestination, recipient) => `telegram:${bot.id}:${recipient}`,
   pace: { perSecond: 1, perMinute: 18 },
-  concurrency: 1,
   settings: ({ telegramBotPace }) => ({ accountPace: telegramBotPace }),
   makesSound: ({ silent }: TelegramDestination) => !silent,
   probeProves: "delivery",

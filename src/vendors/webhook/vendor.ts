@@ -44,7 +44,6 @@ export const webhook = {
   words: { otherSide: "the receiver" },
   options: options.shape,
   build,
-  recipients: ({ name }) => [name],
   addresses: ({ url }: WebhookDestination) => [`webhook ${url}`],
   shownRecipients: ({ url }: WebhookDestination) => [hostOf(url)],
   describe: ({ url, secret }: WebhookDestination) => `${hostOf(url)}, ${secret === undefined ? "unsigned" : "signed"}`,
