@@ -56,21 +56,23 @@ export class KeptAlerts {
     this.#ids.push(id);
     this.#words[alert] = severities.indexOf(severity) * statuses.length + statuses.indexOf(status);
     const numbers = [at, value, previousValue, threshold].map((one) => one ?? Number.NaN);
-    this.#numbers.set(numbers, alert * numbers.length);
+    this.#numbers.set(numbers, alert * 4);
   }
 
   eventOf(alert: number): RingEvent {
     const word = this.#words[alert] as number;
-    const [at, value, previousValue, threshold] = this.#numbers.subarray(alert * 4, alert * 4 + 4);
-    const known = (one: number | undefined) => (Number.isNaN(one) ? undefined : one);
+    const number = (column: number): number | undefined => {
+      const kept = this.#numbers[alert * 4 + column] as number;
+      return Number.isNaN(kept) ? undefined : kept;
+    };
     return {
       id: this.#ids[alert] as string,
-      at: at as number,
+      at: number(0) as number,
       severity: severities[Math.floor(word / statuses.length)] as RingEvent["severity"],
       status: statuses[word % statuses.length] as RingEvent["status"],
-      value: known(value),
-      previousValue: known(previousValue),
-      threshold: known(threshold),
+      value: number(1),
+      previousValue: number(2),
+      threshold: number(3),
     };
   }
 

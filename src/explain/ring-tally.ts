@@ -43,7 +43,9 @@ export function createRingTally() {
       const place = placeOf(one);
       return place ? [{ place, isQuiet: one.state === "held", isMuted: one.state === "muted", group: one.group }] : [];
     });
-    const name = JSON.stringify(visits.map(({ place, ...how }) => [place.index, how]));
+    const name = visits
+      .map(({ place, isQuiet, isMuted, group }) => `${place.index}${isQuiet}${isMuted}${JSON.stringify(group)}`)
+      .join("\n");
     const known = visitsByName.get(name) ?? visits;
     visitsByName.set(name, known);
     return known;
@@ -76,11 +78,16 @@ export function createRingTally() {
         await nextTurn();
       }
     }
-    for (let alert = alerts.count - 1; isGrouped && alert >= 0; alert -= 1) {
-      if (alert % judgedAtOnce === 0) await nextTurn();
-      if (keys && !keys[alerts.keyOf[alert] as number]) continue;
-      for (const [visit, { place }] of (alerts.visits[alert] as readonly Visit[]).entries())
-        if (isThere[place.index]) for (const trial of trials) trial.gather(alert, visit);
+    // One behind another: each knows many groups.
+    for (const trial of isGrouped ? trials : []) {
+      const gathering = trial.gathering();
+      for (let alert = alerts.count - 1; alert >= 0; alert -= 1) {
+        if (alert % judgedAtOnce === 0) await nextTurn();
+        if (keys && !keys[alerts.keyOf[alert] as number]) continue;
+        for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries())
+          if (group && isThere[place.index]) gathering.visit(alert, visit);
+      }
+      gathering.end();
     }
     return trials.map((trial) => trial.end());
   }

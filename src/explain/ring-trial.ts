@@ -30,10 +30,8 @@ export class RingTrial {
   readonly #alerts: KeptAlerts;
   readonly #places: readonly Tried[];
   /** Of the key that is judged, by destination. */
-  readonly #memories = new Map<string, RingMemory>();
+  #memories = new Map<string, RingMemory>();
   readonly #outcomes: Uint8Array;
-  readonly #groups = createGroupBook();
-  readonly #messages = createGroupMessages();
 
   /** @param change of a place's rule; undefined: it is as it is, and nothing is counted there */
   constructor(alerts: KeptAlerts, places: readonly Place[], change: (place: Place) => RingRule | undefined) {
@@ -46,7 +44,8 @@ export class RingTrial {
   }
 
   beginKey(): void {
-    this.#memories.clear();
+    // A cleared map leaves a chain behind it, which only the slow collector takes away.
+    this.#memories = new Map();
   }
 
   /**
@@ -78,23 +77,28 @@ export class RingTrial {
     return isFirst ? judged : undefined;
   }
 
-  /** Behind all judgements, in the order of the log. */
-  gather(alert: number, visit: number): void {
-    const { place, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
-    if (group === undefined) return;
-    const { isCounted, count } = this.#places[place.index] as Tried;
-    const outcome = this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + visit] as number;
-    const alertKey = this.#alerts.keys[this.#alerts.keyOf[alert] as number] as string;
-    const event = { ...this.#alerts.eventOf(alert), alertKey, title: "" };
-    const rings = (outcome & isRing) !== 0;
-    const gathered = this.#groups.judge(place.destination, event, group, (outcome & goesOut) !== 0);
-    this.#messages.add(place.destination, { event, rings, count }, gathered);
-    if (rings && isCounted && !isMuted && event.status !== "resolved" && gathered.held === undefined) count.rings += 1;
+  /** Behind all judgements: takes visits that may wait, in the order of the log, until their end. */
+  gathering() {
+    const groups = createGroupBook();
+    const messages = createGroupMessages();
+    const visit = (alert: number, number: number): void => {
+      const { place, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[number] as Visit;
+      if (group === undefined) return;
+      const { isCounted, count } = this.#places[place.index] as Tried;
+      const outcome = this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + number] as number;
+      const alertKey = this.#alerts.keys[this.#alerts.keyOf[alert] as number] as string;
+      const event = { ...this.#alerts.eventOf(alert), alertKey, title: "" };
+      const rings = (outcome & isRing) !== 0;
+      const gathered = groups.judge(place.destination, event, group, (outcome & goesOut) !== 0);
+      messages.add(place.destination, { event, rings, count }, gathered);
+      if (rings && isCounted && !isMuted && event.status !== "resolved" && gathered.held === undefined)
+        count.rings += 1;
+    };
+    return { visit, end: messages.end };
   }
 
   /** What is counted, by place, in the order of their oldest alerts. */
   end(): Map<Place, Counted> {
-    this.#messages.end();
     const counted = this.#places.filter(({ isCounted, count }) => isCounted && count.alerts + count.joined > 0);
     counted.sort(({ place: { oldest: one } }, { place: { oldest: other } }) => {
       return other.alert - one.alert || one.visit - other.visit;
