@@ -1,4 +1,5 @@
-// For `node --require`: writes at the end of each thread what V8 has compiled of the bundle's files, beside them, where load-compiled.cjs finds it.
+// For `node --require`: writes at the end of each thread what V8 has compiled of the bundle's files, next to them, where
+// load-compiled.cjs finds it.
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const { dirname, join } = require("node:path");
 const vm = require("node:vm");

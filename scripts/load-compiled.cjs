@@ -1,4 +1,4 @@
-// Stands in the bundle as load.js, and loads its other files: as `require` does, with the compiled code that the build keeps beside each
+// Stands in the bundle as load.js, and loads its other files: as `require` does, with the compiled code that the build keeps next to each
 // (keep-compiled.cjs). V8 refuses what another version or other flags of it have compiled, and compiles anew then.
 const { readFileSync } = require("node:fs");
 const { dirname, join } = require("node:path");

@@ -52,7 +52,7 @@ function shareBetween(base: KnownPoint, newest: KnownPoint): string | undefined 
   return Math.abs(newest.value - base.value) < base.value * 0.001 ? "±0 %" : undefined;
 }
 
-/** Of the first that is later; the length where none is. */
+/** The index of the first that is later; the length where none is. */
 export function indexAfter(points: readonly ChartPoint[], at: number): number {
   let [low, high] = [0, points.length];
   while (low < high) {

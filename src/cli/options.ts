@@ -164,7 +164,7 @@ export function parseInstant(given: string, now: number): number {
     // No date holds what lies before: sent on, the filter would be left out, and all would be meant.
     return at < 0 ? refuseInstant() : at;
   }
-  // Of numbers those alone that a person writes: no 1e9.
+  // Only numbers as a person writes them: no 1e9.
   return (/^(\d+(\.\d+)?$|\d{4}-)/.test(given) ? toEpochMs(given) : undefined) ?? refuseInstant();
 }
 

@@ -20,7 +20,7 @@ export interface EnvFileChange {
  * and every other variable stays what it was.
  */
 export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>): Promise<EnvFileChange> {
-  // Of a link, the file that it leads to.
+  // A link counts as the file that it leads to.
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
   const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";

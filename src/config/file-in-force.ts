@@ -13,7 +13,7 @@ export class FileInForce {
   readonly #load?: (text: string) => Config;
   #hasDestinations: boolean;
   #hash?: string;
-  /** Of the file that was looked at last. */
+  /** The file's that was looked at last. */
   #seen?: string;
   #refused?: { hash?: string; problems: readonly ConfigProblem[] };
 

@@ -20,7 +20,7 @@ export interface ServerSecrets {
   adminToken: Secret;
   /** What a rotation that has not been seen through was replacing: the service may still send there. Usually empty. */
   previousWebhookSecrets: Secret[];
-  /** Of the hooks of sources, by name: the present one, and behind it those that are still taken. */
+  /** The secrets of sources' hooks, by name: the present one, and behind it those that are still taken. */
   sourceSecrets: ReadonlyMap<string, HookSecrets>;
   /** Those that were made just now, for a first greeting. */
   created: SecretName[];
@@ -70,7 +70,7 @@ export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenS
   return { webhookSecret, adminToken, previousWebhookSecrets: [], sourceSecrets, created: [] };
 }
 
-/** Of the hooks of sources alone; by name. */
+/** Those of sources' hooks alone, by name. */
 export async function loadSourceSecrets(
   kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
@@ -187,7 +187,7 @@ async function readKept(kept: KeptRecords, name: SecretName): Promise<KeptSecret
   return toKept(kept, name, present, previous);
 }
 
-/** Of each the present one and the previous ones behind it, in one read, however many they are. */
+/** The present one of each and the previous ones behind it, all in one read. */
 async function readTexts(kept: KeptRecords, names: readonly SecretName[]): Promise<(string | undefined)[]> {
   const records = names.flatMap((name) => [secretRecord(name), previousOf(name)]);
   try {

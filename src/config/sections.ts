@@ -168,7 +168,7 @@ export const muteSchema = z
     }),
   );
 
-/** Of one value of the body. What is wrong with one is said with its place in the list. */
+/** A path to one value of the body. A mistake in one is reported with its place in the list. */
 const keyPath = (example: string) => text(example).meta(textLike("payload[.[].*"));
 
 export const intakeSchema = z
@@ -191,7 +191,7 @@ export const intakeSchema = z
   )
   .transform(({ maxBodyBytes, idempotencyPaths = [] }) => ({ maxBodyBytes, idempotencyPaths }));
 
-/** Of one fact. Each costs every alert a look. */
+/** The most paths of one fact: each costs every alert a look. */
 const maxPaths = 16;
 const factPaths = Object.fromEntries(
   mappableFacts.map((fact) => [fact, listOf(keyPath("payload.rule.name"), "payload.rule.name").optional()]),

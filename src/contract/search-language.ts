@@ -112,7 +112,7 @@ interface Found {
   facts: FactCondition[];
 }
 
-/** Adds a term to what was found. What is wrong with it, if anything is. */
+/** Adds a term to what was found. Returns what is wrong with the term, if anything is. */
 type Add = (found: Found, text: string, operator: string) => string | undefined;
 
 const factIs =

@@ -12,7 +12,7 @@ export interface UndeliveredSummary {
   held: number;
   recipients: string[];
   titles: string[];
-  /** Of the latest, in plain words. */
+  /** Why the latest of them did not arrive, in plain words. */
   reason: string;
 }
 
@@ -42,7 +42,7 @@ export interface DestinationStatus extends StatusKey {
   /** The breaker is open until then. */
   openUntil?: number;
   probeAt?: number;
-  /** Of a dead one: when the first alert came after a time without any, so that it is asked more often again. */
+  /** When the first alert came to a dead one after a time without any: it is asked more often again. */
   neededAt?: number;
   lastSentAt?: number;
   /** When it last said yes to a probe. What that proves is the vendor's `probeProves`. */

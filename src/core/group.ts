@@ -31,22 +31,22 @@ export interface GroupEvent {
 
 /** What is known of a group, or of all causes, at one destination. It is kept as JSON. */
 export interface GroupMemory {
-  /** Of a group: when its last message goes out, or went. Epoch milliseconds. */
+  /** When a group's last message goes out, or went. Epoch milliseconds. */
   dueAt?: number;
-  /** Of a group: keys that fired as critical, and when. The latest of them. */
+  /** The latest keys of a group that fired as critical, and when. */
   critical?: Record<string, number>;
   /** Of `allCauses`: those that fire, by their names. One memory, as an alert may be held by several. */
   causes?: Record<string, CauseMemory>;
 }
 
-/** Of one name at one destination. */
+/** What one name remembers at one destination. */
 export interface CauseMemory {
   /** The alerts that are the cause and fire, by their keys. */
   firing?: Record<string, FiringCause>;
   /** What they hold back, `until` then at most. */
   held?: {
     count: number;
-    /** By their keys, as many as are known by name. `by`: names of all that may hold it back. */
+    /** What is held back, by key, as far as it is known by name. `by`: the names of all causes that may hold it back. */
     titles: Record<string, { title: string; severity: Severity; by: string[] }>;
     /** Hashes of the keys of the others. */
     others?: string[];

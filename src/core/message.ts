@@ -54,7 +54,7 @@ export interface MessageData {
   history?: {
     count: number;
     firstAt: number;
-    /** Of a resolution: how long it lasted. Milliseconds. */
+    /** How long a resolved alert lasted. Milliseconds. */
     lastedMs?: number;
   };
   /** Good news only (all of it is resolved): nothing that should ring. */

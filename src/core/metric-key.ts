@@ -1,7 +1,7 @@
 import type { AlertFacts } from "./alert.ts";
 import type { AlertDetail } from "./ports/alert-log.ts";
 
-/** Of a metric key. */
+/** The longest metric key. */
 export const maxKeyLength = 300;
 
 /** What a metric key of the market-data service says by itself. */
@@ -101,7 +101,7 @@ function mayBeOneChain(said: string, chain: string): boolean {
   const [own, other] = [said, chain].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
   if (own === undefined || other === undefined || own === "" || own === other) return true;
   const [family, otherFamily] = [familyOf(own), familyOf(other)];
-  // An id that nobody here knows may be that of any.
+  // An unknown id may belong to any chain.
   if (family === undefined && /^\d+$/.test(own)) return true;
   if (family !== undefined || otherFamily !== undefined) return family === otherFamily;
   return own.startsWith(other) || other.startsWith(own);

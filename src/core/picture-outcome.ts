@@ -26,7 +26,7 @@ export interface PictureOutcome {
    * written to the first time.
    */
   afterMs?: number;
-  /** Of `fetched`: how often, as each phone does it for itself. */
+  /** How often it was `fetched`: each phone does so for itself. */
   times?: number;
   /** Why there is none, for people; holds no secret. */
   reason?: string;
@@ -35,14 +35,14 @@ export interface PictureOutcome {
 /** One message. */
 export interface PicturedMessage {
   destination: string;
-  /** Of its delivery; of the alert, where the message is composed with the picture's address. */
+  /** The delivery's; the alert's, where the message is composed with the picture's address. */
   id: string;
 }
 
 /** Where outcomes are noted, and read by pages. */
 export interface PictureNotes {
   note(message: PicturedMessage, outcome: PictureOutcome): void;
-  /** Of the latest of each destination that might have had one; undefined for all others. */
+  /** Known of each destination's latest that might have had one; else undefined. */
   find(message: PicturedMessage): PictureOutcome | undefined;
 }
 

@@ -349,7 +349,7 @@ function statusOf(alerts: Alert[]): AlertStatus {
   return alerts.some((alert) => alert.facts.status === "firing") ? "firing" : "unknown";
 }
 
-/** Of what is still open; of everything when nothing is. */
+/** The worst of what is still open; of everything when nothing is. */
 function worstSeverity(alerts: Alert[]): Severity {
   const open = alerts.filter((alert) => !isResolved(alert));
   return (open.length === 0 ? alerts : open)

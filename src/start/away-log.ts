@@ -56,7 +56,7 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
     away.refusedOf[source] = (away.refusedOf[source] ?? 0) + 1;
   };
 
-  /** Of all the time that it has been away. */
+  /** Counted over all the time that it has been away. */
   function sumUp({ since, refusedBefore, refusedOf, leftOut }: Away, until = clock.now()): Record<string, unknown> {
     const awayMs = Math.round(until - since);
     const count = refused() - refusedBefore;

@@ -102,7 +102,7 @@ class Changes {
     this.#file = file;
     this.#ended = ended;
     this.#options = options;
-    // Of each signal that is joined to one that lasts, something is kept for ever.
+    // Each signal that is joined to one that lasts leaves something in memory for ever.
     ended.addEventListener("abort", () => this.#wake.abort(), { once: true });
     options.onTakeOver?.(() => {
       this.#isAsked = true;

@@ -177,7 +177,7 @@ function describeRefusal(said: string): string | undefined {
   }
 }
 
-/** Of one without a socket what it wrote is read to its end first. `ended` never rejects. */
+/** Reads what one without a socket wrote to its end first. `ended` never rejects. */
 function start(self: Supervisor, args: readonly string[], socket?: number | Stream) {
   // Node itself is being replaced, or the system has no room for another process.
   const notStarted = (error: unknown): End => {

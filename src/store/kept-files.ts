@@ -30,7 +30,7 @@ export function keptFiles(dataDir: string): KeptRecords {
     await replaceFile(path, text, ofOneRun.test(name) ? `${path}.new` : `${path}.${randomUUID()}.new`);
   }
 
-  /** Of two that replace one file at the same moment, the later one wins without knowing of the other. */
+  /** When two replace one file at the same moment, the later one wins without knowing of the other. */
   async function changeOne({ name, from, to }: RecordChange): Promise<boolean> {
     const path = pathOf(name);
     if (from === undefined && to !== undefined) {

@@ -67,7 +67,7 @@ const mostCounted = 20;
 /** As many as have to be looked at for that. */
 export const mostOfRun = mostCounted + 2;
 
-/** Of the alerts of a key that are no repeats, newest first, `mostOfRun` at most. */
+/** The alerts of a key that are no repeats, newest first, `mostOfRun` at most. */
 function toRun(rows: RunRow[]): AlertRun {
   const [newest] = rows;
   const isOver = newest?.status === "resolved";

@@ -48,7 +48,7 @@ export interface MoveProgress {
 }
 
 export interface Moved {
-  /** Of each table, how many rows, and a digest that is the same on both sides. */
+  /** How many rows each table has, and a digest that is the same on both sides. */
   tables: { name: string; rows: number; digest: string }[];
   /** Deliveries and alerts that the next relay continues. */
   waiting: number;
@@ -63,7 +63,7 @@ export interface Moved {
   late?: { from: number; to: number }[];
 }
 
-/** Of this folder's side, in the file `move.json`: which move it belongs to, and what SQLite's file is called in the end. */
+/** What this folder keeps in `move.json`: which move it belongs to, and what SQLite's file is called in the end. */
 interface Note {
   id: string;
   kept?: string;

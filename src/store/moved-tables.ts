@@ -42,7 +42,7 @@ function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn,
   return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
 }
 
-// Of a vendor that gives no ids.
+// A vendor that gives no ids.
 const emptyForNull = (column: string) => ({ readInPostgres: `coalesce(t.${column}, '')` });
 
 export const movedTables: readonly MovedTable[] = [
@@ -130,7 +130,7 @@ export type MovedRow = (string | number | Uint8Array | null)[];
 /** Where a table was copied up to: the key of the last row. */
 export type MovedKey = (string | number)[];
 
-/** A log that is read for a move: what one database says otherwise of it. */
+/** A log that is read for a move, with what the two databases say differently of it. */
 export interface MoveSide {
   ask(sql: string, values?: readonly unknown[]): Awaitable<MovedRow[]>;
   driver: DriverName;

@@ -64,7 +64,7 @@ export interface AlertingClient extends AccountService, MetricHistoryService {
   listTokens(query: { chainId: string; addresses?: readonly string[] }, options?: CallOptions): Promise<Token[]>;
   /** All of the account without `ids`. */
   listUsers(query?: { ids?: readonly string[] }, options?: CallOptions): Promise<User[]>;
-  /** Of all users without `userIds`. */
+  /** Without `userIds` those of all users. */
   listSubscriptions(query?: { userIds?: readonly string[] }, options?: CallOptions): Promise<Subscription[]>;
 }
 
@@ -121,7 +121,7 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
       const { points, unread } = await readRange({ fromAt, toAt }, (range) =>
         requester.readData({ path: "/metrics/records/range", query: { key, ...range }, signal }, recordsReadingSchema),
       );
-      // Of two at one time the later one counts.
+      // The later one of two at one time counts.
       const byTime = new Map(points.map(({ at, value }) => [at, value]));
       return { points: [...byTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at), unread };
     },

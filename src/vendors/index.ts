@@ -40,7 +40,7 @@ export function makesSound(destination: Destination): boolean {
   return vendorOf(destination.type).makesSound?.(destination) ?? true;
 }
 
-/** Of a stored delivery as well, whose vendor may be gone. */
+/** Also for a stored delivery, whose vendor may be gone. */
 export function hasSeveralRecipients(type: ChannelType): boolean {
   return byType.get(type)?.hasSeveralRecipients ?? false;
 }

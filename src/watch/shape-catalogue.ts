@@ -64,7 +64,7 @@ const maxLabel = 120;
 export const maxNewWords = 5;
 /** As many of the names in two shapes have to be the same that they are of one kind, wherever the names stand in a body. */
 const leastLikeness = 0.5;
-/** Of two shapes with so few names together one is enough: else a renamed one of two would be another kind. */
+/** With this few names in two shapes one common name is enough: else a renamed one of two would be another kind. */
 const mostOfSmall = 3;
 
 /** Counts of bodies that are not followed. */
@@ -285,7 +285,7 @@ export class ShapeCatalogue {
 
 function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
   if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
-  // Of another type it is another place, whose change is reported as that.
+  // With another type it is another place, whose change is reported as that.
   if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
   kind.newWords.push(found.word);
   return { ...found, isLast: kind.newWords.length === maxNewWords };
@@ -305,7 +305,7 @@ function placeOf(kind: Kind, { path, type, example, facts }: ShapePlace, at: num
   return place;
 }
 
-/** Of a sender that makes up names no more places are kept than its last shapes have. */
+/** A sender that makes up names has no more places kept than its last shapes have. */
 function dropUnusedPlaces(kind: Kind): void {
   const used = new Set([...kind.shapes.values()].flatMap(({ places }) => places));
   const isKept = (place: PlaceRecord) => used.has(place) || (place.run > 0 && isMissed(kind, place));

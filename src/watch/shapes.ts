@@ -31,7 +31,7 @@ const saveEveryMs = 60_000;
 /** Notices that wait for a store that is away. */
 const maxPending = 50;
 
-/** Of a catalogue that cannot be read nothing is known; that of another version says so itself. */
+/** A catalogue that cannot be read says nothing; that of another version says so itself. */
 const memorySchema = z.custom<{
   catalogue?: SavedCatalogue;
   readBy: string;
@@ -166,7 +166,7 @@ function listReaders(routes: Route[]) {
         for (const fact of factsBehind(parsed.path.fact)) add(ofFact, fact, name);
         continue;
       }
-      // Of a list the first element stands for all. A short list of texts has one place.
+      // The first element of a list counts for all. A short list of texts has one place.
       const steps = parsed.path.steps.map((step) =>
         step.kind === "key" ? step : ({ kind: "index", index: 0 } as const),
       );

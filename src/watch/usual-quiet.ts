@@ -36,7 +36,7 @@ export const daysNeeded = 14;
 export const arrivalsNeeded = 30;
 /** One false alarm in this many years is what the limit is set for. */
 const yearsPerFalseAlarm = 5;
-/** Of the longest quiet of the last weeks: the limit is never below and never above. */
+/** The limit is between these multiples of the longest quiet of the last weeks. */
 const leastOverLongest = 1.5;
 const mostOverLongest = 2.5;
 const heaviestTail = 0.4;

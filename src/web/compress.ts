@@ -38,7 +38,7 @@ declare module "hono" {
  */
 export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
   c.setRenderer(async (page, status = 200) => {
-    // A page that waits for something gives a promise only now.
+    // A page that waits for something is a promise until here.
     const text = String(await (await page).toString());
     const headers = { "content-type": "text/html; charset=UTF-8", vary: "accept-encoding" };
     const isWorthIt = text.length >= leastLength && c.req.method !== "HEAD";

@@ -24,7 +24,7 @@ export type AnswerExport = (request: ExportRequest) => Promise<Response>;
 export interface ExportRequest {
   filters: AlertFilters;
   format: ExportFormat;
-  /** Of each alert key the newest alert alone. Default false. */
+  /** The newest alert of each alert key alone. Default false. */
   newestOfKey?: boolean;
   /**
    * For somebody who opens the file: a byte order mark, without which spreadsheets take a CSV for the letters of their

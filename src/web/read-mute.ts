@@ -37,7 +37,7 @@ export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): M
 
 const longestUntilOverMs = 24 * 60 * 60_000;
 
-/** Of what is muted until it is over. Each key begins with where it was found; without that its end would not be known. */
+/** The key that is muted until it is over. It begins with where it was found: without that its end would not be known. */
 function readKey(matchers: Matcher[]): string {
   const [key, ...others] = matchers.flatMap((one) =>
     "field" in one && one.field === "alertKey" ? (one.condition.equals ?? []) : [],

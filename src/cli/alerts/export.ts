@@ -14,7 +14,7 @@ import { findEach, walkLog } from "./filters.ts";
 export interface ExportOptions {
   format: ExportFormat;
   output?: string;
-  /** Of each alert all that the log has: decisions, attempts, headers, and the body that it came with. */
+  /** All that the log has of each alert: decisions, attempts, headers, and the body that it came with. */
   full?: boolean;
 }
 

@@ -15,7 +15,7 @@ const remembered = 1_000;
  * is no news, unless something fails or is late; that, a resend, and what quiet hours let go end in another `←`.
  */
 export function createTailLines(output: Output): (alert: AlertView) => string {
-  /** Of each alert that was shown: how it ended last. */
+  /** How each alert that was shown ended last. */
   const endings = new Map<string, string | undefined>();
   let day = "";
 

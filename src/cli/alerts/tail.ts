@@ -106,7 +106,7 @@ async function* followChanges(
   }
 }
 
-/** Of a connection that was open: it is gone, or the relay is just starting, being stopped or full. */
+/** Whether an open connection is gone, or the relay is just starting, being stopped or full. */
 function isBreak(error: unknown): boolean {
   if (error instanceof RelayUnreachable) return true;
   const code = (error as AppError).code;

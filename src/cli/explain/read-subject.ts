@@ -27,9 +27,9 @@ export interface Subject {
   item?: number;
   /** Id of the alert that this stored one repeats. */
   repeatOf?: string;
-  /** Of a stored one: why it did not ring, by destination. */
+  /** Why a stored one did not ring, by destination. */
   heldBack?: ReadonlyMap<string, string>;
-  /** Of a stored one: what its relay has learned to call what it names by address. */
+  /** What a stored one's relay has learned to call what it names by address. */
   learnedName?: LearnedName;
 }
 

@@ -100,7 +100,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   }
 }
 
-/** Of the relay here, whether it runs or not; of one elsewhere that of the stored alert alone. Nothing is asked for. */
+/** The relay's here, whether it runs or not; elsewhere that of the stored alert alone. Nothing is asked for. */
 async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
   const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
   if (store !== undefined) {

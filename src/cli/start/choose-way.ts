@@ -95,7 +95,7 @@ async function findBot({ context: { env, signal }, output, prompts }: ChoosingRu
   }
 }
 
-/** Of the first chat that shows up, or with somebody to ask, of the first that is agreed to. */
+/** The first chat that shows up, or the first that a person agrees to where one can be asked. */
 async function waitForChat(run: ChoosingRun, { session, description }: FoundBot): Promise<string> {
   const { context, output, prompts, options } = run;
   if (!options.yes) {

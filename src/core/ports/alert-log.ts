@@ -166,10 +166,10 @@ export interface FailedDelivery {
 
 export interface FailedCount {
   destination: string;
-  /** Of a mute, these two: of each alert key the latest. */
+  /** `deliveries` and `alerts`; with a mute the latest of each alert key. */
   deliveries: number;
   alerts: number;
-  /** Of a mute: all the alerts that those stand for. */
+  /** With a mute: all the alerts that those stand for. */
   heldBack?: number;
   /** When the oldest and the newest of the alerts came. */
   oldestAt: number;
@@ -213,7 +213,7 @@ export interface AlertCounts {
   total: number;
   /** Those of them that were not removed since. */
   kept: number;
-  /** When the oldest came that is kept. */
+  /** When the oldest kept alert came. */
   oldestReceivedAt?: number;
   /** When the last one came from outside: of what is kept, and neither a test nor a notice of Tocsin's own. */
   lastReceivedAt?: number;
@@ -297,7 +297,7 @@ export interface KeyEvent {
 
 /** The values that came under the key of one alert, up to it. */
 export interface KeyValues {
-  /** Of the alert. */
+  /** The alert's. */
   id: string;
   /** Oldest first, without repeats; the value as sent, cut at 100 characters. */
   values: { at: number; sent: string }[];
@@ -403,7 +403,7 @@ export interface AlertLog {
    * no longer fits into what is read at once is left out; so is an alert that is not there.
    */
   keyValues(ids: readonly string[], most: number): Promise<KeyValues[]>;
-  /** Of an empty log a cursor as well: every change comes after it. */
+  /** An empty log has a cursor as well: every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;

@@ -34,7 +34,7 @@ export interface ClaimedTogether {
 export interface FallbackCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
-  /** It is called upon again then, even if the delivery has ended. Absent: it is not. Epoch milliseconds. */
+  /** When to call it again, even if the delivery has ended. Absent: not again. Epoch milliseconds. */
   againAt?: number;
 }
 
@@ -46,7 +46,7 @@ export type Untried =
   | { state: "waiting" | "held"; reason: string; dueAt: number };
 
 export interface AttemptRecord extends AttemptEntry {
-  /** Of the claim. */
+  /** The claim's. */
   token: string;
   deliverySeqs: number[];
   reason?: ReasonCode;

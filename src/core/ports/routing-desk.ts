@@ -42,7 +42,7 @@ export interface RoutingRecord {
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
-  /** By the place of the delivery; null where none is made. Where its lane is lost none is made, and the delivery is due like the others. */
+  /** By the place of the delivery; null where none is made. None is made where its lane is lost: the delivery is due like others. */
   claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;

@@ -2,8 +2,8 @@ import type { FailedQuery, Position } from "../../core/ports/alert-log.ts";
 import { bodyConditions, factConditions, timeConditions, unsent } from "../list-filters.ts";
 import { fromPosition } from "../positions.ts";
 import type { Add } from "../tx.ts";
-import { type Bounds, type ListWords, type Statement, toStatement } from "./list-words.ts";
 import { select } from "./list-statements.ts";
+import { type Bounds, type ListWords, type Statement, toStatement } from "./list-words.ts";
 
 /** The statements of what failed, or was muted, and was not resent. They walk its small index, and look at each alert. */
 export function createFailedStatements<Search>(words: ListWords<Search>) {
@@ -27,7 +27,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
     ];
   }
 
-  /** Of what a mute has held back, the deliveries of alert keys that are over. Asked once, whatever the number of rows. */
+  /** The deliveries that a mute has held back of alert keys that are over. Asked once, whatever the number of rows. */
   function overOf(mute: string, add: Add): string {
     const muted = `deliveries m ${sql.indexedBy("deliveries_muted")} JOIN alerts x ON x.seq = m.alert_seq`;
     const isHeld = () => `m.mute_id = ${add(mute)} AND m.resent_by IS NULL`;

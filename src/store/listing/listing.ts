@@ -72,7 +72,7 @@ export function createListing<Search>(
   };
 }
 
-/** Of two parts of the log: no alert is in both. */
+/** Adds up two parts of the log: no alert is in both. */
 function sumOf(one: FailedCount, other: FailedCount): FailedCount {
   return {
     destination: one.destination,

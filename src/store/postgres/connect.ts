@@ -78,7 +78,7 @@ export function toConnectionString(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/g, "$1verify-full");
 }
 
-/** Of 8 bytes as numbers: positions, times and counts stay below 2^53. */
+/** Reads 8 bytes as numbers: positions, times and counts stay below 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: "text" | "binary") {
     if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC) return Number;

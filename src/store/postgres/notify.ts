@@ -20,7 +20,7 @@ export interface NoticesDeps {
 }
 
 const channel = "tocsin";
-/** Of what is committed meanwhile, the others hear in one message. */
+/** The others hear of all that is committed meanwhile in one message. */
 const tellEveryMs = 20;
 /** Where nothing waits for it but pages that people look at. */
 const tellChangesEveryMs = 100;

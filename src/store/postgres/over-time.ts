@@ -105,7 +105,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   };
 }
 
-/** Of each step how many of its alerts (of one severity, where `$1` is one) went wrong, up to a limit. */
+/** How many alerts of each step (of one severity, where `$1` is one) went wrong, up to a limit. */
 const problemsOfSteps = `WITH steps AS MATERIALIZED (
     SELECT s.at, s.since, s.until, ${firstSince("s.first_id")} AS low, ${lastUntil("s.last_id")} + 1 AS high
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) s (at, since, until, first_id, last_id))

@@ -18,8 +18,8 @@ export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toI
 ];
 
 /**
- * Behind the last alert that came, and was stored, before; not at the first one since, which may have been stored behind others
- * of its time.
+ * The place after the last alert that came, and was stored, before then. The first alert since then is no such place: it may
+ * have been stored after others of its time.
  */
 export const firstSince = (place: string) =>
   `coalesce((SELECT seq + 1 FROM alerts

@@ -9,7 +9,7 @@ const mostKept = 2_000_000;
 type IsWhole = (value: unknown, args: unknown[]) => boolean;
 const always: IsWhole = () => true;
 
-/** Of questions whose answer follows from what is stored alone, and which pages ask again and again. */
+/** Answers that follow from what is stored alone, to questions that pages ask again and again. */
 const steady: Partial<Record<Call["name"], IsWhole>> = {
   listAlertsWithin: (value) => (value as AlertsFound).stopped === undefined,
   countOverTime: (value) => !(value as OverTime).isMore,

@@ -4,7 +4,7 @@ import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../told
 import type { Dialect, Tx } from "../tx.ts";
 import { createNameLock } from "./name-lock.ts";
 
-/** Of a key, an alert that came before the one that is asked about. */
+/** An alert of the key that came before the one that is asked about. */
 type Earlier = EarlierEnd & { seq: number };
 
 export interface Ends {

@@ -12,7 +12,7 @@ interface OwnRow {
 
 interface PlaceRow {
   seq: number;
-  /** Of its facts. */
+  /** One of its facts. */
   bytes: number;
 }
 
@@ -127,7 +127,7 @@ export function createKeyHistory(sql: Dialect) {
   } satisfies InTx<AlertLog, "keyHistory" | "keyValues">;
 }
 
-/** At least one, and as many more as their texts allow. */
+/** At least one, and more as far as their texts leave room. */
 function takeSome(rows: readonly PlaceRow[]): SomeEvents {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {

@@ -160,7 +160,7 @@ function createFinishedRemoving(sql: Dialect) {
   const countRemoved = counting("removed", "removed_alerts");
   const countDuplicates = counting("duplicate", "duplicate_count");
 
-  /** Of these requests that had an alert removed, those that have none any more. Gives their duplicates. */
+  /** Removes the requests that have no alert any more, of those that had one removed. Returns their duplicates. */
   async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {
     const others = await tx.look(findOthers, touched);
     const seqs = touched.flatMap(({ request }, index) => (others[index]?.length === 0 ? [request] : []));
@@ -203,7 +203,7 @@ function createFinishedRemoving(sql: Dialect) {
  * some of them, and round and round through all.
  */
 function createThreadRemoving(sql: Dialect) {
-  // Of a step that is run again some wait for the next round.
+  // Some of a step that is run again wait for the next round.
   let threadsAfter = fromFirst;
   /** Behind it there are no gaps, so whether an alert is there need not be asked. */
   let walkedTo = 0;

@@ -4,7 +4,7 @@ import type { AlertPicture, DrawAlertPicture } from "../../core/ports/alert-pict
 /** A mail cannot be changed once it was sent, so it waits for its picture: so long. */
 const waitMs = 2_000;
 const slowMs = 1_000;
-/** Of the calls that a mail account has at a time: others go by. */
+/** The most calls of a mail account that wait at a time, so that others go by. */
 const mostWaiting = 2;
 /** After this many slow ones in a row none is waited for. */
 const slowToRest = 2;

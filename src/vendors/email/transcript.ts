@@ -80,7 +80,7 @@ const stageOfVerb = new Map<string, Stage>([
   ["QUIT", "quit"],
 ]);
 
-/** Of a server's words, so that there is room for ours. */
+/** The most of a server's words, so that there is room for ours. */
 export const maxReplyUnits = 180;
 
 /** The steps of an SMTP conversation, in order. */

@@ -6,7 +6,7 @@ export interface MultipartFile {
   bytes: Uint8Array;
 }
 
-/** `multipart/form-data` of some fields and one file. The fields are JSON: a line break in a text of its own would become two characters. */
+/** `multipart/form-data` of some fields and one file. The fields are JSON: a line break in a bare text would become two characters. */
 export async function writeMultipart(
   fields: Readonly<Record<string, string>>,
   { name, filename, contentType, bytes }: MultipartFile,

@@ -200,7 +200,7 @@ function probeFailure(answer: Exclude<Answer, { kind: "ok" }>): Outcome {
   return outcomeOfHarmless(answer, "destination", { kind: "sent" });
 }
 
-/** Of a call that may be made twice: nothing about it is ambiguous. */
+/** What a call that may be made twice means: nothing about it is ambiguous. */
 function outcomeOfHarmless(
   answer: Exclude<Answer, { kind: "ok" }>,
   scope: "message" | "destination",

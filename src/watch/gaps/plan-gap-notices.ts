@@ -222,7 +222,7 @@ function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: Ga
   );
   const former = past.find(isKnown) ?? past.find((one) => one.isOfAll && one.endedAt && outage.fromAt >= one.fromAt);
   if (former !== undefined) return former.id;
-  // Of an earlier version, which kept none that are closed.
+  // An earlier version kept none that are closed.
   return [...ids].find((id) => ![...open, ...closed].some((one) => one.id === id));
 }
 

@@ -184,7 +184,7 @@ async function readAlert(c: WebContext, deps: PageDeps, id: string) {
   const { store, operations } = deps;
   const frame = frameOf(c, deps);
   const [version, counts, alert, neighbours, history, downtimes, { destinations = [] }] = await Promise.all([
-    // Asked before the rest, so that whatever changes while that is read comes by the stream.
+    // The cursor is asked for first, so that a change during the rest comes by the stream.
     store.latestChange(),
     store.countAlerts(),
     findAlert(store, id),

@@ -35,7 +35,7 @@ const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === u
 /** Worst first. */
 const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted", "digested"] as const;
 
-/** Of one alert at one destination: what went wrong or is not done yet. */
+/** What went wrong or is not done yet for one alert at one destination. */
 interface Exception {
   destination: string;
   /** The worst of its recipients. */

@@ -217,7 +217,7 @@ function Matches({ count, isMore, view }: { count: number; isMore: boolean; view
   );
 }
 
-/** Of the newest alert of a key it says that nothing has ended it. */
+/** Finds keys whose newest alert has not ended. */
 const firing = "status:firing";
 
 /** Each view is an address of its own. */

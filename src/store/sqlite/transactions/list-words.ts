@@ -54,7 +54,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
   };
 }
 
-/** Of several indexes of alerts, or of deliveries, SQLite takes one. */
+/** SQLite takes one of several indexes of alerts, or of deliveries. */
 function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   const { severity, state, source, key, destination, route } = query;
   const drivers: Driver<never>[] = [];

@@ -6,7 +6,7 @@ import type { Dialect } from "../../tx.ts";
 import { firstSince, sinceId } from "../times.ts";
 import type { TransactionContext } from "./context.ts";
 
-/** Of alerts from `?1` on and below `?2`, how many went wrong, up to a limit. */
+/** How many alerts from `?1` on and below `?2` went wrong, up to a limit. */
 export const countProblems = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted})`;
 /** The same, and how many of those are of the severity `?3`. */
