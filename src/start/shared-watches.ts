@@ -129,9 +129,11 @@ export class SharedWatches {
   }
 
   /** Those that page, API, metrics and status show alike, in the order in which people see them. */
-  watches = (): WatchView[] => this.#views().watches;
-  silence = (): SilenceView[] => this.#views().silence;
-  canary = (): CanaryView | undefined => this.#views().canary;
+  readonly watches = (): WatchView[] => (this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own));
+  readonly silence = (): SilenceView[] =>
+    this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
+  readonly canary = (): CanaryView | undefined =>
+    this.#own === undefined ? this.#shown.canary : this.#own.canary?.view();
 
   /** Rejects as the store does. */
   async shapes(): Promise<ShapesView> {
@@ -277,10 +279,6 @@ export class SharedWatches {
         return this.#deps.engine.membership.others().length > 0;
       },
     });
-  }
-
-  #views(): Omit<Shown, "at"> {
-    return this.#own === undefined ? this.#shown : this.#viewsOf(this.#own);
   }
 
   #viewsOf(watches: Watches): Omit<Shown, "at"> {
