@@ -310,6 +310,19 @@ describe("a notice for everybody", () => {
     expect(channelOf(fixture, "calm").calls.at(-1)?.text).toContain("another one");
   });
 
+  it.each([undefined, true])(
+    "goes there with a sound where one of them makes it (silent one with notices: %s)",
+    async (notices) => {
+      const fixture = await startFixture([
+        telegramTo("calm", { chatId: "-1007", silent: true, notices }),
+        telegramTo("loud", { chatId: "-1007" }),
+      ]);
+      await fixture.engine.notify({ ...facts, severity: "critical", fields: [], notes: [] });
+      await fixture.clock.advance(5 * second);
+      expect(told(fixture)).toEqual(["loud"]);
+    },
+  );
+
   it("goes to the others as well while none of those that are set for notices works", async () => {
     const fixture = await startFixture([
       telegramTo("chat", { notices: true }),

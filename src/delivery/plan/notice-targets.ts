@@ -15,17 +15,20 @@ export const noticeFallbackMs = 30_000;
 /**
  * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one
  * that works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never
- * to one with `notices: false`. Where nothing works it waits at all of them. Of several that lead to the same readers, to the
- * first that works. Pure.
+ * to one with `notices: false`. Where nothing works it waits at all of them. Of several that lead to the same readers, to one
+ * that works, with a sound where one has it. Pure.
  */
 export function firstTargets(world: NoticeWorld, facts: AlertFacts): Destination[] {
   const reached = new Set<string>();
-  return chooseTargets(world, facts).filter((one) => {
+  const targets = chooseTargets(world, facts);
+  const loudFirst = targets.toSorted((one, other) => Number(makesSound(other)) - Number(makesSound(one)));
+  const others = loudFirst.filter((one) => {
     const readers = JSON.stringify([one.type, recipientsOf(one)]);
-    if (reached.has(readers)) return false;
+    if (reached.has(readers)) return true;
     if (world.isWell(one)) reached.add(readers);
-    return true;
+    return false;
   });
+  return targets.filter((one) => !others.includes(one));
 }
 
 function chooseTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts): Destination[] {
