@@ -148,6 +148,8 @@ export type FieldValue = TextValue | { kind: "list" } | { kind: "object" };
 interface TextValue {
   kind: "text";
   text: string;
+  /** The value before it in other words: one value for people. */
+  isSame?: boolean;
   amount?: Decimal | null;
   spelled?: Spelled;
 }
@@ -167,7 +169,7 @@ export function compileField(field: string): ReadField {
   const textsOf = path.fact === "alertKey" ? keyAndWords : (text: string) => [text];
   return (input) => {
     const text = readText(input);
-    return text === undefined ? [] : textsOf(text).map((one) => ({ kind: "text", text: one }));
+    return text === undefined ? [] : textsOf(text).map((one, at) => ({ kind: "text", text: one, isSame: at > 0 }));
   };
 }
 
@@ -300,7 +302,8 @@ function compileAny(checks: CheckValue[]): CheckValues {
       if (fit !== undefined) return checks.map((check) => check.words(fit)).join(" and ");
       const first = looked[0] as FieldValue;
       const why = checks.find((check) => !check.holds(first))?.words(first);
-      return `${why}${describeRest(looked.length, values.length)}`;
+      const isOne = values.every((value, at) => at === 0 || (value.kind === "text" && value.isSame));
+      return isOne ? `${why}` : `${why}${describeRest(looked.length, values.length)}`;
     },
   };
 }
