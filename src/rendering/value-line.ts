@@ -34,11 +34,14 @@ export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   return news.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }
 
-/** In the same words, as numbers of their own: 24.1 does not stand in 124.15. */
+/** In the same words, as numbers of their own: 24.1 does not stand in 124.15, nor in 24.1M. A bare 1 or 0.3 may be that of a name. */
 function isSaid([part, ...others]: Inline[], said: string): boolean {
   if (part === undefined || part.kind === "time" || part.kind === "code" || others.length > 0) return false;
+  if (/^\D?\d[.,]?\d?$/.test(part.text)) return false;
   const pieces = said.split(part.text.toLowerCase());
-  return pieces.some((piece, at) => at > 0 && !/[\d.,+−-]$/.test(pieces[at - 1] ?? "") && !/^[.,]?\d/.test(piece));
+  return pieces.some(
+    (piece, at) => at > 0 && !/[\p{L}\d.,+−-]$/u.test(pieces[at - 1] ?? "") && !/^(?:[.,]?\d|[\p{L}%])/u.test(piece),
+  );
 }
 
 /** One number of an alert, told apart from its others. */

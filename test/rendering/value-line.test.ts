@@ -68,9 +68,12 @@ describe("the line of numbers", () => {
   it("does not say again what the first line says, as numbers of their own", () => {
     const facts = { value: "24.1", threshold: "25" };
     expect(line(facts, "USDC pool TVL 24.1, below 25 (eth)")).toBe("3.6 % below 25");
-    for (const first of ["Pool 124.1", "Pool 24.15", "Pool -24.1"])
+    for (const first of ["Pool 124.1", "Pool 24.15", "Pool -24.1", "Moved 24.1M", "Pool 24.1%"])
       expect(line(facts, first)).toBe("24.1 · 3.6 % below 25");
-    expect(line({ value: "25", threshold: "25" }, "Pool 25, limit 25")).toBe("");
+    expect(line({ value: "250", threshold: "250" }, "Pool 250, limit 250")).toBe("");
+    // The number of a vault, a chain, a fee tier is not taken for the value.
+    expect(line({ value: "1", threshold: "1.2" }, "Health of vault 1 fell")).toBe("1 · 16.7 % below 1.2");
+    expect(line({ value: "0.3", threshold: "1" }, "USDC/WETH 0.3 moved")).toBe("0.3 · 70.0 % below 1");
   });
 
   it("does not compare what are no plain decimals", () => {
