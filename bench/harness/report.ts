@@ -94,10 +94,15 @@ export function showReport(run: Run): string {
 
 const showMedian = ({ median }: Spread, unit = "") => showSpread({ median, least: median, most: median }, unit);
 
-/** For `docs/measurements.md`: the medians of the figures that have an aim. The runs' own files have the least and the most. */
+/**
+ * For `docs/measurements.md`: the medians of the figures that have an aim, of several sizes of a log those of the largest. The
+ * runs' own files have the others, the least and the most.
+ */
 export function toMarkdown(run: Run): string {
   const { notes } = run.report;
-  const rows = run.report.rows.filter(({ aim }) => aim !== "");
+  const hasSize = ({ title }: Row) => title.endsWith(" stored alerts");
+  const largest = run.report.rows.findLast(hasSize)?.title;
+  const rows = run.report.rows.filter((row) => row.aim !== "" && (!hasSize(row) || row.title === largest));
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   let before = "";
   const body = rows.map((row) => {
