@@ -109,7 +109,7 @@ async function startServer(answer: (request: IncomingMessage, response: ServerRe
 
 describe("tocsin setup", () => {
   it("proves the way, registers the relay, and sends a test to every destination, whatever the routes say", async () => {
-    const { world, relay, setup, webhookUrl, sandbox } = await createSetupWorld();
+    const { world, relay, setup, setupHere, webhookUrl, sandbox } = await createSetupWorld();
     const path = join(world.dataDir, "tocsin.yaml");
     writeFileSync(
       path,
@@ -126,7 +126,7 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
     const { url } = await world.start(own);
     const here = { ...own, PUBLIC_URL: url, PORT: new URL(url).port };
 
-    const dry = await setup(here, ["--dry-run"]);
+    const dry = await setupHere(here, ["--dry-run"]);
     expect(dry).toMatchObject({ status: 0, stdout: expect.stringContaining("Nothing was changed (--dry-run).") });
     expect(await webhookUrl()).toBeNull();
     expect(world.chat.messages(deskChat)).toEqual([]);
@@ -151,28 +151,30 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
     }
     expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
 
-    const again = await setup(here, ["--json"]);
+    const again = await setupHere(here, ["--json"]);
     expect(JSON.parse(again.stdout).data).toMatchObject({ result: "unchanged", changed: false });
     expect(world.chat.messages(deskChat)).toHaveLength(1);
-    expect(JSON.parse((await setup(here, ["--restore", "--json"])).stdout).data).toMatchObject({ result: "restored" });
+    expect(JSON.parse((await setupHere(here, ["--restore", "--json"])).stdout).data).toMatchObject({
+      result: "restored",
+    });
     expect(await webhookUrl()).toBeNull();
     expect(sandbox.listFaults()).toEqual([]);
   });
 
   it("owes another test to the next run when a destination has not got the first", async () => {
-    const { world, setup, webhookUrl, relay } = await createSetupWorld();
+    const { world, setupHere, webhookUrl, relay } = await createSetupWorld();
     // A mail that is refused is tried once more in its plain form.
     world.mailbox.faults.next({ stage: "mail", kind: 550, mailbox: mailAddress, times: 2 });
-    const run = await setup();
+    const run = await setupHere();
     expect(run.status).toBe(1);
     expect(run.stdout).toContain("2 of 3 destinations have the test.");
     expect(run.stdout).toContain("Not confirmed.");
     expect(await webhookUrl()).toBe(`${relay.url}/hooks/${secret}`);
-    expect((await setup({}, ["--dry-run"])).stderr).toContain("a test of it is still to be sent");
-    const next = await setup({}, ["--json"]);
+    expect((await setupHere({}, ["--dry-run"])).stderr).toContain("a test of it is still to be sent");
+    const next = await setupHere({}, ["--json"]);
     expect(JSON.parse(next.stdout).data).toMatchObject({ result: "unchanged", confirmed: true });
     expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
-    expect((await setup()).stderr).toBe("");
+    expect((await setupHere()).stderr).toBe("");
   });
 
   it("takes an address with TLS that this machine trusts, through a proxy", async () => {
@@ -190,8 +192,8 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
   });
 
   it("asks the relay behind the public address when none runs here, and says so", async () => {
-    const { setup, relay } = await createSetupWorld();
-    const run = await setup({ PORT: String(await findClosedPort()) });
+    const { setupHere, relay } = await createSetupWorld();
+    const run = await setupHere({ PORT: String(await findClosedPort()) });
     expect(run.stdout).toMatch(/– relay: none runs on this machine \(\S+\); the one behind \S+ is asked/);
     expect(run.stdout).toContain(`✓ relay: running at ${relay.url}, ready`);
     expect(run.status).toBe(0);
@@ -313,19 +315,19 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
   });
 
   it("but for --skip-proof, which says loudly that nobody has looked", async () => {
-    const { setup, webhookUrl } = await createSetupWorld();
-    const run = await setup({ PUBLIC_URL: "https://no-such-name.invalid" }, ["--skip-proof"]);
+    const { setupHere, webhookUrl } = await createSetupWorld();
+    const run = await setupHere({ PUBLIC_URL: "https://no-such-name.invalid" }, ["--skip-proof"]);
     expect(run).toMatchObject({ status: 0, stderr: expect.stringMatching(/^WARNING: --skip-proof: /) });
     expect(await webhookUrl()).toBe(`https://no-such-name.invalid/hooks/${secret}`);
   });
 
   it("and all that is wrong is said by --dry-run, beside what would change", async () => {
-    const { setup } = await createSetupWorld();
+    const { setupHere } = await createSetupWorld();
     const changes = {
       TELEGRAM_CHAT_IDS: `${deskChat},-1009`,
       PUBLIC_URL: `http://127.0.0.1:${await findClosedPort()}`,
     };
-    const run = await setup(changes, ["--dry-run"]);
+    const run = await setupHere(changes, ["--dry-run"]);
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(/✗ destination telegram:-1009: .*\n {4}→ /);
     expect(run.stdout).toMatch(
