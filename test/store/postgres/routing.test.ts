@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { allCauses, type GroupRule, nameGroup } from "../../../src/core/group.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
@@ -480,5 +481,23 @@ describe("routing by several relays", () => {
     expect(alert?.facts?.text).toBe(poison);
     expect((await relays[3]?.countAlerts())?.total).toBe(5);
     await expect.poll(() => runSql(url, "SELECT seq FROM alerts WHERE routed_at IS NULL")).toEqual([]);
+  });
+
+  it("waits for what another relay knows of causes where it may change that, and nowhere else", async () => {
+    const { url, relays } = await openRelays("a");
+    const [store] = relays as [Store];
+    const client = await openClient(url);
+    const name = nameGroup("cause", "bridge down", []);
+    const route = (alertSeq: number, group: GroupRule) =>
+      store.recordRouting([routed(alertSeq, { deliveries: [planned("chat", { group })] })]);
+    await accept(store, 2);
+    const [pool = 0, bridge = 0] = await list(store);
+    await client.query("SELECT pg_advisory_lock(hashtextextended($1, 4))", [JSON.stringify(["chat", allCauses])]);
+    expect(await route(pool, { heldBy: [name] })).toHaveLength(1);
+    const routing = route(bridge, { holds: [{ name, atMostMs: 60_000 }] });
+    const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
+    await client.query("SELECT pg_advisory_unlock_all()");
+    expect(await routing).toHaveLength(1);
   });
 });
