@@ -175,6 +175,14 @@ describe("alerts that are sent together", () => {
     }
   });
 
+  it("are in a digest, and so is what another message counts, but not what its own message lists", () => {
+    const inDigest = (extras?: ClaimedDelivery["extras"]) =>
+      historyOf({ deliveries: [claimedDelivery(6, { updates: "count", extras })] }, chat, { refs: [] }).inDigest;
+    expect([historyOfAll(young).inDigest, inDigest(), inDigest({ with: { count: 1, titles: ["Pool"] } })]).toEqual([
+      ...[true, true, false],
+    ]);
+  });
+
   it("are refused as they were sent: rich, unless all of them had been refused before", () => {
     expect(historyOfAll(young, old).form).toBe("rich");
     expect(historyOfAll(old).form).toBe("plain");

@@ -179,7 +179,8 @@ export function historyOf(
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
     moves: progress.moves ?? 0,
-    inDigest: digest !== undefined || deliveries[0].updates === "count",
+    // What a cause holds back is counted in its own message.
+    inDigest: digest !== undefined || (deliveries[0].updates === "count" && deliveries[0].extras?.with === undefined),
     manual: isManual(deliveries[0]),
   };
 }
