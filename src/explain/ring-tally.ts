@@ -51,47 +51,6 @@ export function createRingTally() {
     return known;
   }
 
-  /** @param route where it sends to is judged, each trial by other rules; default: all places */
-  async function count(changes: readonly ((place: Place) => RingRule | undefined)[], route?: string) {
-    const all = [...places.values()];
-    const there = new Set(all.flatMap((one) => (route === undefined || one.route === route ? [one.destination] : [])));
-    const isThere = all.map(({ destination }) => there.has(destination));
-    // What is tried may wait behind a cause of another route.
-    const keys = route && alerts.keysWith(({ place, group }) => place.route === route || !!group?.holds?.length);
-    const trials = changes.map((change) => new RingTrial(alerts, all, change));
-    let isGrouped = false;
-    let left = judgedAtOnce;
-    for (const [key, oldest] of alerts.oldestOf.entries()) {
-      if (keys && !keys[key]) continue;
-      for (const trial of trials) trial.beginKey();
-      for (let alert = oldest; alert !== -1; alert = alerts.nextOf[alert] as number) {
-        const event = alerts.eventOf(alert);
-        for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries()) {
-          if (!isThere[place.index]) continue;
-          isGrouped ||= group !== undefined;
-          let first: RingJudgement | undefined;
-          for (const trial of trials) first = trial.judge(alert, event, visit, first);
-          left -= trials.length;
-        }
-        if (left > 0) continue;
-        left = judgedAtOnce;
-        await nextTurn();
-      }
-    }
-    // One behind another: each knows many groups.
-    for (const trial of isGrouped ? trials : []) {
-      const gathering = trial.gathering();
-      for (let alert = alerts.count - 1; alert >= 0; alert -= 1) {
-        if (alert % judgedAtOnce === 0) await nextTurn();
-        if (keys && !keys[alerts.keyOf[alert] as number]) continue;
-        for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries())
-          if (group && isThere[place.index]) gathering.visit(alert, visit);
-      }
-      gathering.end();
-    }
-    return trials.map((trial) => trial.end());
-  }
-
   /** Options that would make the loudest routes quieter, each by trying it. */
   async function propose(asIs: ReadonlyMap<Place, Counted>): Promise<RingTally["proposals"]> {
     const rang = new Map<string, number>();
@@ -104,7 +63,7 @@ export function createRingTally() {
         return place.route === route ? { ...place.rule, ...options } : undefined;
       });
       let least = insteadOf;
-      for (const [index, counts] of (await count(changes, route)).entries()) {
+      for (const [index, counts] of (await countRings(alerts, [...places.values()], changes, route)).entries()) {
         const sum = [...counts.values()].reduce(addUp, nothing);
         if (least === 0 || sum.rings > least * (1 - leastSaved)) continue;
         least = sum.rings;
@@ -123,7 +82,7 @@ export function createRingTally() {
       if (!isFull) alerts.add(ringEventOf(alert), alert.facts.alertKey, visits);
     },
     async tally(): Promise<RingTally> {
-      const [counts = new Map<Place, Counted>()] = await count([({ rule }) => rule]);
+      const [counts = new Map<Place, Counted>()] = await countRings(alerts, [...places.values()], [({ rule }) => rule]);
       return {
         places: [...counts]
           .map(([{ destination, route }, one]) => ({ destination, route, ...toRingCount(one) }))
@@ -133,6 +92,51 @@ export function createRingTally() {
       };
     },
   };
+}
+
+/** @param route where it sends to is judged, each trial by other rules; default: all places */
+async function countRings(
+  alerts: KeptAlerts,
+  all: readonly Place[],
+  changes: readonly ((place: Place) => RingRule | undefined)[],
+  route?: string,
+) {
+  const there = new Set(all.flatMap((one) => (route === undefined || one.route === route ? [one.destination] : [])));
+  const isThere = all.map(({ destination }) => there.has(destination));
+  // What is tried may wait behind a cause of another route.
+  const keys = route && alerts.keysWith(({ place, group }) => place.route === route || !!group?.holds?.length);
+  const trials = changes.map((change) => new RingTrial(alerts, all, change));
+  let isGrouped = false;
+  let left = judgedAtOnce;
+  for (const [key, oldest] of alerts.oldestOf.entries()) {
+    if (keys && !keys[key]) continue;
+    for (const trial of trials) trial.beginKey();
+    for (let alert = oldest; alert !== -1; alert = alerts.nextOf[alert] as number) {
+      const event = alerts.eventOf(alert);
+      for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries()) {
+        if (!isThere[place.index]) continue;
+        isGrouped ||= group !== undefined;
+        let first: RingJudgement | undefined;
+        for (const trial of trials) first = trial.judge(alert, event, visit, first);
+        left -= trials.length;
+      }
+      if (left > 0) continue;
+      left = judgedAtOnce;
+      await nextTurn();
+    }
+  }
+  // One behind another: each knows many groups.
+  for (const trial of isGrouped ? trials : []) {
+    const gathering = trial.gathering();
+    for (let alert = alerts.count - 1; alert >= 0; alert -= 1) {
+      if (alert % judgedAtOnce === 0) await nextTurn();
+      if (keys && !keys[alerts.keyOf[alert] as number]) continue;
+      for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries())
+        if (group && isThere[place.index]) gathering.visit(alert, visit);
+    }
+    gathering.end();
+  }
+  return trials.map((trial) => trial.end());
 }
 
 function toRingCount({ far: _, worstAlert: __, joined, messages, ...count }: Counted): RingCount {
