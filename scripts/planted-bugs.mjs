@@ -182,8 +182,8 @@ const ofTheStore = [
   {
     name: "leaves the summary of the alert before",
     file: `${transactions}/ringing.ts`,
-    from: "if (before !== undefined && !before.latest.rang)",
-    to: "if (before === undefined)",
+    from: "if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)",
+    to: "if (before?.summaryDueAt === -1)",
     tests: sqlite,
   },
   {
@@ -203,8 +203,8 @@ const ofTheStore = [
   {
     name: "lets two relays begin a group at the same moment",
     file: `${transactions}/grouping.ts`,
-    from: "lock(tx, [...places.keys()])",
-    to: "undefined",
+    from: "locked.map(([key]) => key)",
+    to: "[]",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {
@@ -224,15 +224,15 @@ const ofTheStore = [
   {
     name: "sends what was over before its cause",
     file: `${transactions}/grouping.ts`,
-    from: "seqs.length > 0 ? await tx.run(endOver",
-    to: "seqs.length < 0 ? await tx.run(endOver",
+    from: 'if (kind === "release") changed',
+    to: 'if (kind === "none") changed',
     tests: sqlite,
   },
   {
     name: "never tells the end of what was told before its cause",
     file: `${transactions}/grouping.ts`,
-    from: 'if (row === end) return row.told === "resolved";',
-    to: "if (row === end) return true;",
+    from: "AND coalesce(${toldBefore}, 'resolved') = 'resolved')",
+    to: ")",
     tests: sqlite,
   },
   {
