@@ -9,15 +9,16 @@ export interface NumberedFile {
 }
 
 /** `CREATE TABLE alerts (…)`: its columns stand in `tables.ts` alone. */
-const withoutColumns = /(?<=^CREATE TABLE (\w+) \()…(?=\))/gm;
+const withoutColumns = /^CREATE TABLE (\w+) \(…\)/gm;
 
 /** The numbered SQL files of a folder, in their order. A missing number is a broken installation. */
 export function readNumberedFiles(folder: URL, driver: DriverName): NumberedFile[] {
   const names = readdirSync(folder).filter((file) => /^\d{4}_.+\.sql$/.test(file));
   const files = names.sort().map((name) => ({
     ...{ number: Number(name.slice(0, 4)), name },
-    sql: readFileSync(new URL(name, folder), "utf8").replaceAll(withoutColumns, (_, table: TableName) =>
-      definitionOf(table, driver),
+    sql: readFileSync(new URL(name, folder), "utf8").replaceAll(
+      withoutColumns,
+      (_, table: TableName) => `CREATE TABLE ${table} (${definitionOf(table, driver)})`,
     ),
   }));
   files.forEach(({ number, name }, index) => {

@@ -180,7 +180,7 @@ it("holds back what follows a cause, counts it in place, and tells what still fi
   await send(relay, [{ ...cause, status: "resolved" }]);
   await relay.advance(minute);
   expect(rings()).toBe(2);
-  const last = mails().find(({ text }) => text.includes("Held back while bridge down (chain eth) fired."))?.text ?? "";
+  const last = mails().find(({ text }) => text.includes("held back while bridge down (chain eth) fired"))?.text ?? "";
   for (const [index, { title }] of all.entries()) expect(last.includes(title), title).toBe(index >= 30);
   await relay.stop();
 });
