@@ -159,7 +159,8 @@ export function followSecrets(
       for (const [index, [name, before]] of [...last].entries()) {
         const { present, previous } = await toKept(kept, name, texts[2 * index], texts[2 * index + 1]);
         if (present === undefined) continue;
-        const secrets: HookSecrets = [present, ...previous];
+        // A rotation keeps the present one as a former one first, and changes nothing by that.
+        const secrets: HookSecrets = [present, ...previous.filter((one) => one.reveal() !== present.reveal())];
         if (textOf(secrets) === before) continue;
         last.set(name, textOf(secrets));
         onSecrets(name, secrets);
