@@ -39,7 +39,7 @@ export interface GroupMemory {
   causes?: Record<string, CauseMemory>;
 }
 
-/** What one name remembers at one destination. */
+/** What is remembered of one cause at one destination. */
 export interface CauseMemory {
   /** The alerts that are the cause and fire, by their keys. */
   firing?: Record<string, FiringCause>;

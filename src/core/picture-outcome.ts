@@ -42,7 +42,7 @@ export interface PicturedMessage {
 /** Where outcomes are noted, and read by pages. */
 export interface PictureNotes {
   note(message: PicturedMessage, outcome: PictureOutcome): void;
-  /** Known of each destination's latest that might have had one; else undefined. */
+  /** What is known of a message, if it is among the latest of its destination that might have had a picture; else undefined. */
   find(message: PicturedMessage): PictureOutcome | undefined;
 }
 

@@ -106,7 +106,7 @@ function readWritten(term: WrittenCondition, known: Matcher[], isLater: boolean,
   if (Object.keys(condition).length > 0) join(known, { field, condition }, refuse);
 }
 
-/** How a condition is named before what is wrong with it. */
+/** As much of a condition is shown before what is wrong with it. */
 const shownCharacters = 80;
 const emptyAdvice = "write at least one condition, e.g. severity=critical; a route for every alert has no match";
 

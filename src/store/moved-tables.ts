@@ -42,7 +42,7 @@ function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn,
   return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
 }
 
-// A vendor that gives no ids.
+// A vendor that gives no ids has null in PostgreSQL and an empty text in SQLite.
 const emptyForNull = (column: string) => ({ readInPostgres: `coalesce(t.${column}, '')` });
 
 export const movedTables: readonly MovedTable[] = [

@@ -11,7 +11,7 @@ export interface EarlierEnd {
   told: readonly Pick<PlannedDelivery, "destination" | "recipient">[];
 }
 
-/** This many of a key are looked at. */
+/** The most ends of a key that are looked at. */
 export const mostEnds = 20;
 /** A delivery in one of these has told nobody. */
 export const untoldStates = "('failed', 'expired', 'muted')";

@@ -100,7 +100,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   }
 }
 
-/** The relay's here, whether it runs or not; elsewhere that of the stored alert alone. Nothing is asked for. */
+/** Names that the relay here has learned, whether it runs or not; of one elsewhere that of the stored alert alone. Asks no service. */
 async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
   const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
   if (store !== undefined) {

@@ -12,7 +12,7 @@ interface OwnRow {
 
 interface PlaceRow {
   seq: number;
-  /** One of its facts. */
+  /** The length of its facts. */
   bytes: number;
 }
 
