@@ -242,7 +242,7 @@ export class Engine implements ClaimingDesk {
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt = (): number => this.#sweeper.lastTurnAt();
 
-  /** Of the lanes that it holds. */
+  /** The turns of the lanes that this relay holds. */
   laneTurns = (): LaneTurn[] => this.#keeper.groups().flatMap((group) => group.turns());
 
   /**

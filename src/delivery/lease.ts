@@ -8,7 +8,7 @@ export interface Lease {
   leftMs(): number;
 }
 
-/** Of a store that no other relay can work on. */
+/** The lease in a store that no other relay can work on. */
 export const endless: Lease = { isOver: () => false, leftMs: () => Number.POSITIVE_INFINITY };
 
 export interface LeaseClock {

@@ -36,7 +36,7 @@ export class Translator {
     for (const { shapes } of this.#ofSources.values()) shapes?.forget(ids);
   }
 
-  /** Of a source that is configured no longer, alerts may still wait to be read. */
+  /** Alerts of a source that was removed from the configuration may still wait to be read. */
   #optionsOf(source: string | undefined): ReadingOptions {
     const known = this.#ofSources.get(source);
     if (known !== undefined) return known;

@@ -37,7 +37,7 @@ export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string
 
 const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
 
-/** Of alerts from one place on and below another those with which something went wrong, from small indexes; some may be named twice. */
+/** The alerts with which something went wrong, from one place on and below another, from small indexes. Some may be named twice. */
 export function problemsBetween(sql: Dialect, from: string, below: string): string {
   const between = (column: string) => `${column} >= ${from} AND ${column} < ${below}`;
   return ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]

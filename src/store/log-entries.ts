@@ -19,7 +19,7 @@ import type { Dialect } from "./tx.ts";
 /** Facts that are given at once, as JSON text: a few milliseconds. */
 export const mostFactsBytes = 1024 * 1024;
 
-/** Of an alert, as lists show it. */
+/** The columns of an alert that lists show. */
 const shownColumns = [
   ...(["id", "origin", "source", "received_at", "routed_at"] as const),
   ...(["routing_error", "unmatched", "dropped", "repeat_of"] as const),
@@ -126,7 +126,7 @@ export function toStoredFacts(row: FactsRow): StoredFacts {
   };
 }
 
-/** Of a sender's alert that has been routed. */
+/** A sender's alert that has been routed. */
 export type PastRow = Pick<
   Row<"alerts">,
   "seq" | "id" | "item" | "source" | "received_at" | "dropped" | "decisions"
@@ -135,7 +135,7 @@ export type PastRow = Pick<
   routed_at: number;
   title: string | null;
   format: string | null;
-  /** Of its request. */
+  /** The size of its request. */
   bytes: number;
   /** JSON, in their order. */
   deliveries: string;

@@ -32,7 +32,7 @@ import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
 
 export interface MoveOptions {
   dataDir: string;
-  /** Of the PostgreSQL. */
+  /** The address of the PostgreSQL. */
   url: string;
   now(): number;
   signal: AbortSignal;
@@ -114,7 +114,7 @@ async function withBoth<T>({ dataDir, url }: MoveOptions, work: (database: Moved
   }
 }
 
-/** Of a move that begins now. */
+/** The mark of a move that begins now. */
 function markOf(
   { dataDir, now }: Pick<MoveOptions, "dataDir" | "now">,
   known: Pick<MoveMark, "id" | "direction" | "source">,

@@ -133,7 +133,7 @@ export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
   };
 }
 
-/** Of `RefusedSummary`, but for its state and how large it is. */
+/** The columns of `RefusedSummary`, except its state and its size. */
 export const refusedColumns = [
   ...(["id", "source", "received_at", "reason", "detail", "address", "content_type"] as const),
   ...(["items", "unkept"] as const),

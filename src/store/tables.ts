@@ -101,7 +101,7 @@ export const tables = {
     request_seq: maybe(int8),
     item: int4,
     origin: textOf<AlertOrigin>(),
-    // By which named hook it came; null is the account's.
+    // The named hook by which it came; null is the account's.
     source: maybe(text),
     received_at: int8,
     // Grows with each change of the alert.
@@ -121,7 +121,8 @@ export const tables = {
     alert_key: maybe(text),
     unmatched: off,
     dropped: off,
-    // Of the body, where a later alert may repeat it; and the first alert, where this one does.
+    // `fingerprint` is the body's, where a later alert may repeat it. `repeat_of` is the first alert, where this one
+    // repeats it.
     fingerprint: maybe(int8),
     repeat_of: maybe(text),
     // JSON as text: it may hold what jsonb refuses (\u0000), and is read whole. Behind all that is read without it.
@@ -191,7 +192,7 @@ export const tables = {
     destination: text,
     recipient: text,
     alert_key: text,
-    // Of a vendor that gives no ids: null in PostgreSQL, empty in SQLite.
+    // A vendor that gives no ids has null in PostgreSQL, empty text in SQLite.
     root_ref: defined(maybe(free), { sqlite: "NOT NULL" }),
     root_alert_seq: int8,
     last_ref: defined(maybe(free), { sqlite: "NOT NULL" }),

@@ -102,7 +102,7 @@ export type StepItem<G extends Given> = Values<G> & { seq: number; group: string
 export interface Stepped<Result> {
   /** False: its row for the log alone was written, as its lane is not held or it is none of those that the step changes. */
   isChanged: boolean;
-  /** Of one that was changed, where something is read. */
+  /** What was read from the row, if it was changed and the step reads something. */
   found?: Result;
 }
 

@@ -39,7 +39,7 @@ export function wordsOf(driver: DriverName) {
       "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",
       lastChanged,
     ),
-    /** By the clock that decides when a lease ends. */
+    /** The clock that decides when a lease ends. */
     now: say("now_ms()", "clock_timestamp()"),
     /** The same in epoch milliseconds. */
     nowMs: say("now_ms()", "extract(epoch FROM clock_timestamp()) * 1000"),
@@ -81,7 +81,7 @@ export function wordsOf(driver: DriverName) {
     ),
     /** This many letters that a text ends with. */
     endOf: (text: string, length: string) => say(`substr(${text}, -${length})`, `right(${text}, ${length}::integer)`),
-    /** Of the bytes of a column, as text: the same for the same bytes alone. */
+    /** A digest of a column's bytes, as text: equal only for equal bytes. */
     digestOf: (column: string) => say(`digest(${column})`, `encode(sha256(${column}), 'hex')`),
     /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
     rowsOf: (lists: Record<string, string>) => {
@@ -99,7 +99,7 @@ export function wordsOf(driver: DriverName) {
     hoursOf: (kind: "outcome" | "wait") =>
       say(
         `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
-        // So that no two relays wait for one row, each change of a count is a row of its own.
+        // Each change of a count is a row of its own, so that no two relays wait for one row.
         `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
       ),
     /** A text as the database keeps it. */
@@ -118,7 +118,7 @@ export function wordsOf(driver: DriverName) {
   };
 }
 
-/** Of alerts and what belongs to them. */
+/** Words about alerts and what belongs to them. */
 function wordsOfAlerts(say: Say) {
   return {
     /** The ids of all alerts of the request `r`, as a JSON array. */

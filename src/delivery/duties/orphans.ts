@@ -11,7 +11,7 @@ import type { Notifier } from "./notices.ts";
 
 export interface OrphanDeps {
   store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
-  /** Of the duties, while this relay has them: what waits for no destination has no lane of its own. */
+  /** The duties' lane, while this relay has them. A delivery whose destination is gone has no lane of its own. */
   lane(): LaneFence | undefined;
   /**
    * Changes when there may be more to settle than at the last time. Undefined: nothing is to be settled now.

@@ -89,7 +89,7 @@ export async function proveAll({ proven, health, clock, random, log }: ProvingDe
   while (plans.length > 0 && !stop.aborted) {
     const plan = plans.reduce((a, b) => (b.at < a.at ? b : a));
     const now = clock.now();
-    // So far ahead only when the clock was set back.
+    // A plan lies further ahead only when the clock was set back.
     if (plan.at > now + 2 * plan.everyMs) plan.at = now + plan.everyMs;
     if (plan.at > now) await clock.sleep(Math.min(plan.at - now, longestSleepMs), stop);
     else {

@@ -31,7 +31,7 @@ export interface MessageSource
       | "form"
     >,
     Partial<Pick<ClaimedDelivery, "updates" | "extras" | "damped">> {
-  /** Of the sender, for channels that carry it. */
+  /** The sender's payload, for channels that carry it. */
   payload?: Json;
 }
 
@@ -182,7 +182,7 @@ export function composeClaimed(
   return composer.alert(newest, alertOf(newest), context, destination);
 }
 
-/** Of several that one message tells, what the newest knows that says anything. */
+/** Several deliveries in one message: the newest that knows anything is asked. */
 function dampedOf(deliveries: Claim["deliveries"]): MessageContext["damped"] {
   const saying = deliveries.find(({ damped }) => damped !== undefined);
   return saying?.damped && { ...saying.damped, isSummary: saying.updates === "summary" };

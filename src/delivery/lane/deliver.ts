@@ -94,7 +94,7 @@ type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
 const longestSlotWaitMs = 15_000;
 /** Between two tries to record what a call came to. */
 const recordAgainMs = 1_000;
-/** Of a key, to find the message of a cause among them. */
+/** Unsent deliveries of a key that are read to find the message of a cause among them. */
 const mostUnsent = 100;
 /** Before what could not be sent for a reason of our own is tried again. */
 const giveBackForMs = 5_000;
@@ -240,8 +240,9 @@ export class Deliverer {
   }
 
   /**
-   * Of several relays, and behind a spool, an alert may be stored after one that came later. What fires and came later is
-   * newer in any case: as an older one it may not be sent. An end is newer than what was stored late and came before it.
+   * An alert may be stored after one that came later, by another relay or from a spool. A firing alert that came later is
+   * newer in any case: it may not be sent as an older one. An end is newer than an alert that was stored late and came
+   * before the end.
    */
   async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
     const { store, destination } = this.#deps;
@@ -660,7 +661,7 @@ const firedSince: Outcome = {
   note: "no message: it came too late, and it was told before that this has fired again since",
 };
 
-/** Of a group, or held by quiet hours; of anything else nothing is due with it. */
+/** The deliveries of a group, or those that quiet hours hold, are due together. Any other delivery is due alone. */
 function groupKeyOf({ id, groupName, recipient, state, progress }: ClaimedDelivery): string {
   const isOfQuietHours = state === "held" || progress.digestReason === "quiet_hours";
   return JSON.stringify([recipient, groupName ?? (isOfQuietHours ? "" : id)]);

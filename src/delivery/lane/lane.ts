@@ -309,7 +309,10 @@ export class Lane {
     return isForRun ? Math.min(shortList, Math.max(shortList / 16, this.#run.room())) : shortList;
   }
 
-  /** What a person asked for is tried. Of a dead one the queue is put off and fallbacks take over; else it waits. */
+  /**
+   * What a person asked for is tried. The queue of a dead destination is put off and fallbacks take over; any other
+   * queue waits.
+   */
   async #takeShutTurn(askAt: number, stop: AbortSignal, now: number): Promise<number> {
     const { queue, destination, health } = this.#deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;

@@ -29,7 +29,7 @@ export interface LanePicturesDeps
   stop: LaneStop;
 }
 
-/** Of messages in the last minute: with more, the chat is busy enough. */
+/** Messages in the last minute. After more of them the chat is busy enough. */
 const mostTexts = 5;
 const minuteMs = 60_000;
 /** From the text's answer to the beginning of the picture's call. */
@@ -43,7 +43,7 @@ const restMs = 10 * minuteMs;
 const restoreWaitsMs = [0, 2_000, 10_000, 30_000];
 
 interface Job {
-  /** Of the alert that the message shows now. */
+  /** The delivery of the alert that the message shows now. */
   delivery: ClaimedDelivery;
   readonly ref: string;
   readonly context: SentMessage["context"];

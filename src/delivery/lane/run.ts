@@ -20,9 +20,9 @@ const mostAhead = 64;
 const horizonMs = 250;
 /** When the process is killed, at most this many calls are ambiguous in addition to those under way. */
 const mostUnrecorded = 16;
-/** Of its lease a claim needs the rest for its own call. */
+/** A claim waits no longer: it needs the rest of its lease for its own call. */
 const longestWaitMs = 30_000;
-/** Of an older call's time in what the next is thought to take; one that took longer counts at once. */
+/** The weight of former calls when the next one's time is estimated. A call that took longer counts at once. */
 const fading = 0.8;
 
 /**
@@ -38,7 +38,7 @@ const fading = 0.8;
  * - The next call leaves while the former one is put on record, so attempts share commits.
  * - The next claims are made before the last ones are used up.
  *
- * Of one alert key in one chat the next call waits until the former one is on record: an end that overtakes its beginning,
+ * The next call about an alert key in a chat waits until the former one is on record. An end that overtakes its beginning,
  * or goes out while its beginning has to be repeated, would not be the last word.
  *
  * A call that does not go well ends the run: what is not begun goes back into the queue, where it was, and the lane looks

@@ -64,7 +64,7 @@ export class HealthMemory {
     account: new Map<string, DestinationStatus>(),
   };
   readonly #unsaved = { destination: new Set<string>(), account: new Set<string>() };
-  /** Of the destinations, as the store has it. */
+  /** When each destination last got a message, as the store has it. */
   readonly #savedSentAt = new Map<string, number>();
 
   /** @param saved what the lane group was granted with; whatever is shut is tried again at once */
@@ -85,7 +85,7 @@ export class HealthMemory {
     return this.#read(keyOf(destination));
   }
 
-  /** Of the account that the destination shares; `undefined` when it has none. */
+  /** The status of the account that the destination shares; `undefined` when it has none. */
   ofAccount(destination: Destination): DestinationStatus | undefined {
     const account = accountKeyOf(destination);
     return account && this.#read(account);
@@ -125,7 +125,7 @@ export class HealthMemory {
   }
 
   /**
-   * Of a probe that nobody asked for, of a destination that seemed well.
+   * Takes the answer to a probe that nobody asked for, at a destination that seemed well.
    * @param askedAt a message that got through since says more than a no
    */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void {

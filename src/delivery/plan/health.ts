@@ -40,13 +40,13 @@ export function keyOf({ name }: Pick<Destination, "name">): StatusKey {
   return { kind: "destination", name };
 }
 
-/** Of the account that the destination shares; `undefined` when it has none. */
+/** The account that the destination shares; `undefined` when it has none. */
 export function accountKeyOf(destination: Destination): StatusKey | undefined {
   const name = accountOf(destination);
   return name === undefined ? undefined : { kind: "account", name };
 }
 
-/** By the statuses that are known, saved ones or those in memory; what nothing is known of is well. */
+/** Judges by the known statuses, saved ones or those in memory. A destination without a status is well. */
 export function stateOf(
   destination: Destination,
   find: (key: StatusKey) => DestinationStatus | undefined,

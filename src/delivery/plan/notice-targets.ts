@@ -13,10 +13,10 @@ export interface NoticeWorld {
 export const noticeFallbackMs = 30_000;
 
 /**
- * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one
- * that works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never
- * to one with `notices: false`. Where nothing works it waits at all of them. Of several that lead to the same readers, to one
- * that works, with a sound where one has it. Pure.
+ * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one that
+ * works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never to one
+ * with `notices: false`. Where nothing works it waits at all of them. Where several lead to the same readers, one gets it:
+ * one that works, and that makes a sound where there is such a one. Pure.
  */
 export function firstTargets(world: NoticeWorld, facts: AlertFacts): Destination[] {
   const reached = new Set<string>();
@@ -43,7 +43,7 @@ function chooseTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts)
 /** Where a notice goes next that was not taken, and when to look at it again. */
 export interface FurtherTargets {
   targets: Destination[];
-  /** Of those that it was sent to, the ones that have not taken it. */
+  /** Destinations that it was sent to and that have not taken it. */
   missed: string[];
   /** Absent: one has it, or there is nobody else. */
   againAt?: number;

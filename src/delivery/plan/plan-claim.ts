@@ -90,8 +90,8 @@ const orderedForMs = 10 * 60_000;
 /** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
 const storedLateMs = 1_000;
 /**
- * An alert this old goes out together with its end. A claim that would wait this long, for its commit or for a bot that was asked to wait,
- * goes back to the queue. So nothing rings for what is over.
+ * An alert this old goes out together with its end, so that nothing rings for what is over. A claim that would wait this long, for its
+ * commit or for a bot that was asked to wait, goes back to the queue.
  */
 export const withEndAfterMs = 1_000;
 

@@ -61,9 +61,9 @@ export interface NoticeContext {
   concerned: Pick<Destination, "name" | "type" | "definedAt">[];
   /** Where people see it, and can do something about it. */
   link: string | undefined;
-  /** Of all concerned. Absent: not known. */
+  /** Counts over all concerned destinations. Absent: not known. */
   undelivered?: Undelivered;
-  /** Of "better": since the notice that it was bad. */
+  /** For "better": how long it was bad, from the notice on. */
   afterMs?: number;
 }
 
@@ -199,7 +199,7 @@ function namedIn({ failed, held, titles }: UndeliveredSummary): string | undefin
   return failed === 0 && held === 1 ? titles[0] : undefined;
 }
 
-/** Of a destination with several mailboxes each gets a message of its own, and one alert counts once for each. */
+/** A destination with several mailboxes sends each a message of its own, and one alert counts once for each. */
 function count(number: number, summary: UndeliveredSummary): string {
   const word = goesToSeveral(summary) ? "message" : "alert";
   return number === 1 ? `1 ${word}` : `${number} ${word}s`;

@@ -162,8 +162,8 @@ export function waitAfter(
 
 /**
  * What the policy is to know of deliveries that are sent together. They fare alike, so those that have been tried least
- * speak for all: what is sent with an alert a day old does not fail with it. Of repeats the most counts, since each may
- * be a double.
+ * speak for all: what is sent with an alert a day old does not fail with it. The greatest number of repeats counts,
+ * since each may be a double.
  */
 export function historyOf(
   claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },

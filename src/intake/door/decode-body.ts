@@ -33,7 +33,7 @@ export function codingsOf({ headers }: IncomingMessage): readonly string[] {
 const none: readonly string[] = [];
 
 export interface DecodeLimits {
-  /** Of what comes out. */
+  /** The most bytes that may come out. */
   maxBytes: number;
   /** Says stop when it has taken too long. */
   signal: AbortSignal;
@@ -48,7 +48,7 @@ export type Decoding =
   | { kind: "too_large" }
   | { kind: "no_room" };
 
-/** So much goes to the decoder at once. A piece that is made to take long takes some 20 ms. */
+/** The decoder gets this much at once. A piece that is made to take long takes some 20 ms. */
 const pieceBytes = 64 * 1024;
 
 /** Undoes gzip or deflate, in Node's pool of threads and no further than `maxBytes`. Never throws. */

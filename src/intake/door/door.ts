@@ -27,7 +27,7 @@ import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
-  /** Of the account's hook. Absent: `addSecret` says it later. */
+  /** The secret of the account's hook. Absent: `addSecret` gives it later. */
   secret?: Secret;
   /** While it says no, an unknown secret may be a right one and is answered 503. Default: always. */
   knowsAllSecrets?(): boolean;
@@ -75,7 +75,7 @@ export const hookPrefix = "/hooks/";
  */
 export class Door {
   readonly counters: Readonly<DoorCounters>;
-  /** Of each named hook, in the order in which they were given. */
+  /** The counters of each named hook, in the order in which the hooks were given. */
   readonly sources: ReadonlyMap<string, Readonly<HookCounters>>;
   readonly #counters: DoorCounters = {
     ...{ accepted: 0, alerts: 0, duplicates: 0, tooLarge: 0, compressed: 0 },

@@ -29,7 +29,7 @@ export interface HookCounters {
 
 export interface NamedHookDeps {
   refused: Pick<RefusedLog, "recordRefused">;
-  /** Of the client, see `ClientAddressOf`. */
+  /** The client's address, see `ClientAddressOf`. */
   addressOf(request: IncomingMessage): string;
   now: Now;
   newId: NewId;
@@ -37,12 +37,13 @@ export interface NamedHookDeps {
 }
 
 /**
- * Kept at once of one source, and then one in this time: a flood is counted, and neither fills nor wears the disk. Of one
- * address half of it, so that a stranger's flood leaves room for what the sender itself has sent.
+ * A source has this many requests kept at once, and then one in each interval: a flood is counted, and neither fills nor
+ * wears the disk. One address may use half of it, so that a stranger's flood leaves room for what the sender itself has
+ * sent.
  */
 const keptAtOnce = 100;
 const keptEveryMs = 1_000;
-/** Of more than these the first are forgotten, and begin anew. */
+/** When there are more addresses, the first are forgotten and begin anew. */
 const mostAddresses = 100;
 
 /** How much may be kept now: what was not used comes back with the time. */

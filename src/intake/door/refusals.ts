@@ -13,7 +13,7 @@ export interface DoorCounters {
   tooLarge: number;
   compressed: number;
   notStored: number;
-  /** Of these, what the store did not take. */
+  /** Those of the refused requests that the store did not take. */
   storeRefused: number;
   unknownSecret: number;
   /** Did not pass the check of their source, and was kept for people as far as a flood allows. */
@@ -109,7 +109,7 @@ export interface RefusalDetails {
   detail?: string;
   /** Default: of the table. */
   retryAfterMs?: number;
-  /** Besides the reason. */
+  /** Logged in addition to the reason. */
   logged?: Readonly<Record<string, unknown>>;
 }
 

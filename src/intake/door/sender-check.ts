@@ -14,7 +14,7 @@ export interface CheckedRequest {
   body: Uint8Array;
   /** The body as it came, where it was compressed. Default: the same. */
   sent?: Uint8Array;
-  /** Of the client, as far as the proxies before it are believed. Asked only by a check of addresses. */
+  /** The client's address, as far as the proxies before it are believed. Asked only by a check of addresses. */
   address(): string;
   /** Epoch milliseconds. */
   at: number;
@@ -140,13 +140,16 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
     const expected = secrets.map((secret) => hmac("sha256", secret.reveal(), `${time}.`, body));
     if (!given.some((hex) => isAnyOf(Buffer.from(hex, "hex"), expected)))
       return fail("wrong_signature", "no v1 in stripe-signature is one of this source's");
-    // By what was signed, and not by the signature: of several anybody can leave out one.
+    // The key is what was signed, not a signature: where several are given anybody can leave one out.
     const digest = hash("sha256", body);
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `stripe-signature:${time}.${digest}` };
   };
 }
 
-/** Of the body, alone or with headers. Without a time, anybody who has seen such a request can repeat it. */
+/**
+ * Checks a signature over the body, alone or with headers. Without a time, anybody who has seen such a request can
+ * repeat it.
+ */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
   const isKnown = signsMessage(rule);
@@ -174,7 +177,7 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
     if (!isSigned) return fail("wrong_signature", `the signature in ${header} is not this source's`);
     const late = time && judgeTime(headerText(headers[time.header]), at, time.toleranceMs);
     if (late !== undefined) return late;
-    // By what was signed: where one part ends and the next begins, its signature does not say.
+    // The key is what was signed: the signature does not say where one part ends and the next begins.
     return isKnown ? { ok: true, key: `${header}:${digestOf(createHash("sha256")).toString("hex")}` } : passed;
   };
 }

@@ -6,7 +6,7 @@ import { cut } from "../../ground/text/graphemes.ts";
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
 
-/** Of the common labels, and of the common annotations, each alert gets this many. */
+/** Each alert gets this many of the common labels, and this many of the common annotations. */
 const maxMembers = 100;
 /** Names and values that all alerts of a batch get together; each is read, stored and shown once an alert. */
 const maxUnitsOfBatch = 4 * 1024 * 1024;

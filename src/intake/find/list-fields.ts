@@ -8,7 +8,7 @@ const maxFields = 40;
 const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
-/** Of use to programs alone; the alert's key and the raw body have them. */
+/** Only programs use these; the alert's key and the raw body have them. */
 const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "color", "specversion", "datacontenttype"]);
 
 export interface FieldList {
@@ -19,8 +19,8 @@ export interface FieldList {
 
 /**
  * The short field list: every leaf that no fact says already, in the payload's order, under the shortest path that is
- * unique. Of more than 40 the outermost are kept. A member whose name says that it holds a credential is named and not
- * shown, because the list goes to chats.
+ * unique. When there are more than 40, the outermost are kept. A member whose name says that it holds a credential is
+ * named and not shown, because the list goes to chats.
  */
 export function listFields(
   leaves: Leaf[],

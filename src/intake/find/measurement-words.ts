@@ -16,7 +16,10 @@ export const moves = wordSet(
   `by up down rose fell dropped gained lost increased decreased moved moves changed jumped crashed slipped
   climbed surged plunged rises falls drops more less increase decrease change`,
 );
-/** What people watch. Of those in `relative` a percentage is a value; of the others it is how far they have moved. */
+/**
+ * What people watch. A percentage of a thing in `relative` is its value; of any other thing it is how far the thing has
+ * moved.
+ */
 export const relative = wordSet(
   `rate ratio deviation spread utilisation utilization apy apr yield funding volatility basis premium discount slippage
   factor usage cpu memory disk load share dominance drawdown margin ltv imbalance peg index score depeg`,

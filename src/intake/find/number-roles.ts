@@ -64,7 +64,7 @@ export function readSentence(line: string): Sentence {
   return sentence;
 }
 
-/** The part of each number. Of two values, two limits or two former values none is taken. */
+/** The part of each number. When there are two values, two limits or two former values, none is taken. */
 function assignRoles(pieces: Piece[]): Roles {
   const roles: Omit<Roles, "isSure"> = { changes: new Set(), otherLimits: new Set() };
   const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };

@@ -2,7 +2,7 @@ import { maxKeyLength } from "../../core/metric-key.ts";
 
 /** What one value is by its shape alone: an address, a metric key of the market-data service. */
 
-/** Of an address. */
+/** The longest address that is read. */
 const maxLinkLength = 2_000;
 /** A metric key is looked for in as much of a text as a message may show. */
 const maxSearched = 20_000;

@@ -6,7 +6,7 @@ export interface Piece {
   text: string;
   /** `text` in lower case, for looking things up. */
   lower: string;
-  /** Of numbers only. */
+  /** Only a number has it. */
   number?: NumberPiece;
 }
 

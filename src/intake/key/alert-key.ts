@@ -43,10 +43,10 @@ export interface KeySources {
 }
 
 /**
- * Names the thing that fires and resolves. By preference: what a mapping says; the sender's own key; the rule with what
- * it watches; metric, token, chain and condition; the title with what is watched. Two things under one key would become
- * one, and the second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when
- * nothing better names it.
+ * Names the thing that fires and resolves. The first of these that exists is taken: what a mapping says; the sender's
+ * own key; the rule with what it watches; metric, token, chain and condition; the title with what is watched. Two
+ * things under one key would become one, and the second might only edit a message instead of ringing, so in doubt keys
+ * differ: the text counts too when nothing better names it.
  *
  * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status
  * comes with it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.

@@ -31,9 +31,9 @@ export type ParsedJson =
     };
 
 /**
- * Reads JSON (RFC 8259) in one pass without recursion, so that neither depth nor length of a hostile text can hurt.
- * It takes and refuses what `JSON.parse` does, within the limits, and differs in the result: numbers keep their
- * digits (`JsonNumber`), and objects have no prototype. Of a repeated name the last value wins. Never throws.
+ * Reads JSON (RFC 8259) in one pass without recursion, so that neither depth nor length of a hostile text can hurt. It
+ * takes and refuses what `JSON.parse` does, within the limits, and differs in the result: numbers keep their digits
+ * (`JsonNumber`), and objects have no prototype. The last value of a repeated name wins. Never throws.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): ParsedJson {
   const reader = new JsonReader(text, limits);

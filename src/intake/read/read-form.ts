@@ -17,8 +17,8 @@ export interface ReadForm {
 /**
  * A URL-encoded form as an object of strings; undefined when the text is none. The header alone proves nothing, since
  * `curl -d` calls everything a form: the text has to begin with `name=`, and without the header it also needs a second
- * pair and no raw white space. A repeated name keeps all its values, joined by line breaks. Of more than 10,000 fields
- * the first are read.
+ * pair and no raw white space. A repeated name keeps all its values, joined by line breaks. The first 10,000 fields are
+ * read.
  */
 export function readForm(text: string, contentType: string | undefined): ReadForm | undefined {
   const saysForm = /^\s*application\/x-www-form-urlencoded/i.test(contentType ?? "");
@@ -46,8 +46,8 @@ function endOfFields(body: string): number {
 
 /**
  * A `multipart/form-data` body (RFC 7578) as an object of strings; undefined when it is none. The boundary is taken
- * from the body itself, because relays lose the header's. Of a file its name and size are shown, and its text where it
- * is one. Of more than 200 parts the first are read.
+ * from the body itself, because relays lose the header's. A file is shown by its name and size, and by its text where
+ * it is one. The first 200 parts are read.
  */
 export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
   if (bytes[0] !== 0x2d || bytes[1] !== 0x2d) return undefined;

@@ -6,7 +6,7 @@ export interface FileJournal extends ReadingJournal, ArrivalJournal {
   close(): void;
 }
 
-/** Of the body that was read on its arrival; before the first one it is of none. */
+/** The digest of the body that was read on its arrival; zeros before the first one. */
 const digestLength = 16;
 const noDigest = "0".repeat(digestLength);
 const behindDigest = "|";
@@ -16,7 +16,7 @@ const maxNoteBytes = 16 * 1024 * 1024;
 
 /**
  * The journal as a small file, overwritten in place. It need not be synced: what a process has written outlives it, and
- * reading causes no power cut. So noting what is read costs microseconds and no commit.
+ * reading causes no power cut. Noting what is read costs microseconds and no commit.
  *
  * @param path undefined: nothing is noted, and nothing known of the process before
  * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing

@@ -2,7 +2,7 @@ import { type Severity, severities } from "../../core/alert.ts";
 import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.ts";
 import type { Awaitable } from "../tx.ts";
 
-/** By then what came in a step has been routed, but for what cannot be. */
+/** What came in a step is routed this much later, except for what cannot be. */
 export const settledAfterMs = 10 * 60_000;
 /** Steps of all presets of the page together, a few times. */
 const mostKept = 1_000;

@@ -31,8 +31,8 @@ export type Visit<Search> = (
 ) => Promise<"enough" | "more">;
 
 /**
- * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order. Of
- * several, each may let half of the log through and together they let nothing: so the log is looked at in windows, newest
+ * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order.
+ * Several filters may each let half of the log through, and together nothing. The log is looked at in windows, newest
  * first, each along whatever narrows it most, until the page is full or the time is over.
  *
  * @param nowMs milliseconds that only go forward.

@@ -16,7 +16,7 @@ const mostBytesPerBatch = 4 * 1024 * 1024;
 const lateMs = 60_000;
 
 interface Waiting extends Asked {
-  /** By the database's clock. */
+  /** Epoch milliseconds by the database's clock. */
   askedAt: number;
 }
 

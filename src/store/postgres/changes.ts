@@ -7,14 +7,15 @@ import { postgresDialect } from "./tx.ts";
 
 /**
  * Changes stand in the order of the transactions that made them, and those commit in another: while one with a lower number
- * still runs, what others have committed is listed, and the cursor remembers the one that was passed. Who goes on from there
- * gets its changes once it has committed. So nothing is skipped, and no slow transaction holds up the rest.
+ * still runs, what others have committed is listed, and the cursor remembers the one that was passed. A reader that continues
+ * from the cursor gets the passed transaction's changes once it has committed. Nothing is skipped, and no slow transaction
+ * holds up the rest.
  *
  * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction: how far it lies below, in base 36,
  * and `.` with the alert up to which its changes were listed, if some were.
  */
 interface Place {
-  /** Of the last change in their order. */
+  /** The place of the last change in their order. */
   transaction: bigint;
   seq: number;
   /** Transactions before it whose changes may be missing, ascending, and from which alert on. */
@@ -76,7 +77,7 @@ interface SnapshotRow<Row> {
   base: string;
 }
 
-/** What runs during a read. Of other roles' connections one may not see what they do: their transactions count as our own. */
+/** What runs during a read. The connections of other roles may hide what they do: their transactions count as our own. */
 const snapshot = `SELECT
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x) AS running, change_base()::text AS base,
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)
@@ -90,7 +91,7 @@ const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname,
 const withSnapshot = (sql: string) =>
   `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
 
-/** Of one of those that ran is not known whose it was, and it may be known a moment later. */
+/** It is not known whose one of the running transactions is; a moment later it may be known. */
 const isUnclear = ({ running, known }: SnapshotRow<unknown>, look: number) =>
   running.length > known.length && look < mostLooks;
 

@@ -70,8 +70,9 @@ export function placeOf(url: string): string {
 }
 
 /**
- * The address as node-postgres gets it. Of `sslmode` it takes `prefer`, `require` and `verify-ca` for `verify-full`, with a warning of
- * several lines to standard error that a later version will check less. What is written here stays what it is, whichever version.
+ * The address as node-postgres gets it. It takes the `sslmode` values `prefer`, `require` and `verify-ca` for `verify-full`, with a
+ * warning of several lines to standard error that a later version will check less. What is written here stays what it is, whichever
+ * version.
  */
 export function toConnectionString(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;

@@ -24,7 +24,7 @@ export class DatabaseClock {
     this.#deps = deps;
   }
 
-  /** Epoch milliseconds. By the machine's clock until the database's is known. */
+  /** Epoch milliseconds. The machine's clock gives them until the database's is known. */
   readonly now = (): number => this.#deps.machine() + this.#aheadMs;
 
   /**

@@ -14,7 +14,7 @@ import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm, toTermQue
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect as sql } from "./tx.ts";
 
-/** Of an alert in a list. */
+/** The columns of an alert in a list. */
 const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
   a.dropped, a.repeat_of, a.facts, a.alert_key`;
 
@@ -23,7 +23,10 @@ const mostParts = 256;
 /** To find out whether a word stands in the log as it is: parts of the index that are asked for all words, and for one. */
 const mostAsked = 128;
 const partsAsked = 64;
-/** One would do. Of a limit of one a plan thinks that it soon meets it without the index, word by word, which took a second. */
+/**
+ * One would do. With a limit of one, the planner expects to meet a match soon without the index, word by word; that took a
+ * second.
+ */
 const manyOfWord = 64;
 
 /** Statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each time. */
@@ -167,7 +170,8 @@ function rowsOf(driver: Driver<readonly Term[]>, query: AlertQuery, bounds: Boun
           where: ["alert_seq IS DISTINCT FROM before"],
         };
       const same = [...Object.keys(driver.columns).map((column) => `d.${column} = o.${column}`), ...own].join(" AND ");
-      // Of several deliveries of an alert the last one. No DISTINCT: a plan would take all rows there are before the first.
+      // Takes the last of several deliveries of an alert. No DISTINCT: a plan would take all rows there are before the
+      // first.
       const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
          WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
       return {

@@ -7,10 +7,11 @@ import { hasTable, inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
 
 /**
- * Relays of two versions run on one database while they are upgraded one after the other. So a migration only adds, and says by a
- * line `-- Runs with code of N and newer.` which version the oldest code has that can still work, and be started, on what it leaves
- * (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that changes
- * several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it begins.
+ * Relays of two versions run on one database while they are upgraded one after the other. A migration therefore only adds, and says
+ * by a line `-- Runs with code of N and newer.` which version the oldest code has that can still work, and be started, on what it
+ * leaves (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that
+ * changes several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it
+ * begins.
  */
 export interface Migration extends NumberedFile {
   /** Code that has migrations up to this number runs on it as well. */
@@ -21,13 +22,13 @@ export interface Migration extends NumberedFile {
 
 const folder = new URL("./migrations/", import.meta.url);
 
-/** Of the advisory lock that each migration is made under: one relay at a time changes the schema. */
+/** The number of the advisory lock that each migration is made under: one relay at a time changes the schema. */
 const lock = 8_072_401_173;
 
 /**
- * What accepts and delivers waits behind a migration that waits for a lock. So it waits for a moment, lets them through, and
- * tries again for longer: up to a time that senders can bear, and that is longer than the second after which the server ends
- * a deadlock (`deadlock_timeout`) and has autovacuum give way.
+ * What accepts and delivers waits behind a migration that waits for a lock. The migration waits for a moment, lets them
+ * through, and tries again for longer: up to a time that senders can bear, and that is longer than the second after which
+ * the server ends a deadlock (`deadlock_timeout`) and has autovacuum give way.
  */
 const shortestTryMs = 300;
 const longestTryMs = 2_000;

@@ -27,7 +27,7 @@ export interface MoveMark {
   /** What the source looked like when it began: another one means another log, or one that went on since. */
   source: string;
   startedAt: number;
-  /** By table: the last key that was copied, and how many rows. */
+  /** For each table: the last key that was copied, and how many rows. */
   done: Record<string, { after: MovedKey; rows: number }>;
 }
 
@@ -260,7 +260,10 @@ export class MovedDatabase implements MoveSide {
     await this.finish(async () => {});
   }
 
-  /** Secrets that were made and what setup has registered: see `KeptRecords`. By name; in place of all that is there. */
+  /**
+   * Secrets that were made and what setup has registered: see `KeptRecords`. Each has its name; together they replace
+   * all that is there.
+   */
   replaceKept(records: readonly (readonly [name: string, content: string])[]): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.ask("DELETE FROM kept_records");

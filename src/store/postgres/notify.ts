@@ -28,7 +28,10 @@ const tellChangesEveryMs = 100;
 const mostBytes = 7_500;
 /** What could not be said is said again after this. */
 const tellAgainMs = 1_000;
-/** So long a connection that says nothing counts as well, and so long it is then waited for. */
+/**
+ * The connection that listens is asked this often whether it still answers; the second is how long the answer is waited
+ * for.
+ */
 const lookEveryMs = 3_000;
 const lookWithinMs = 4_000;
 /** Where nothing is heard, everything is looked at once in this time. */

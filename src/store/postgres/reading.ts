@@ -1,11 +1,11 @@
-import type { Sql } from "./database.ts";
 import { toStatement } from "../listing/list-words.ts";
 import type { Add } from "../tx.ts";
+import type { Sql } from "./database.ts";
 import { postgresDialect } from "./tx.ts";
 
 /** A read of one row, as a part of a statement. */
 export interface OneRow<Row extends object> {
-  /** Of all that have the same text. */
+  /** The name of all reads that have the same text. */
   name: string;
   /** A query that gives exactly one row, with the places of its values. */
   sql(add: Add): string;
@@ -34,7 +34,7 @@ interface Asked {
   reject(error: unknown): void;
 }
 
-/** Of the name of a prepared statement; with a longer one it is planned each time. */
+/** The longest name of a prepared statement; with a longer one it is planned each time. */
 const mostLetters = 63;
 
 export function createReading(read: Sql): Reading {

@@ -3,7 +3,7 @@ import type { RemoveOld } from "../transactions/index.ts";
 import type { Database, Transaction } from "./database.ts";
 import { toTx } from "./tx.ts";
 
-/** Of the advisory lock of the remover: alerts of one request must not go in two transactions at once. */
+/** The number of the remover's advisory lock: alerts of one request must not go in two transactions at once. */
 const lock = 8_072_401_174;
 
 /** What an alert, a delivery and an attempt take next to the body of the request, with their indexes. Bytes, measured. */

@@ -8,7 +8,7 @@ import { toTx } from "./tx.ts";
 export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting" | "recordRoutingFailure"> {
   /** Whose alerts are routed here first, see `routed_by`. */
   relayName: string;
-  /** Of this process, as it is announced: who is noted for what it reads. */
+  /** The name under which this process is announced: it is noted for what it reads. */
   relayId: string;
 }
 
@@ -29,7 +29,7 @@ interface ListedRow extends UnroutedRow {
   is_ending?: boolean;
 }
 
-/** So long nobody else is given what this relay was. */
+/** For this long no other relay is given what this relay was given. */
 const untilNext = "clock_timestamp() + interval '10 seconds'";
 /** With less left it is extended when it is given out again. */
 const soon = "clock_timestamp() + interval '3 seconds'";
@@ -46,7 +46,7 @@ const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
 /** What a relay takes over at once of others that have died or cannot keep up. */
 const mostTakenOver = 1_000;
-/** Of giving up; each leaves as many. */
+/** Turns of giving up; each gives up as many alerts. */
 const mostTurns = 20;
 
 /**
@@ -151,7 +151,7 @@ export function createRouting(
     return rows;
   }
 
-  /** Of one request at most. */
+  /** The alerts of one request at most. */
   async function listFailed(now: number): Promise<ListedRow[]> {
     const { rows } = await database.single.query<ListedRow>(
       `WITH first AS MATERIALIZED (
@@ -174,10 +174,10 @@ export function createRouting(
   }
 
   /**
-   * Notes who reads them, before anybody does. What this process has accepted is not noted: so the usual way of an alert costs
-   * nothing, and one that nobody survives reading ends one process more.
+   * Notes who reads them, before anybody does. What this process has accepted is not noted. The usual way of an alert costs nothing,
+   * and an alert that nobody survives reading ends one process more.
    * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
-   * Of several relays that list an alert one gets it: counted by two, one end would be two.
+   * When several relays list an alert, one gets it: two relays would count one end twice.
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();

@@ -10,7 +10,7 @@ export interface Shared<Call, Answer> {
   /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
   most: { calls: number; weight: number };
   weightOf(call: Call): number;
-  /** Of each call, in their order; undefined: it is to be made alone. */
+  /** The answer to each call, in their order; undefined: the call is to be made alone. */
   makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
   makeAlone(call: Call): Promise<Answer>;
   /** Called once these are given to their callers. */

@@ -4,10 +4,10 @@ import { nameNetworkCode } from "../../ground/net/network-code.ts";
 /** SQLSTATEs of a transaction that the server ended for another's sake: done again, it may well succeed. */
 const codesOfConflict = new Set(["40001", "40P01"]);
 
-/** Of a server that goes down, comes up, has become a standby, or takes nobody more. */
+/** Codes of a server that goes down, comes up, has become a standby, or takes nobody more. */
 const codesOfAway = /^(08|57P|53300|25006|25P0[34])/;
 
-/** Of what another server, another role or more room would do: no mistake of a statement. */
+/** Codes that another server, another role or more room would mend: no mistake of a statement. */
 const codesOfTrouble = /^(08|25006|25P0[34]|28|3D|42501|53|55P03|57|58|XX)/;
 
 export const isConflict = (error: unknown): boolean => codesOfConflict.has(sqlStateOf(error) ?? "");
@@ -29,8 +29,8 @@ export const isOutdatedPlan = (error: unknown): boolean =>
 export const isLocked = (error: unknown): boolean => sqlStateOf(error) === "55P03";
 
 /**
- * Of the connection or the server, and neither of a statement nor of the code around it: nothing more can be asked over this
- * connection.
+ * The fault is of the connection or the server, neither of a statement nor of the code around it: nothing more can be asked
+ * over this connection.
  */
 export function isOfConnection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
@@ -188,7 +188,7 @@ function hintOf(error: unknown, code: string | undefined): string {
 /** `ECONNREFUSED`, `57P03: the database system is starting up`. */
 function describe(error: unknown): string {
   const { code, message, errors } = (error ?? {}) as { code?: string; message?: string; errors?: unknown[] };
-  // Of a name with several addresses: each was tried.
+  // A name had several addresses, and each was tried.
   if (!message && errors?.length) return describe(errors[0]);
   const text = (message || code || "no reason given").replace(/\.$/, "");
   if (code === undefined) return text;

@@ -29,11 +29,14 @@ export interface PostgresStoreOptions
   extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
   /** Under which it claims alerts to route: the same after a restart, and no other relay's. */
   relayName: string;
-  /** Of this process, as it is announced. Default: a new one, of a process that is not announced. */
+  /** The id under which this process is announced. Default: a new one, of a process that is not announced. */
   relayId?: string;
   /** The schema is there already and stays as it is, or else it is refused. Default false. */
   isExisting?: boolean;
-  /** Of the same database, where `url` leads through a pooler: for `LISTEN` alone. Default: it is done over `url` where that can be. */
+  /**
+   * Another address of the same database, for `LISTEN` alone, where `url` leads through a pooler. Default: `url`, where it can carry
+   * `LISTEN`.
+   */
   listenUrl?: string;
   /** See `NoticesDeps`. */
   onHearing?(hearing: Hearing): void;
@@ -45,7 +48,7 @@ export interface PostgresStoreOptions
 export interface PostgresDatabase extends Database, Required<Pick<Store, "subscribe" | "hearing">> {
   /** Says to this process that alerts were accepted. */
   emitAccepted(): void;
-  /** By the database's clock: ISO 8601. */
+  /** When the process began, by the database's clock: ISO 8601. */
   startedAt: string;
   /** See `DatabaseClock`. */
   now: Now;

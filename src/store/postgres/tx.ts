@@ -45,7 +45,7 @@ interface PreparedStep extends Record<WhichLanes, string> {
 
 interface Compiled {
   sql: string;
-  /** Of what is given, in the order of the parameters. */
+  /** The names of what is given, in the order of the parameters. */
   names: readonly string[];
 }
 
@@ -81,7 +81,7 @@ function toLook(text: string, given: Given): Compiled {
   };
 }
 
-/** Of those that are given to a step, which fences are held, and stay so until its transaction has ended. */
+/** Those of the given lanes whose fences are held. They stay held until the step's transaction has ended. */
 const heldLanes = (which: WhichLanes) => `
   held AS MATERIALIZED (
     SELECT lanes.fence FROM lanes JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)

@@ -17,7 +17,7 @@ import { toArrays, typeNames } from "./parameters.ts";
 
 type Typed = readonly [name: string, type: string];
 
-/** So long nobody but the relay that accepted an alert routes it, by the database's clock. */
+/** For this long only the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
 /** An alert was routed when it was asked for. What the server got so much later, as over a way that hung, was routed then. */

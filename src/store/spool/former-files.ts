@@ -111,7 +111,7 @@ function parseRecord(record: Buffer): IncomingRequest {
   return { ...fields, body: record.subarray(bodyAt) };
 }
 
-/** Of all but the place where it stands. */
+/** The hash covers everything but the record's place in the file. */
 function hashOf(record: Buffer): Buffer {
   const hash = createHash("sha256").update(record.subarray(0, markBytes + 4));
   return hash.update(record.subarray(overheadBytes)).digest().subarray(0, 16);

@@ -9,7 +9,7 @@ import { type LeftBehind, SpoolFile, sizeOf, toRefusal } from "./spool-file.ts";
 
 export interface SpoolDatabaseOptions {
   dir: string;
-  /** Of what waits; what would go beyond is refused. */
+  /** The most bytes that may wait; what would go beyond is refused. */
   maxBytes: number;
   /** See `LineOptions`. */
   threadEntry?: URL;
@@ -60,7 +60,7 @@ export class SpoolDatabase {
   readonly #lock: { release(): void };
   #thread?: Promise<DatabaseThread<SpoolFile>>;
   #isClosed = false;
-  /** Of what is on disk or on its way there, and is not done. */
+  /** Bytes that are on disk or on their way there, and are not done. */
   #bytes: number;
   /** All up to here that was acknowledged is on disk. */
   #writtenTo: number;

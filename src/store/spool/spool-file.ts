@@ -72,7 +72,7 @@ export function sizeOf({
 }
 
 const mostBytesPerTake = 4 * 1024 * 1024;
-/** Of a disk that cannot give its bytes, this many times one behind the other; some seconds, as `take` is asked again. */
+/** How many reads in a row may fail where a disk cannot give its bytes; some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
 /** Where the last page is damaged nobody knows where the rows end: this many behind the last readable one, far more than a page has. */
 const mostAskedInVain = 10_000;

@@ -8,7 +8,7 @@ import { openSpoolDatabase, type SpoolDatabase, type SpooledCount, type SpooledR
 export interface SpoolOptions {
   dir: string;
   maxBytes: number;
-  /** Of a store that knows requests by their ids, see `IncomingRequest.mayBeStored`. */
+  /** An inbox of a store that knows requests by their ids, see `IncomingRequest.mayBeStored`. */
   inbox: Inbox;
   clock: Clock;
   log: Log;

@@ -41,7 +41,7 @@ export interface RepairedTable {
 
 /** Nobody knows how many rows were there. Without positions: some rows of a table that has none. */
 export interface Lost extends Partial<UnreadPositions> {
-  /** Of alerts: when the last one before them came and the first one after them. Epoch milliseconds. */
+  /** For alerts: when the last one before the gap came and the first one after it. Epoch milliseconds. */
   fromAt?: number;
   toAt?: number;
 }
@@ -50,7 +50,7 @@ export interface Lost extends Partial<UnreadPositions> {
 export interface LeftOut {
   /** Their alert was lost. */
   deliveries: number;
-  /** Of these: had not come to their end, so nobody may have got them. */
+  /** Those that had not come to their end, so nobody may have got them. */
   unsent: number;
   /** Alerts that are kept and lack the body that they came with. */
   withoutBody: number;

@@ -48,8 +48,8 @@ export interface WireError {
 }
 
 /**
- * Of a thread's heap, for what is new: what a commit leaves behind is short-lived, and V8's own bound of 48 MB stays
- * full for good after a flood. It costs no rate that can be told from the noise.
+ * The part of a thread's heap for new objects. What a commit leaves behind is short-lived, and V8's own bound of 48 MB
+ * stays full for good after a flood. The smaller bound changes no rate by more than noise.
  */
 const maxYoungGenerationSizeMb = 8;
 

@@ -2,7 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { Sqlite } from "./sqlite-library.ts";
 import { toStoreError } from "./store-error.ts";
 
-/** Of the log that is copied into the database at a time; at the end of the log it is two of these steps. */
+/** Bytes of the log that are copied into the database at a time; at the end of the log two such steps are copied. */
 const stepBytes = 4 * 1024 * 1024;
 /** From here on the log is copied to its end, so that the next commit begins it anew. A reader may keep it longer. */
 const longestBytes = 32 * 1024 * 1024;
@@ -11,8 +11,8 @@ const longestBytes = 32 * 1024 * 1024;
  * The write-ahead log of the connection that writes, copied into the database in steps
  * (docs/adr/0004-what-an-accepted-alert-writes.md).
  *
- * SQLite copies as far as the oldest reader has seen, and of each page only what stands last in the log. So a connection of its own
- * reads the log as it was one step ago: a copying takes what was written before and not again since, and the pages that
+ * SQLite copies as far as the oldest reader has seen, and it copies only the last version of each page in the log. A connection of
+ * its own reads the log as it was one step ago: a copying takes what was written before and not again since, and the pages that
  * each commit writes wait for the end.
  */
 export class WriteAheadLog {

@@ -37,7 +37,7 @@ interface NewVerdict {
 type Verdict = NewVerdict | { kind: "duplicate"; ids: string[]; seq?: number } | { kind: "again" };
 
 const noneEarlier: ReadonlyMap<IncomingRequest, readonly Earlier[]> = new Map();
-/** Of an alert that is not stored yet: behind all that are. */
+/** The position of an alert that is not stored yet: behind all that are. */
 const firstPosition = 9_000_000_000_000_000;
 
 /**
@@ -77,7 +77,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     },
   );
 
-  /** Of each request with a key: one with the same body, and one with another, at most. */
+  /** Finds for each request with a key at most one with the same body and one with another body. */
   async function findEarlierOf(tx: Tx, keyed: readonly Given[]): Promise<Map<IncomingRequest, readonly Earlier[]>> {
     const asked = keyed.map(({ request: { body, receivedAt, dedupeKey = "", dedupeWindowMs }, fingerprint }) => ({
       ...{ key: sql.kept(dedupeKey), since: receivedAt - dedupeWindowMs },

@@ -69,7 +69,8 @@ function statementsOf(sql: Dialect) {
     {},
     {
       sqlite: `SELECT coalesce((SELECT seq - 1 FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1), ${last}, 0) AS seq`,
-      // Of a bare column a plan thinks that it soon meets one along all alerts.
+      // `seq + 0` keeps the planner from walking along all alerts: with the bare column it expects to meet an unrouted
+      // one soon.
       postgres: `SELECT coalesce((SELECT min(seq + 0) - 1 FROM alerts WHERE routed_at IS NULL), ${last}, 0) AS seq`,
     },
     ({ seq }: { seq: number }) => seq,

@@ -29,7 +29,7 @@ export function createDestinationCounts(sql: Dialect) {
     {},
     {
       sqlite: "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
-      // So that no two relays wait for one row, each change of a count is a row of its own.
+      // Each change of a count is a row of its own, so that no two relays wait for one row.
       postgres: `SELECT name AS destination, part AS state, sum(count) AS count FROM tallies WHERE kind = 'delivery'
         GROUP BY name, part HAVING sum(count) > 0`,
     },

@@ -40,7 +40,7 @@ const recountMs = 10_000;
 const mostAtOnce = 400;
 /** What takes several steps is due only then, so that its messages know how many they tell. */
 const gatherMs = 3_000;
-/** By this name the rest of them is remembered. */
+/** The rest of the steps is remembered by this name. */
 const restOfSteps = '["rest"]';
 export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
 
@@ -209,7 +209,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       };
     },
 
-    /** Of deliveries that did not arrive in time: a cause that nobody at its destination was told of holds nothing back there. */
+    /** Deliveries did not arrive in time: a cause that nobody at its destination was told of holds nothing back there. */
     async forgetUntold(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const untold = deliverySeqs.length === 0 ? [] : await tx.run(findUntold, { seqs: deliverySeqs });
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();

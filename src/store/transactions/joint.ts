@@ -6,9 +6,9 @@ export interface Joint<Call extends unknown[], Answer> {
   sizeOf(call: Call): number;
   /** It asks nothing besides its first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
-  /** Of each call; undefined where nothing was written for its lane, `free`: nothing at all. */
+  /** Answers each call. Undefined: nothing was written for its lane; with `free`, nothing was written at all. */
   run(tx: Tx, calls: readonly Call[], which: WhichLanes): Promise<(Answer | undefined)[]>;
-  /** Of a call for whose lane nothing was written. */
+  /** The answer to a call for whose lane nothing was written. */
   answerOther(tx: Tx, call: Call): Promise<Answer>;
 }
 

@@ -7,7 +7,7 @@ import { underFence } from "./fence.ts";
 
 /** The process that asks, among several relays of one database. */
 export interface Self {
-  /** Of the relay: what a former process of this name held is free to the next one. */
+  /** The relay's name: what a former process of this name held is free to the next one. */
   relayName: string;
   /** When this process began, by the database's clock: ISO 8601. */
   startedAt: string;
@@ -15,7 +15,7 @@ export interface Self {
 
 /**
  * What is free: nobody's, or past its lease by the database's clock, the asker's own (the answer to it was lost), or held by
- * the process of this name that ran before this one. Of two relays that wrongly have one name, the younger takes it once.
+ * the process of this name that ran before this one. When two relays wrongly have one name, the younger takes it once.
  */
 const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timestamp() OR lanes.owner = :owner
   OR (lanes.relay = :relay AND lanes.granted_at < :started_at::timestamptz))`;

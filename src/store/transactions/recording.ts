@@ -85,7 +85,7 @@ export function createRecording(
     await forgetUntold(tx, deliverySeqs, at);
   }
 
-  /** Of each record of each call; undefined for one that wrote nothing. */
+  /** What each record of each call has written; undefined for one that wrote nothing. */
   async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
     const kept = calls.map(([, records]) => records.map((): Kept | undefined => undefined));
     for (const wave of toWaves(calls)) {

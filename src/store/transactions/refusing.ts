@@ -11,7 +11,7 @@ interface RefusedSize {
   bytes: number;
 }
 
-/** Of one source, so that a flood at one leaves what others have. */
+/** What is kept of one source, so that a flood at one leaves what others have. */
 const mostKept = 200;
 const mostKeptBytes = 4 * 1024 * 1024;
 

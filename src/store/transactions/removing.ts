@@ -153,7 +153,7 @@ function createFinishedRemoving(sql: Dialect) {
       { count: "int8" },
       {
         sqlite: `UPDATE ${table} SET count = count + :count`,
-        // So that no two relays wait for one row.
+        // Each removal is a row of its own, so that no two relays wait for one row.
         postgres: `INSERT INTO tallies (kind, count) VALUES ('${kind}', :count)`,
       },
     );
@@ -198,9 +198,9 @@ function createFinishedRemoving(sql: Dialect) {
 }
 
 /**
- * Of the messages of a key, those whose last alert is gone. They lie by destination and key, and those of one step are all
- * over the table: to remove each with its alert would write a page for nearly every one. So each step goes on through
- * some of them, and round and round through all.
+ * Removes the threads of keys whose last alert is gone. They lie by destination and key, and those of one step are all
+ * over the table: to remove each with its alert would write a page for nearly every one. Each step therefore looks at the
+ * next few, round and round through all.
  */
 function createThreadRemoving(sql: Dialect) {
   // Some of a step that is run again wait for the next round.

@@ -59,8 +59,8 @@ const firstOf = (columns: string, { fingerprint, item, origin, source, since, is
 
 /**
  * Finds those of the alerts that are not routed yet, and which of them repeat another one byte for byte. A fingerprint is stored only
- * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key
- * that counts and is no repeat itself. So what could not be read is never the first of a pair, and a repeat points at the alert
+ * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key that
+ * counts and is no repeat itself. What could not be read is therefore never the first of a pair, and a repeat points at the alert
  * that was sent. Another relay that routes the same body waits until this transaction has ended.
  */
 export function createRepeats(sql: Dialect) {

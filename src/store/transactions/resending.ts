@@ -51,7 +51,10 @@ export function createResending(sql: Dialect, newId: NewId) {
   );
   const markResent = sql.change("mark_resent", "deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
 
-  /** Of a mailbox its own resend; of an address that the destination no longer has, the first of the others. */
+  /**
+   * Marks each unsent delivery as resent by its mailbox's own resend, or by the destination's first one where that
+   * mailbox is gone.
+   */
   async function standFor(tx: Tx, alertSeq: number, resends: (NewDelivery & { seq: number })[]): Promise<void> {
     const unsent = await tx.run(listUnsent, { alert_seq: alertSeq });
     const standing = unsent.flatMap(({ seq, destination, recipient }) => {

@@ -137,7 +137,7 @@ export function createRinging(sql: Dialect) {
       };
     },
 
-    /** Of deliveries that failed or expired: a ring holds nothing back from recipients that it did not reach. */
+    /** Deliveries failed or expired: a ring holds nothing back from recipients that it did not reach. */
     async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;

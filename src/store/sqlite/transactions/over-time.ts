@@ -27,7 +27,7 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
   const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
 
-  /** Of the steps that were looked at, the last first; `lowest` of them all. */
+  /** The steps that were looked at, the last first; `lowest` is the lowest position in all of them. */
   const walks = new WeakMap<Span, { lowest: number; ranges: Map<number, [from: number, below: number]> }>();
 
   /**

@@ -21,7 +21,7 @@ const partsAsked = 8;
 /** One full-text index, of the alerts from `firstSeq` to the next part's. */
 export interface SearchPart {
   firstSeq: number;
-  /** Of its table. */
+  /** The name of its table. */
   name: string;
 }
 
@@ -135,7 +135,10 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
   };
 }
 
-/** Of what FTS5 keeps in tables of its own; the ids up to 10 are what it knows an index by. A few hundred KiB each. */
+/**
+ * Removes some of what FTS5 keeps in tables of its own, a few hundred KiB each. FTS5 knows an index by the rows with
+ * ids up to 10, so these stay.
+ */
 const clearing = (name: string) => [
   `DELETE FROM ${name}_data WHERE id IN (SELECT id FROM ${name}_data WHERE id > 10 LIMIT 64)`,
   `DELETE FROM ${name}_docsize WHERE id IN (SELECT id FROM ${name}_docsize LIMIT 2048)`,
