@@ -24,7 +24,10 @@ export function sortByTime<T extends ChartPoint>(points: readonly T[]): T[] {
   return [...points].sort((a, b) => a.at - b.at);
 }
 
-/** By time; what no chart can place (no number, infinite, beyond 1e100) is a hole, what has no date is left out. */
+/**
+ * Sorts the points by time. A value that no chart can place (no number, infinite, beyond 1e100) is a hole; a point without a date
+ * is left out.
+ */
 export function drawablePoints(points: readonly ChartPoint[]): ChartPoint[] {
   const placed = points.filter(({ at }) => isInstant(at));
   return sortByTime(placed.map(({ at, value }) => ({ at, value: isDrawable(value) ? roundToZero(value) : null })));

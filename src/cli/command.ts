@@ -17,7 +17,7 @@ export interface Run<Flags = unknown> {
   flags: Flags;
 }
 
-/** By the names of its arguments and options; `undefined` for what was left out. */
+/** The values under the names of arguments and options; `undefined` for those that were left out. */
 export type Given<A extends Readers, O extends Readers> = {
   [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
 } & GivenOptions<O>;
@@ -41,7 +41,7 @@ export interface CommandSpec<A extends Readers, O extends Readers> {
   says: string;
   /** In the order in which they are typed. */
   args?: A;
-  /** By names in camel case: `dryRun` is typed `--dry-run`. */
+  /** The options under names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
   /** What is wrong with things that are right each by itself. To a text comes the hint to look at the help. */
   check?(given: Given<A, O>, run: Run): Wrong | Promise<Wrong>;

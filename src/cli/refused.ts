@@ -77,7 +77,9 @@ export const refused = group({
 
 const isFiltered = (...given: unknown[]) => given.some((value) => value !== undefined);
 
-/** Only where nothing was found: a source that was removed may have left some. Of a relay elsewhere no names are known. */
+/**
+ * Asked only where nothing was found: a source that was removed may have left some. The names at a relay elsewhere are not known.
+ */
 async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
   if (source === undefined || flags.url !== undefined) return;
   requireSource((await readConfig(context)).sources, source);

@@ -45,7 +45,7 @@ export interface ServerSettings {
 
 /** One entry of `sources:`. */
 export interface SourceSettings extends Source {
-  /** Of the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
+  /** The secret in the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
   secret?: Secret;
   /** Taken as well while senders get the new address: behind the first of several that were given. */
   formerSecrets: Secret[];
@@ -95,7 +95,7 @@ export type Config = StorePlace & {
   logLevel: LogLevel;
   /** Absolute path of the YAML file; absent when there is none. */
   configFile?: string;
-  /** Of the text that was read there. */
+  /** The hash of the text that was read there. */
   configHash?: string;
   /** What works, but perhaps not as meant. */
   warnings: ConfigProblem[];

@@ -38,8 +38,8 @@ export interface SecretOptions {
 const secretBytes = 32;
 
 /**
- * What was given, or what was kept, or new ones that are kept from now on: on disk before they are used. Of several processes
- * that start together all get the same secrets.
+ * What was given, or what was kept, or new ones that are kept from now on: on disk before they are used. Processes that start
+ * together all get the same secrets.
  *
  * Throws `config_invalid` when a file cannot be read or written, or holds no strong secret; `store_unavailable` when the
  * database that keeps them is away.
@@ -105,9 +105,9 @@ async function loadOrCreate(
 const mostTries = 5;
 
 /**
- * Replaces a kept secret by a new one in one step; a reader gets the old or the new one meanwhile. The old one is
- * kept next to it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
- * to the old one, and a relay that starts meanwhile must not refuse them. So of several rotations at once each secret is taken.
+ * Replaces a kept secret by a new one in one step; a reader gets the old or the new one meanwhile. The old one is kept next to it
+ * until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go to the old one, and a
+ * relay that starts meanwhile must not refuse them. When several rotate at once, each of the secrets is taken.
  */
 export async function rotateSecret(kept: KeptRecords, name: SecretName, options: SecretOptions = {}): Promise<Secret> {
   const [record, previousRecord] = [secretRecord(name), previousOf(name)];
@@ -179,7 +179,7 @@ interface KeptSecret {
   present?: Secret;
   /** Rotations that failed one after the other leave several; the oldest first. */
   previous: Secret[];
-  /** Of both, as they are kept. */
+  /** Both records, as they are kept. */
   texts: [string | undefined, string | undefined];
 }
 

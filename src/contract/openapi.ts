@@ -46,14 +46,14 @@ const unauthorized = {
   429: "A wrong admin token after many others. The right one is taken at any time.",
 };
 
-/** By status, with what the route itself shows: that what is asked cannot be read, or is not there. */
+/** The failures by status, with those that the route itself shows: what is asked cannot be read, or is not there. */
 function failuresOf({ path, query, body, fails }: Route): [status: string, why: string][] {
   const none = Object.entries(missing).find(([begin]) => path.includes(begin))?.[1];
   const unread = body ? "The body cannot be read." : query && "A parameter cannot be read.";
   const shown = { ...(unread && { 400: unread }), ...(none && { 404: none }) };
   return Object.entries({ ...shown, ...fails, ...unauthorized });
 }
-const saysOfParameters: Record<string, string> = { id: "An id of the log.", name: "Of the destination." };
+const saysOfParameters: Record<string, string> = { id: "An id of the log.", name: "The name of the destination." };
 
 /** The OpenAPI 3.1 document of the API, made from its routes. Takes some tens of milliseconds. */
 export function createDocument(publicUrl: string): ApiDocument {
@@ -129,7 +129,7 @@ export function createDocument(publicUrl: string): ApiDocument {
   return document;
 }
 
-/** Of an answer that is no failure. */
+/** The status of an answer that is no failure. */
 export function statusOf({ status, data, media }: Route): 200 | 201 | 204 {
   return status ?? (data === undefined && media === undefined ? 204 : 200);
 }

@@ -189,12 +189,12 @@ export interface MarketServiceView {
 
 /** How the relay and its machine are, in addition to `StatusView`. Holds no secret. */
 export interface SystemView {
-  /** Of Node.js. */
+  /** The version of Node.js. */
   nodeVersion: string;
   configuration: {
     /** Absent: there is none, the environment alone. */
     file?: string;
-    /** Of the file as it was read at the start: the first 12 digits of its SHA-256. */
+    /** The first 12 digits of the file's SHA-256, as it was read at the start. */
     hash?: string;
     /** Whether the file on disk is the one in force. */
     onDisk: "same" | "differs" | "gone" | "none";
@@ -205,7 +205,7 @@ export interface SystemView {
   accepted: { minute: number; hour: number; day: number };
   /** Absent: fewer than 1,000 alerts say nothing of their size on disk. */
   growth?: {
-    /** By the size of an alert on disk and those of the last day. */
+    /** Estimated from the size of an alert on disk and the alerts of the last day. */
     bytesPerDay: number;
     /** Days until the disk is full, going on like that. Absent: not in ten years, or it is not known how much is free. */
     fullInDays?: number;
@@ -308,9 +308,8 @@ export interface Operations {
    */
   resend(alertId: string, destinations?: readonly string[]): Promise<DeliverySummary[]>;
   /**
-   * Sends now what quiet hours hold; once, however often it is asked. Of alerts that are named also what is held since
-   * nobody knows whether it arrived: that is repeated, and marked as a possible repeat. Without destinations that
-   * held nothing.
+   * Sends now what quiet hours hold; once, however often it is asked. For alerts that the filter names it also repeats what is
+   * held because nobody knows whether it arrived, marked as a possible repeat. Without destinations that held nothing.
    * @throws AppError `not_found` (alert, destination).
    */
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
@@ -357,14 +356,14 @@ export interface Operations {
   ): Promise<{ alerts: Explanation[]; total: number }>;
   /** Undefined: no route was asked then. What was read then counts; nothing is stored or sent. */
   routeAgain(alert: AlertDetail): RoutedAgain | undefined;
-  /** Of bodies, as the hook takes them. */
+  /** The largest body that the hook takes. */
   maxBodyBytes: number;
   /** @throws AppError `store_unavailable` */
   system(): Promise<SystemView>;
   /** What was turned away at the door since the start. */
   doorRefusals(): DoorRefusalView[];
   destinations(): Promise<DestinationView[]>;
-  /** Of the configuration, in its order; what is known without asking the store. */
+  /** The configured destinations, in the configuration's order, without asking the store. */
   destinationNames(): string[];
   /** The same. */
   routeNames(): string[];
@@ -420,8 +419,8 @@ export interface Operations {
    */
   checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
   /**
-   * Within a second, whatever the store does. Of `alerts`: whether the hook answers 202, which with a spool it does while the
-   * store is away.
+   * Within a second, whatever the store does. `alerts`: whether the hook answers 202, which with a spool it does while the store
+   * is away.
    * @param of default: `relay`
    */
   readiness(of?: "relay" | "alerts"): Promise<Readiness>;

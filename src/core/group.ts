@@ -8,7 +8,7 @@ export interface GroupRule {
     name: string;
     /** Milliseconds that the first one waits. */
     waitMs: number;
-    /** So long behind a message of the group the next one goes out. Milliseconds. */
+    /** How long after a message of the group the next one is sent. Milliseconds. */
     againMs: number;
     /** What it waits at most if it is critical and fires. Milliseconds. */
     waitCriticalMs: number;
@@ -35,7 +35,7 @@ export interface GroupMemory {
   dueAt?: number;
   /** The latest keys of a group that fired as critical, and when. */
   critical?: Record<string, number>;
-  /** Of `allCauses`: those that fire, by their names. One memory, as an alert may be held by several. */
+  /** With `allCauses`: those that fire, by their names. They are one memory, as an alert may be held by several. */
   causes?: Record<string, CauseMemory>;
 }
 
@@ -76,7 +76,7 @@ export interface HeldWith {
   titles: string[];
 }
 
-/** So much of each value is in a name: people read it, and it is in indexes. */
+/** Letters of each value in a name: people read the name, and it is in indexes. */
 const mostOfValue = 40;
 const mostFacts = 8;
 

@@ -7,8 +7,8 @@ import type { RelayView } from "./ports/relays.ts";
 export type ConfigurationState = "newest" | "older" | "starting";
 
 /**
- * Of the relays that run and were ready once, those with the latest configuration route and deliver: of all that run as long
- * as none was. When the last of them ends, an older one does again.
+ * The relays with the latest configuration route and deliver, among those that run and were ready once; among all that run while
+ * none was ready. When the last of them ends, an older one routes and delivers again.
  */
 export function judgeConfiguration(
   { configurationVersion: version }: Pick<RelayView, "configurationVersion">,

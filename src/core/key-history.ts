@@ -2,7 +2,7 @@ import type { KeyEvent, KeyHistory } from "./ports/alert-log.ts";
 
 /** Where an alert key stands, and where one of its alerts stands in it. */
 export interface KeyState {
-  /** By the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
+  /** What the latest alert of the key says. `unknown`: its alerts say neither that they fire nor that they are over. */
   now: "firing" | "over" | "unknown";
   /** Since when: of a row of alerts that say the same, the first. For `unknown` the latest. */
   since: number;

@@ -47,8 +47,8 @@ export function wordsOfMeasure(measure: string): string {
 }
 
 /**
- * The key by which the service may know the metric of an alert. Of another account's alerts, of what is no key, and of a
- * key that is about something else than the alert says, nothing is asked.
+ * The key by which the service may know the metric of an alert. Undefined for another account's alerts, for what is no key, and
+ * for a key that is about something else than the alert says.
  */
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
   if (facts === undefined || source !== undefined || request === undefined) return undefined;

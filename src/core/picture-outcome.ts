@@ -22,8 +22,8 @@ export type PictureResult = (typeof pictureResults)[number];
 export interface PictureOutcome {
   result: PictureResult;
   /**
-   * Milliseconds. Of `joined` from the end of the text's call to the picture's, of `fetched` from when the message was
-   * written to the first time.
+   * Milliseconds. For `joined`: from the end of the text's call to the end of the picture's. For `fetched`: from when the message
+   * was written to the first time.
    */
   afterMs?: number;
   /** How often it was `fetched`: each phone does so for itself. */

@@ -11,7 +11,7 @@ export interface ReadySender extends HmacOptions {
 }
 
 /**
- * By the documents of each:
+ * As the documents of each say:
  *
  * - github: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
  * - quicknode: https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages; it signs

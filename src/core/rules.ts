@@ -214,7 +214,7 @@ export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean
 /** Whether a notice says that no alert comes: for the whole hook, for one route, or for one fact `source`. */
 export interface SilenceRule {
   of: "hook" | "route" | "source";
-  /** Of the route or the source. */
+  /** The name of the route or the source. */
   name?: string;
   /** Milliseconds; `auto`: when it lasts longer than what is usual at these hours. */
   after: number | "auto";
@@ -281,7 +281,7 @@ export interface MessageExtras {
   links?: { label: string; url: string }[];
   /** It is a cause that holds these back. */
   with?: HeldWith;
-  /** Of what a mute has held back and a person has released: why it is late, "muted until 14:00 CET". */
+  /** For what a mute has held back and a person has released: why it is late, "muted until 14:00 CET". */
   late?: string;
 }
 
@@ -302,11 +302,11 @@ export interface PlannedDelivery {
   freshnessMs?: number;
   extras?: MessageExtras;
   fallback?: { to: string; at: number };
-  /** Of a fallback: why it gets the alert, in words that follow "because". */
+  /** For a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;
-  /** Of `muted`: the mute that holds it back, see `keptNameOf`. */
+  /** For `muted`: the mute that holds it back, see `keptNameOf`. */
   mutedBy?: string;
-  /** By what it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
+  /** The rule by which it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
   ring?: RingRule;
   /** What it may wait for. Absent: nothing. */
   group?: GroupRule;

@@ -17,15 +17,15 @@ export interface ShapePlace {
 }
 
 /**
- * What a payload is made of: its paths and their types, whatever the values. Of lists of objects the first element
- * counts; what stands under a name that is an id (`0x…`, a UUID, a number) does not.
+ * What a payload is made of: its paths and their types, whatever the values. The first element of a list of objects counts; what
+ * is under a name that is an id (`0x…`, a UUID, a number) does not.
  */
 export interface BodyShape {
   /** The same for the same paths, types and facts read from them, in every process. At most 11 letters and digits. */
   id: string;
   /** Given the first time that the reader sees the shape, and once more after `ShapeReader.forget`. */
   places?: ShapePlace[];
-  /** Of this body: where a severity stands that is no word for one, and the word. Absent: there is none. */
+  /** A word in this body in a severity's place that is no word for one. Absent: there is none. */
   newWord?: SeverityWord;
 }
 

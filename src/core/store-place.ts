@@ -9,9 +9,9 @@ export type StorePlace =
       databaseListenUrl?: undefined;
     }
   | {
-      /** Of the PostgreSQL that relays share. */
+      /** The address of the PostgreSQL that relays share. */
       databaseUrl: Secret;
-      /** Of the same database: where signals are heard when the other one leads through a pooler. */
+      /** Another address of the same database: signals are heard there when the first leads through a pooler. */
       databaseListenUrl?: Secret;
       /** For small journals of this relay alone. Absent: it writes nothing to disk. */
       dataDir?: string;

@@ -68,7 +68,7 @@ export class Backtest {
     this.#working.catch(() => undefined);
   }
 
-  /** Of all that were added. @param most as many were to be added; beyond, older ones were left out */
+  /** Counts over all alerts that were added. @param most as many were to be added; beyond, older ones were left out */
   async tally(most: number): Promise<Tally> {
     await this.#working;
     return {

@@ -14,10 +14,10 @@ export interface BodyExplainerDeps extends Pick<ExplainerOptions, "router" | "co
   newId: NewId;
 }
 
-/** Of one body. More of them help nobody, on a page or in a terminal. */
+/** The alerts of one body that are explained. More help nobody, on a page or in a terminal. */
 export const mostExplained = 20;
 
-/** See `Operations.tryBody`. By the reader and the router of the relay itself, so that it says what they do. */
+/** See `Operations.tryBody`. The relay's own reader and router judge the body, so the answer says what they do. */
 export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBody"] {
   const { reader, maxBodyBytes, newId } = deps;
   return async (body, contentType, source) => {

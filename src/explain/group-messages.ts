@@ -13,7 +13,7 @@ interface Waiting {
 
 /** Counts what waits as lanes send it: what is due by one name at one time is one message, which rings once. */
 export function createGroupMessages() {
-  /** By destination and name; what is due first stands first. */
+  /** Waiting alerts by destination and name; the alert that is due first comes first. */
   const byName = new Map<string, Waiting[]>();
   const waitingFor = (key: string): Waiting[] => {
     const all = byName.get(key) ?? [];

@@ -29,7 +29,7 @@ const [goesOut, isRing] = [1, 2];
 export class RingTrial {
   readonly #alerts: KeptAlerts;
   readonly #places: readonly Tried[];
-  /** Of the key that is judged, by destination. */
+  /** The memories of the key that is judged, by destination. */
   #memories = new Map<string, RingMemory>();
   readonly #outcomes: Uint8Array;
 

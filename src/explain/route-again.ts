@@ -71,7 +71,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
   }
 }
 
-/** Of a stored alert. Its payload is read only when a route or a mute looks into it. */
+/** The input for a stored alert. Its payload is read only when a route or a mute looks into it. */
 function inputOf(readPayloads: ReadPayloads, alert: AlertDetail & { facts: AlertFacts }) {
   const { facts, origin } = alert;
   let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
@@ -118,7 +118,7 @@ function absentBefore(then: Decision[], after: Decision | undefined): RoutingPar
   return { result: "nothing", reason: asked ? whyNot(asked) : `there was no route ${after.route}` };
 }
 
-/** Of a route that took the alert and named others, or of one that did not take it and says why. */
+/** Says why a route named other destinations, or why it did not take the alert. */
 function whyNot({ route, result, destination, reason }: Decision): string {
   const took = destination !== undefined || result === "dropped";
   return took ? `route ${route} names others` : `route ${route}: ${reason}`;
@@ -136,7 +136,7 @@ function partOf(decisions: Decision[], place: string | undefined): Decision | un
   return there.find(({ result }) => result !== "standby") ?? there[0];
 }
 
-/** Of an end that had been told there already, and of what did not ring: as the routes had it, which know nothing of either. */
+/** The decision as the routes had it. They know neither of an end that had been sent there already nor of what does not ring. */
 function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
   if (before?.result !== "contained" && before?.result !== "damped") return before;
   return { ...before, result: after?.result === "held" ? "held" : "deliver" };

@@ -140,7 +140,7 @@ export function listLeaves(value: unknown, { readsPairs = true }: ListOptions = 
     const place = placeOf(above);
     leaves.push(makeLeaf(step === undefined ? place : placeBelow(place, step), kind, text, isList));
   };
-  /** Of a scalar without an object round it the step is undefined. */
+  /** The step of a scalar without an object round it is undefined. */
   const visit = (inner: unknown, above: Step | undefined, step: string | number | undefined, depth: number): void => {
     if (typeof inner === "string") add(above, step, "string", inner);
     else if (typeof inner === "boolean") add(above, step, "boolean", String(inner));

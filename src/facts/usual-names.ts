@@ -95,7 +95,7 @@ export const restNames =
   wordSet(`schedule activehours quiethours workinghours businesshours hours weekdays activedays days
   muteuntil muteduntil pauseuntil pauseduntil activefrom startsat starttime endtime`);
 
-/** Of a metric by itself, and of a token. */
+/** The names inside a metric object and inside a token object. */
 const metricNames = {
   key: "key metrickey",
   name: "displayname label title metricname name",

@@ -263,7 +263,7 @@ const mends: Record<CanaryStage, string> = {
   routed: "Look at tocsin status.",
 };
 
-/** Of each, the title of what is wrong and of its end, and what follows for people. */
+/** For each stage: the titles of what is wrong and of its end, and what follows for people. */
 const routedNews = {
   worse: "Alerts may be late: Tocsin stores them and does not send them on",
   others: "Alerts of senders probably wait as well.",

@@ -112,7 +112,7 @@ export interface AccountSight {
   isRefusalTold?: boolean;
   /** What setup made the account send to; absent: nothing was registered here. */
   registration?: Registration;
-  /** Of the webhook that the account has. */
+  /** The target of the account's webhook. */
   target?: Target;
   /** Tells addresses apart without holding them. */
   fingerprint(url: string): string;
@@ -234,8 +234,8 @@ function writeExpiryMark({ days, at }: { days: number; at: number }): string {
 const left = " left";
 
 /**
- * Whether the mark of a bad finding is news after the one that was told. Of a key's end only the next of its steps is:
- * a clock that is set back must not report an earlier one again, nor an end that the service words with other digits.
+ * Whether the mark of a bad finding is news after the one that was told. For a key's end only the next of its steps is news: a
+ * clock that is set back must not report an earlier one again, nor an end that the service words with other digits.
  *
  * People who heard that an output is put back have to hear that it is left. The other way round it is no news.
  */

@@ -45,7 +45,7 @@ function addHook(one: HookReport, other: HookReport): HookReport {
 }
 
 export interface RefusalWatchDeps extends WatchDeps {
-  /** Of the sources that check their sender, by name. */
+  /** The sources that check their sender, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
 }
 

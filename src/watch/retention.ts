@@ -137,9 +137,9 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
 const longestRest = 20;
 /** Half of the time, where it grows and alerts come in that fast, and where none do. */
 const shortestRest = 1;
-/** By so much a flood may make it grow before that: most are over by then, and what they left is removed behind them. */
+/** How far a flood may make the log grow before that: most alerts are over by then, and what they left is removed behind them. */
 const growth = 1.05;
-/** By so much when small steps do not keep ahead of it. */
+/** How far it may grow when small steps do not keep ahead of it. */
 const growthBehind = 1.1;
 /** A quarter faster than alerts come in, so that a log that has grown shrinks. */
 const ahead = 1.25;

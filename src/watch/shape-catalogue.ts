@@ -31,7 +31,7 @@ export interface Kind extends Followed {
   count: number;
   firstAt: number;
   lastAt: number;
-  /** By type and path. */
+  /** The places, by type and path. */
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
   /** Words that stood for a severity, are none that is known, and were told. */
@@ -69,7 +69,7 @@ const mostOfSmall = 3;
 
 /** Counts of bodies that are not followed. */
 export interface Unfollowed {
-  /** Of a shape that is not known: too many others are. */
+  /** Bodies of a shape that is not known, because too many others are. */
   unknown: number;
   /** Alerts that are no JSON and no form, or have none or more than 1,000 places. */
   without: number;
@@ -319,7 +319,7 @@ function oldest<Seen extends { lastAt: number }>(all: Seen[]): Seen {
 
 interface SavedShape extends Pick<ShapeRecord, "id" | "lastAt"> {
   places: number[];
-  /** Of version 0.1, which counted bodies by shape, and by place those of shapes that were forgotten: `kept`. */
+  /** Saved by version 0.1, which counted bodies by shape, and the bodies of forgotten shapes by place: `kept`. */
   count?: number;
 }
 type SavedPlace = Omit<PlaceRecord, "alerts"> & { alerts?: number; kept?: number };

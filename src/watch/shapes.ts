@@ -152,7 +152,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
 
 type Readers = ReturnType<typeof listReaders>;
 
-/** Which routes look at a path of the payload, and at a fact. By their names, in their order. */
+/** Which routes look at a path of the payload, and at a fact: the routes' names, in their order. */
 function listReaders(routes: Route[]) {
   const ofFact = new Map<string, Set<string>>();
   const ofPath = new Map<string, Set<string>>();

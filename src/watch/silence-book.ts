@@ -37,7 +37,7 @@ export interface SilenceState {
 export interface SilenceNews {
   says: "silent" | "again";
   state: SilenceState;
-  /** Of `again`: how long nothing had come, from alert to alert. */
+  /** For `again`: how long nothing had come, from alert to alert. */
   lastedMs?: number;
 }
 
@@ -146,7 +146,9 @@ export class SilenceBook {
     this.#isLearned = true;
   }
 
-  /** So far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time. */
+  /**
+   * The time is so far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time.
+   */
   isFarBehind(now: number): boolean {
     return this.#seenAt !== undefined && now < this.#seenAt - farBehindMs;
   }

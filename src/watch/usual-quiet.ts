@@ -88,7 +88,7 @@ function countedSlots({ ran, lastSlot, skipped }: QuietHistory): number[] {
   return slots;
 }
 
-/** By hour of the week: how likely something comes in a slot. */
+/** How likely something comes in a slot, for each hour of the week. */
 function learnRates(slots: number[], came: (slot: number) => boolean, arrivals: number): Float64Array {
   const width = widths.find((hours) => (arrivals * hours) / hoursOfWeek >= arrivalsPerRate) ?? hoursOfWeek;
   const bins = hoursOfWeek / width;

@@ -45,7 +45,7 @@ export async function refuseSearch(options: AlertFilters): Promise<AppError | un
   });
 }
 
-/** Of the API. Stated here as well, because the help must not load the schemas. */
+/** The API's bound. It is written here as well, because the help must not load the schemas. */
 export const maxPageSize = 200;
 
 /**

@@ -45,7 +45,7 @@ export async function resolveId(client: Pick<Client, "findByIdPart">, part: stri
 }
 
 /**
- * By its id, or by a part that no other id begins or ends with.
+ * Finds an alert by its id, or by a part that no other id begins or ends with.
  * @throws AppError `not_found`, and `usage` for a part that may mean several.
  */
 export async function findAlert(client: Client, idOrPart: string): Promise<AlertDetailView> {

@@ -95,8 +95,8 @@ const unnoticedSkewMs = 5_000;
 const harmfulSkewMs = 120_000;
 
 /**
- * By the Date header of any answer of the alerting service, half of the way there and back taken off. Silent where none comes: that
- * the service does not answer is found where the account is looked at.
+ * Compares the clock with the Date header of any answer of the alerting service, less half of the way there and back. Silent
+ * without an answer: the look at the account finds that the service does not answer.
  */
 export async function checkClock({ context }: RelayRun, { upstream, sources }: Config): Promise<Finding[]> {
   const service = upstream.alerting ?? sources.find(({ account }) => account !== undefined)?.account;

@@ -131,7 +131,7 @@ export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): 
   };
 }
 
-/** Of what is about no delivery. */
+/** Names of the troubles that are about no delivery. */
 const checkNames: Partial<Record<Trouble["kind"], (name?: string) => string>> = {
   store: () => "database",
   spool: () => "spool",

@@ -111,7 +111,7 @@ export async function serve(
 
 async function announce(relay: Relay, config: Config, context: CliContext, output: Output): Promise<void> {
   const { loginLink } = await import("../../contract/login-link.ts");
-  // By the clock of all relays: another one may be asked.
+  // The clock of all relays dates the link: another relay may be asked.
   const link = loginLink(relay.publicUrl, relay.secrets.adminToken, relay.store.now?.() ?? context.now());
   const destinations = config.rules.destinations.map(({ name }) => name);
   const { localUrl: url, publicUrl, secrets } = relay;

@@ -59,7 +59,7 @@ export interface Run {
   options: SetupOptions;
   context: CliContext;
   output: Output;
-  /** Of a source: its hook's secret stands in the place of the account's. */
+  /** For a source: its hook's secret takes the place of the account's. */
   config: Config;
   /** Whose account it is about, and what to say for it. */
   names: AccountNames;

@@ -22,9 +22,9 @@ export interface ProofTest {
 }
 
 /**
- * Sends one alert, marked as a test, through the public address as the service will, and waits until every destination
- * has it. The routes decide where it goes, as always; to those that they leave out the relay is asked to send it as well.
- * Of what fails the result tells; only an interruption is thrown.
+ * Sends one alert, marked as a test, through the public address as the service will, and waits until every destination has it.
+ * The routes decide where it goes, as always; to those that they leave out the relay is asked to send it as well. The result says
+ * what failed; only an interruption is thrown.
  */
 export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook): Promise<ProofTest> {
   const { output } = run;

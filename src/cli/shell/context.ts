@@ -25,7 +25,7 @@ export interface CliContext {
   cwd: string;
   /** See `findOwnCommand`. */
   ownCommand: string;
-  /** Of this process. */
+  /** The id of this process. */
   pid: number;
   /**
    * Starts this program anew as a child, with the environment that this process was started with (without `.env`, which

@@ -22,7 +22,7 @@ import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
 
 /** Where a panel is drawn. */
 interface Pen {
-  /** Of words, since a text is broken between them. */
+  /** Styles single words, since a text is broken between them. */
   style: Style;
   /** Columns; absent: nothing has to fit. */
   width?: number;
@@ -113,7 +113,7 @@ function draw(section: Section, pen: Pen): string {
   }
 }
 
-/** Of a message: more is for those who ask for it. */
+/** The most of a message that is shown unasked. */
 const mostLines = 16;
 const mostUnits = 1_200;
 

@@ -118,7 +118,7 @@ function takeSignals(startedAtTerminal: boolean): {
   };
   process.on("SIGINT", take);
   process.on("SIGTERM", take);
-  // Of a terminal that is closed.
+  // A terminal that is closed sends it.
   process.on("SIGHUP", take);
   return {
     signal: controller.signal,

@@ -88,7 +88,7 @@ async function chooseUntilItWorks(run: ChoosingRun): Promise<Choice> {
   }
 }
 
-/** So that what was refused is asked for anew. */
+/** Leaves out the values that were refused, so that they are asked for anew. */
 function withoutLogin(env: CliContext["env"]): CliContext["env"] {
   return { ...env, TELEGRAM_BOT_TOKEN: undefined, SMTP_URL: undefined, EMAIL_FROM: undefined };
 }

@@ -34,7 +34,7 @@ export interface DirectTestOptions extends TestOptions {
 /** What has become of the test of one destination. */
 export interface DirectTest {
   destination: string;
-  /** Of the alert on the log. */
+  /** The alert's id on the log. */
   id: string;
   page: string;
   /** False: an earlier test was still on its way, or only just sent, and is this one. */
@@ -127,7 +127,7 @@ async function settle(run: RelayRun, client: RelayClient, id: string, timeoutMs:
 }
 
 interface TestFacts {
-  /** Of its title; the name of this machine goes behind it. */
+  /** The beginning of its title; the name of this machine goes behind it. */
   begins: string;
   text?: string;
   severity: string;

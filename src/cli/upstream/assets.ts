@@ -45,7 +45,7 @@ export async function addAsset(run: Run, options: AddAssetOptions): Promise<void
   });
 }
 
-/** By what the user says that it can be followed. */
+/** What the user says that it can be followed by. */
 function nameEvidence({ ticker, pool, chain }: AddAssetOptions): Evidence[] {
   return [
     ...(ticker === undefined ? [] : [{ kind: "ticker" as const, symbol: ticker }]),

@@ -149,7 +149,7 @@ export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "stat
   states: readonly FailedState[];
   /** What this mute (`keptNameOf`) has held back, in place of what failed; `states` decide nothing then. */
   mute?: string;
-  /** Of a mute: also alert keys that had an end, accepted with their latest alert or after it. Default false. */
+  /** For a mute: also alert keys that had an end, accepted with their latest alert or after it. Default false. */
   over?: boolean;
   /** Failed at or before: what fails later is not what a person was asked about. */
   failedUntil: number;
@@ -271,8 +271,8 @@ export interface FollowedArrivals {
   /** The oldest first. */
   arrivals: StoredArrival[];
   /**
-   * All that is stored up to here is routed. Of what another relay is storing just then it says nothing, so a caller who wants
-   * everything goes on from where this was half a minute ago, and gets some of it twice.
+   * All that is stored up to here is routed. It does not cover what another relay is storing just then: a caller who wants
+   * everything continues from where this was half a minute ago, and gets some of it twice.
    */
   routedUpTo: Position;
 }
@@ -365,7 +365,7 @@ export interface AlertLog {
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
-  /** By destination, those that are no longer configured among them. */
+  /** Counts for each destination, including those that are no longer configured. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;

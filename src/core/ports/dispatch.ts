@@ -255,10 +255,12 @@ export interface Dispatch {
   savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
   /** Replaces what is known of this destination or account. */
   saveStatus(lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
-  /** Of every destination and account that was ever called, for a look at a relay that is stopped. */
+  /** The status of every destination and account that was ever called, for a look at a relay that is stopped. */
   loadStatuses(): Promise<DestinationStatus[]>;
-  /** Of every destination that ever had a delivery, in no particular order. */
+  /** The counts of every destination that ever had a delivery, in no particular order. */
   countByDestination(): Promise<DestinationCounts[]>;
-  /** Of the relay's own notices at this destination: those that wait, and those that failed or expired and were not resent. */
+  /**
+   * Counts the relay's own notices at this destination: those that wait, and those that failed or expired and were not resent.
+   */
   countNotices(destination: string): Promise<{ waiting: number; failed: number }>;
 }

@@ -17,9 +17,9 @@ export interface KeptRecords {
   /** In the order asked, and as they were at one moment; undefined for what is not there. */
   read(...names: string[]): Promise<(string | undefined)[]>;
   /**
-   * All of them, on disk when it resolves; false, and none, when one is not as its `from` says. Of several that change one
-   * record at once, one gets true. Files are changed one after another in this order, so whatever a crash may not separate
-   * comes first.
+   * All of them, on disk when it resolves; false, and none, when one is not as its `from` says. When several callers change one
+   * record at once, one gets true. Files are changed one after another in this order, so changes that a crash may not separate
+   * come first.
    */
   change(changes: readonly RecordChange[]): Promise<boolean>;
   /** In place of whatever is there; undefined removes it. */

@@ -34,9 +34,9 @@ export interface RefusedDetail extends RefusedSummary {
 }
 
 /**
- * What was refused, apart from the alerts: nothing of it is routed or counted as one. Of each source 200 are kept, and of
- * them as many as have 4 MiB of bodies together, the newest in any case; the oldest go of the address that has the most, so
- * that a stranger does not push out what the sender itself has sent. Retention by age holds for them as well.
+ * What was refused, apart from the alerts: nothing of it is routed or counted as one. Each source keeps at most 200 of them with
+ * 4 MiB of bodies together, and the newest in any case. The oldest of the address that has the most are removed, so that a
+ * stranger does not push out what the sender itself has sent. Retention by age holds for them as well.
  */
 export interface RefusedLog {
   recordRefused(request: RefusedRequest): Promise<void>;

@@ -25,13 +25,13 @@ export interface RelayReport {
   accepted: number;
   /** Alerts that lie in its spool until the database takes them. Absent: it has no spool. */
   spooled?: number;
-  /** By source. */
+  /** The reports of the hooks, by source. */
   hooks: Record<string, HookReport>;
 }
 
 /** A relay as it tells the others of itself. */
 export interface RelaySelf {
-  /** Of this process; the owner of its lanes. */
+  /** The id of this process, which owns its lanes. */
   id: string;
   /** What people call it: the name of its machine, as a rule. Several may have the same. */
   name: string;

@@ -42,7 +42,10 @@ export interface RoutingRecord {
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
-  /** By the place of the delivery; null where none is made. None is made where its lane is lost: the delivery is due like others. */
+  /**
+   * One claim for each delivery, in its place; null where none is made. A claim whose lane is lost is not made: the delivery is due
+   * like others.
+   */
   claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;
@@ -56,7 +59,7 @@ export interface RoutingRecord {
    * end of the same occurrence was told before, nothing is sent, or such a message shows the later end. Absent: all is sent.
    */
   endEdits?: string[];
-  /** Of the destinations where it may not ring, those whose last message of its key then shows it. Default: none. */
+  /** The destinations where the alert may not ring and the last message of its key then shows it. Default: none. */
   countsIn?: string[];
   /**
    * Given when a mute until it is over holds the alert back: what is planned without it. It counts where that mute has ended, by an end
@@ -116,13 +119,12 @@ export interface RoutingDesk {
    */
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
-   * In their order, in one step. Returns those that were written: an alert that is routed already is left as it is, and
-   * left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key, or one
-   * that decides nothing (`isRepeatDespiteKey`): the
-   * first has the same bytes and the same place in its request, and was recorded with
-   * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which
-   * is the one accepted first unless reading or routing that one has failed; one that was sent unjudged is nobody's
-   * first. When earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
+   * Records them in their order, in one step. Returns those that were written: an alert that is routed already is left as it is,
+   * and left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key, or
+   * one that decides nothing (`isRepeatDespiteKey`): the first has the same bytes and the same place in its request, and was
+   * recorded with `repeatWindowMs` and not as a repeat itself. The first of all is thus the first that the rules have judged: the
+   * one accepted first, unless reading or routing that one has failed. An alert that was sent unjudged is nobody's first. When
+   * earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
    */
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */

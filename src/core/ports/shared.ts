@@ -10,7 +10,7 @@ export interface SilencedKeys {
   firing: Partial<Record<Severity, number>>;
   /** What still fires first, the worst first, of equals the newest. As many as were asked for. */
   latest: Alert[];
-  /** Of all that fired, also of what is over since: of equals the newest. Absent: nothing fired. */
+  /** The worst of all that fired, also of those that are over since; among equals the newest. Absent: nothing fired. */
   worst?: Alert;
 }
 
@@ -25,7 +25,10 @@ export interface MuteStore {
   addMute(mute: Mute): Promise<"done" | "over">;
   /** Ends it now; false when there is none that is active. */
   endMute(id: string, at: number): Promise<boolean>;
-  /** How many alerts each of these mutes (`keptNameOf`) has held back that nobody has released. Of the others nothing. */
+  /**
+   * How many alerts each of these mutes (`keptNameOf`) has held back that nobody has released. A mute without such alerts is left
+   * out.
+   */
   countSilenced(mutes: readonly string[]): Promise<{ mutedBy: string; alerts: number }[]>;
   /** Where a mute has held alerts back that nobody has released, by the name of the destination. */
   listSilenced(mute: string, most: number): Promise<Map<string, SilencedKeys>>;

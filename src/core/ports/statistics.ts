@@ -47,7 +47,7 @@ export interface RouteStatistics {
 export interface Statistics {
   /** In the order asked; of a destination that nothing is known of all are 0. */
   destinationStatistics(destinations: readonly string[], now: number): Promise<DestinationStatistics[]>;
-  /** Of routes that ever took one since they are counted; `since`: from then on. */
+  /** Counts of the routes that ever took an alert since they are counted; `since`: from then on. */
   routeStatistics(now: number): Promise<{ since?: number; routes: RouteStatistics[] }>;
   /** How many alerts were accepted at or after each of these times, the relay's own notices among them. */
   countSince(times: readonly number[]): Promise<number[]>;

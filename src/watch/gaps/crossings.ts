@@ -43,7 +43,7 @@ export interface CrossingsFound {
 
 /** Two spans without a record are a hole. */
 const holeFactor = 2.5;
-/** Of the time between two records: where the service looks so often, one record stands for the time around it. */
+/** A share of the time between two records: where the service looks more often, one record counts for the time around it. */
 const oftenShare = 1 / 50;
 /** In usual steps from record to record. */
 const clearPeak = 0.5;
@@ -251,7 +251,7 @@ function holdsAt({ kind, threshold }: GapRule, value: number): boolean | undefin
   return kind === "below" ? value < threshold : value > threshold;
 }
 
-/** By how many percent each record differs from the one a window before; without such a one it is left out. */
+/** By how many percent each record differs from the one a window before; a record without such a one is left out. */
 function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPoint[] {
   const everyMs = usualStepOf(points, ({ at }) => at);
   const changes: HistoryPoint[] = [];

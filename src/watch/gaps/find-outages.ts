@@ -8,7 +8,7 @@ import type { GapRule } from "./read-subscriptions.ts";
 export interface Due {
   rule: GapRule;
   crossing: Crossing;
-  /** Of the rule's crossings of the same turn, and of the other one. */
+  /** The rule's crossings of the same turn, and those of the other turn. */
   past: Past;
   otherPast: Past;
   /** It follows another more closely than any that brought an alert: the rule may rest then. */
@@ -20,7 +20,7 @@ export interface FoundOutage {
   lost: Due[];
   /** Those between that brought one. */
   answered: Due[];
-  /** Of one rule alone, while others were answered; absent: of the account. */
+  /** The one rule that fell silent while others were answered; absent: the whole account did. */
   rule?: GapRule;
   /** The chance that as many stay unanswered when nothing is wrong. */
   chance: number;
@@ -56,12 +56,12 @@ const rounds = 4;
  * First the crossings of all rules are walked through, so that a loss of everything shows within a few of them; only
  * what concerns several rules counts there. Then each rule's own, for one that fell silent alone.
  *
- * What an outage of all explains is no habit of the rules. So the habits are learned anew without it, and the walk is
- * repeated until nothing changes. What one rule keeps silent about stays in its own past: a second silence is no surprise
- * where there was a first. Pure.
+ * What an outage of all explains is no habit of the rules: the habits are learned anew without it, and the walk is repeated until
+ * nothing changes. What one rule keeps silent about stays in its own past: a second silence is no surprise where there was a
+ * first. Pure.
  *
  * @param dues in the order of time
- * @param ends an outage begins behind such a one or ends before it: of what is over for people they are reported anew
+ * @param ends an outage begins behind such an end or ends before it: what is over for people is reported anew
  */
 export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []) {
   const sorted = ends.toSorted((a, b) => a.at - b.at);
@@ -116,9 +116,9 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const counted = new Set<Due>();
   const countedBrief = new Set<Due>();
   for (const past of pasts) Object.assign(past, { due: 0, answered: 0, unseen: 0 });
-  /** Of crossings so brief that the service may not see them: it began, it ended. */
+  /** Crossings so brief that the service may not see them, by turn: the condition began, it ended. */
   const brief = { true: { due: 1, unseen: 0 }, false: { due: 1, unseen: 0 } };
-  /** Of the stretch since the last alert. What is unanswered in it counts once: it may have one reason. */
+  /** Whether something is unanswered since the last alert, by turn. It counts once in that stretch: it may have one reason. */
   let silent = { true: false, false: false };
   for (const due of dues) {
     const { crossing, past } = due;

@@ -9,7 +9,7 @@ import { attribute, revealRules, type Sighting } from "./sightings.ts";
 /** That alerts come again, as people were told. */
 export interface ToldEnd {
   at: number;
-  /** Of these alone, see `ruleOfTurn`. Absent: of the account. */
+  /** The end is of these rules alone, see `ruleOfTurn`. Absent: of the account. */
   rules?: ReadonlySet<string>;
 }
 
@@ -20,7 +20,7 @@ export interface GapEvidence {
   now: number;
   /** Why there are none, in words, where the service did not give them. */
   subscriptions: ReadSubscriptions | { failed: string };
-  /** By key of the metric. A text: why there is no history, in words. */
+  /** The history of each metric, by the metric's key. A text: why there is none, in words. */
   histories: ReadonlyMap<string, { points: readonly HistoryPoint[]; unread: number } | string>;
   /** In any order. */
   sightings: readonly Sighting[];

@@ -36,7 +36,7 @@ export interface GapQuestion {
   ends?: readonly ToldEnd[];
 }
 
-/** By what it is, each rule of the last look: since when it is as it is. Null: ever since rules are looked at. */
+/** Each rule of the last look, by what it asks: since when it is so. Null: ever since rules are looked at. */
 export type KnownRules = Record<string, number | null>;
 
 /** How the service is called: seldom enough that nobody minds. */

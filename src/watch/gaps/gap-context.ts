@@ -39,7 +39,7 @@ export function createContext(
   const repeatedAt = sightings.filter(({ at, receivedAt, hasOwnTime }) => hasOwnTime && receivedAt - at > lateMs);
   return {
     isDown: (crossing: Crossing) => downOf(crossing) !== undefined,
-    /** Of the downtime or the sleep in which it lies, see `downId`. */
+    /** The id of the downtime or the sleep in which the crossing lies, see `downId`. */
     downIdOf(crossing: Crossing): string | undefined {
       const down = downOf(crossing) ?? downtimes.find(overlaps(crossing));
       return down && downId(down);

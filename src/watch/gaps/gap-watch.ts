@@ -15,7 +15,7 @@ import { writeGapNotice } from "./gap-notice.ts";
 import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
 export interface GapWatchDeps extends WatchDeps {
-  /** Of the account whose alerts this store has. */
+  /** The service with the account whose alerts this store has. */
   service: MetricHistoryService;
   store: WatchStore & Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
   /** When no relay ran, the oldest first. */

@@ -9,11 +9,11 @@ import type { GapRule } from "./read-subscriptions.ts";
 import { createReasons } from "./reasons.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** So likely may it be that the rule is silent by habit. */
+/** The greatest chance that the rule is silent by habit. */
 const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
 /** One that no outage explains is likely when so few such stay silent. */
 const mostSilence = 1 / 10;
-/** Of an outage that is sure: what it shows, and how seldom chance does the same. */
+/** An outage is sure when it has this many events, and chance shows as much this seldom. */
 const sureOutage = { events: 3, chance: 1e-4 };
 /** How many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
 const leastBrief = { whileDown: 3, else: 20 };

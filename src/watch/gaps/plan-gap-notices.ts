@@ -32,7 +32,7 @@ type Open = GapMemory["open"][number];
 /** Something to tell: that an outage began, that one is over which people know of, or that nothing more can be told of one. */
 export interface GapNews {
   says: "lost" | "over" | "lapsed";
-  /** Of the outage that it is about, the same at its beginning and its end. */
+  /** The id of the outage that it is about, the same at its beginning and its end. */
   id: number;
   /** Those of them that are missing now. */
   missing: MissingAlert[];
@@ -48,7 +48,7 @@ export interface GapNews {
 
 /** The end is reported when so long after it nothing more was found lost: the records of its last minutes come late. */
 const endAfterMs = 20 * 60_000;
-/** What is lost so soon behind an outage belongs to it. So does a rule that falls silent soon after another did. */
+/** What is lost this soon after an outage belongs to it, as does a rule that falls silent this soon after another did. */
 const togetherMs = { all: 3_600_000, rules: 6 * 3_600_000 };
 const mostTold = 2_000;
 /** That long after it was told, it is no trouble any more. */

@@ -11,7 +11,7 @@ export interface GapRule {
   subscriptionId?: string;
   metricKey: string;
   kind: "above" | "below" | "change";
-  /** Of the value; with `change` in percent. */
+  /** The threshold of the value; with `change` in percent. */
   threshold: number;
   /** With `change`: against the value so long before. */
   windowMs?: number;
@@ -39,8 +39,8 @@ export interface ReadSubscriptions {
 }
 
 /**
- * Reads what the service lists as subscriptions. Of its members only two names are documented, `subscription` and
- * `metric`, so everything is found by what members are usually called; what cannot be read says so. Pure, never throws.
+ * Reads what the service lists as subscriptions. Only two names of its members are documented, `subscription` and `metric`, so
+ * everything is found by what members are usually called; what cannot be read says so. Pure, never throws.
  */
 export function readSubscriptions(entries: readonly unknown[]): ReadSubscriptions {
   const found: ReadSubscriptions = { rules: [], unread: [], off: 0 };

@@ -9,7 +9,7 @@ export interface Sighting {
   receivedAt: number;
   /** The sender says when it happened; else a late one cannot be told from one in time. */
   hasOwnTime: boolean;
-  /** By the sender's word it happened after it came: one of the clocks is wrong, and nobody knows which. */
+  /** The sender says that it happened after it came: one of the clocks is wrong, and nobody knows which. */
   isAhead?: boolean;
   /** Whether the condition holds from then on; absent: it does not say. */
   holds?: boolean;
