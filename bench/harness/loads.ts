@@ -137,9 +137,9 @@ export interface Phase {
 }
 
 /**
- * Alerts in, messages out, phase by phase; the next begins when all messages of one have arrived. Of each phase, behind its name and a
- * dot: `rate` in messages a second, of the server's process `cpu` in µs and `written` in KB a message, and `wait`, the median for an
- * answer in ms. An unnamed phase warms up.
+ * Alerts in, messages out, phase by phase; the next begins when all messages of one have arrived. Returned for each phase, behind its
+ * name and a dot: `rate` in messages a second, of the server's process `cpu` in µs and `written` in KB a message, and `wait`, the
+ * median for an answer in ms. An unnamed phase warms up.
  */
 export async function relayInPhases({ target, phases }: { target: Target; phases: readonly Phase[] }) {
   const ledger = createLedger();
@@ -190,7 +190,7 @@ export interface SharedOptions {
   window?: number;
   /** Whose processor time, with that of their children, counts next to the targets'. */
   beside: number[];
-  /** Of the database whose `commits` and `walBytes` are read. Default: none. */
+  /** The database whose `commits` and `walBytes` are read. Default: none. */
   databaseUrl?: string;
 }
 

@@ -47,7 +47,7 @@ export interface Machine {
   processor: string;
   cores: number;
   memoryGb: number;
-  /** Of the last minute before: above 0.5 or so somebody else is at work. */
+  /** The load of the last minute before: above 0.5 or so somebody else is at work. */
   load: number;
   kernel: string;
   node: string;

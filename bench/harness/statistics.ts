@@ -10,7 +10,9 @@ export interface Spread {
   most: number;
 }
 
-/** Of the values that there are: a round that failed gave none. Of an even number, the median is between the middle two. */
+/**
+ * The spread of the values that there are: a round that failed gave none. The median of an even number is between the middle two.
+ */
 export function spreadOf(values: number[]): Spread {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   const at = (index: number) => sorted[index] ?? Number.NaN;

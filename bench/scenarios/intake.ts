@@ -10,7 +10,7 @@ import { readStatus } from "../servers/tocsin.ts";
 interface Shape {
   connections: number;
   keepAlive?: boolean;
-  /** By the cores that the server may use. */
+  /** The aims, by the cores that the server may use. */
   aims?: Partial<Record<Place, string>>;
 }
 

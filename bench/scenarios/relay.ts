@@ -152,7 +152,7 @@ export const growth: Scenario = {
   },
 };
 
-/** By the last two digits of the alert's number. */
+/** The last two digits of the alert's number say which desk gets it. */
 function toFifty(port: number): Record<string, unknown> {
   const desks = Array.from({ length: 50 }, (_, index) => `desk-${index}`);
   return {

@@ -40,7 +40,7 @@ export interface TocsinSettings {
   kind: StandInKind;
   /** Default: `server`. */
   place?: Place;
-  /** By the port of the stand-in. Default: digests to a chat. */
+  /** The configuration for a stand-in at this port. Default: digests to a chat. */
   configOf?: (port: number) => Record<string, unknown>;
 }
 

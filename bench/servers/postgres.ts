@@ -3,7 +3,7 @@ import pg from "pg";
 import { startPostgresServer } from "../../test/support/postgres-server.ts";
 
 export interface BenchedPostgres {
-  /** Of its first process. */
+  /** The id of the server's first process. */
   pid: number;
   /** Runs with an empty database of its own, which goes afterwards. */
   withDatabase<T>(run: (url: string) => Promise<T>): Promise<T>;

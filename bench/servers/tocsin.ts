@@ -20,7 +20,7 @@ export interface TocsinOptions {
   folder: string;
   /** What else stands in its configuration file. */
   config: Config;
-  /** Of a PostgreSQL. Default: the log is in `folder`. */
+  /** The address of a PostgreSQL. Default: the log is in `folder`. */
   databaseUrl?: string;
   /** Where a stand-in for Telegram or mail listens. */
   standInPort?: number;

@@ -1,4 +1,4 @@
-/** Of turns in a row that bring a new connection each, one in this many lets urgent work begin, and any work. */
+/** While each turn brings a new connection, one turn in this many lets urgent work begin, and one lets any work begin. */
 const forConnections = { beforeUrgent: 16, beforeAny: 256 };
 
 const urgent: (() => void)[] = [];
@@ -24,10 +24,9 @@ function enqueue(queue: (() => void)[], begin: () => void): void {
 }
 
 /**
- * What waits for a turn of the event loop; a process has one loop. The loop reads what came over the network once in
- * a turn and accepts one new connection (libuv since 1.45), however many wait: work that fills a turn keeps an alert
- * waiting in the kernel behind all other connections. So work waits until a turn has brought none, or many have brought
- * one each.
+ * What waits for a turn of the event loop; a process has one loop. The loop reads what came over the network once in a turn and
+ * accepts one new connection (libuv since 1.45), however many wait: work that fills a turn keeps an alert waiting in the kernel
+ * behind all other connections. Work therefore waits until a turn has brought none, or many have brought one each.
  */
 export const turns = {
   /** To be called for each connection that is accepted: the kernel may have another. */

@@ -42,7 +42,7 @@ export class Admission {
   readonly #deps: AdmissionDeps;
   /** Until when, by network. */
   readonly #known = new Map<string, number>();
-  /** By network; the one whose turn is next stands first. */
+  /** Waiting connections by network; the network whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
   /** Since when, by the process's own clock, the oldest first. */
@@ -144,7 +144,7 @@ export class Admission {
     return first;
   }
 
-  /** Of those that are equally long, from the one whose turn is last. */
+  /** When several queues are equally long, the one whose turn is last loses a connection. */
   #turnAwayFromLongestQueue(): void {
     let longest: [string, Waiting[]] | undefined;
     for (const entry of this.#waiting)

@@ -72,7 +72,7 @@ function createApp(door: () => Door, pages: TakePage): Hono<Env> {
   return app;
 }
 
-/** Of a relay that listens: what the hook needs is there. */
+/** The probes of a relay that listens: what the hook needs is there. */
 const starting: Pages & Probes = {
   readiness: async (of) => ({ ready: of === "alerts" }),
   open: () => Promise.reject(new AppError("store_unavailable", "Tocsin is starting.", { retryAfterMs: 1_000 })),
@@ -237,7 +237,7 @@ export class Listener {
       if (request.rawHeaders.length > 2 * mostFields && !isHook) refuseFields(response);
       else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
         refuseWithoutHost(response);
-      // Of the request itself the app asks for its method alone.
+      // The app asks the request itself for its method alone.
       else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     }
     if (response.getHeader("connection") === "close") connection.isEnding = true;

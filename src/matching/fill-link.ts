@@ -7,7 +7,7 @@ import { factFields, factReader } from "./path.ts";
 /** No browser and no chat takes a longer address. */
 const longestAddress = 2_000;
 const named = /\{([^{}]*)\}/g;
-/** Of an address with facts in braces behind its host, as a regular expression. */
+/** A regular expression for an address with facts in braces behind its host. */
 export const linkPattern = `^https://[^/?#{}@\\s]+(?:[/?#](?:[^{}\\s]|\\{(?:${factFields.join("|")})\\})*)?$`;
 const example = "write e.g. https://dexscreener.com/{chain}/{token}";
 
@@ -36,7 +36,7 @@ export function fillLink(template: string, alert: MatchInput): { url: string } |
     // A part of only dots leads up a path.
     if (value === undefined || /^\.{0,2}$/.test(value))
       missing ??= `${name} ${value === undefined ? "is missing" : "leads nowhere"}`;
-    // By way of bytes, since half of a pair cannot be encoded.
+    // The text goes through bytes, since half of a pair cannot be encoded.
     return encodeURIComponent(Buffer.from(value ?? "").toString());
   });
   if (missing !== undefined) return { leftOut: missing };

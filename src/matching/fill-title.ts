@@ -63,7 +63,7 @@ const filters = new Map<string, Filter>(
 const filtersOf = (fact: string) => [...filters].flatMap(([name, { of }]) => ((of?.has(fact) ?? true) ? [name] : []));
 const inBraces = /\{([^{}]*)\}/g;
 const inPattern = titleFacts.map((fact) => `${fact}(?:\\|(?:${filtersOf(fact).join("|")}))*`).join("|");
-/** Of the title of a route, as a regular expression. */
+/** A regular expression for a route's title. */
 export const titlePattern = `^(?=.*\\S)(?:[^{}]|\\{(?:${inPattern})\\})+$`;
 const titleExample = '"{token|upper} {changePercent|percent} in {chain}"';
 

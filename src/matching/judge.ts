@@ -193,7 +193,7 @@ interface Check<Given> {
   words(given: Given): string;
 }
 
-/** Of all values of a field together. */
+/** Judges all values of a field together. */
 type CheckValues = Check<FieldValue[]>;
 
 type CheckValue = Check<FieldValue>;

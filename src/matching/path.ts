@@ -36,7 +36,7 @@ export function factsBehind(fact: FactField): FactField[] {
 
 type ReadText = (alert: { facts: AlertFacts; origin: AlertOrigin }) => string | undefined;
 
-/** Of what is no fact that was read from the body. */
+/** Readers of fields that are no facts read from the body. */
 const otherReaders: Record<Exclude<FactField, MappableFact | "format">, ReadText> = {
   origin: ({ origin }) => origin,
   changePercent: ({ facts }) => changePercentOf(facts),

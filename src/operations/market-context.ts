@@ -25,9 +25,9 @@ export interface TickerSight {
 export interface MarketContextDeps {
   store: Pick<AlertLog, "getAlert">;
   histories: Pick<MetricHistories, "read" | "known">;
-  /** By `poolKey`. Absent: the pricing interface is not configured. */
+  /** The pools, by `poolKey`. Absent: the pricing interface is not configured. */
   pools?: Pick<Questions<PoolSight>, "read" | "known">;
-  /** By symbol. */
+  /** The tickers, by symbol. */
   tickers?: Pick<Questions<TickerSight>, "read" | "known">;
   /** Symbols of tokens that alerts give by address alone. Default: none is known. */
   symbolOf?(subject: BareSubject): string | undefined;

@@ -12,9 +12,9 @@ export interface MarketFacts {
    * as one of millions. Absent: it says no number.
    */
   alert?: { at: number; value: number | "other" };
-  /** Of the metric: the change of a percentage in percent is for nobody. */
+  /** The metric's unit. A percentage has no change in percent: nobody can use it. */
   unit?: string;
-  /** Of the pool that the metric is about, USD. */
+  /** Figures of the pool that the metric is about, USD. */
   pool?: { tvl?: number; volume?: number };
   /** Price of the token that the metric is about, USD. */
   ticker?: { cex: number; dex: number };
@@ -95,7 +95,7 @@ function writeChanges(points: readonly HistoryPoint[]): string[] {
   });
 }
 
-/** Of the time before the newest in which there is no long hole. */
+/** The range of the time before the newest record in which there is no long hole. */
 function writeRange(points: readonly HistoryPoint[], newest: HistoryPoint): string | undefined {
   let first = points.length - 1;
   while (first > 0 && (points[first]?.at ?? 0) - (points[first - 1]?.at ?? 0) <= longestHoleMs) first -= 1;

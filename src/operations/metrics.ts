@@ -31,7 +31,7 @@ export interface MetricsInput {
   /** All that run on the database. Default: nothing is known of any. */
   relays?: RunningRelay[];
   watches: WatchView[];
-  /** Of the account at the alerting service, if it is known. Epoch milliseconds. */
+  /** When the key of the account at the alerting service expires, if it is known. Epoch milliseconds. */
   keyExpiresAt?: number;
   silence: SilenceView[];
   /** Default: nothing is asked. */
@@ -248,7 +248,7 @@ export function formatMetrics(input: MetricsInput): string {
 
 type Sample = readonly [suffix: string, labels: Labels, figure: Figure];
 
-/** Of a histogram each bucket counts those below it as well. */
+/** Each bucket of a histogram counts those below it as well. */
 function samplesOf(figures: number | Figures | Histogram): Sample[] {
   if (typeof figures === "number") return [["", {}, figures]];
   if (!(figures instanceof Histogram)) return figures.map(([labels, figure]) => ["", labels, figure]);

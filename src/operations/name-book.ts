@@ -61,7 +61,7 @@ export async function exchangeNames(store: CommonStates, book: NameBook, learned
   for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named))));
 }
 
-/** By the service's last word; known since the first of those that gave it. */
+/** The service's last word counts; it is known since the first time that the service said it. */
 function laterOf(one: Named, other: Named | undefined): Named {
   if (other === undefined) return one;
   const later = other.saidAt > one.saidAt ? other : one;

@@ -97,7 +97,7 @@ export interface OperationsDeps {
   hearing?: Signals["hearing"];
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
-  /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
+  /** The watch of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
   /** Absent: nobody looks for alerts that did not come. */
   gapWatchOf(
@@ -105,7 +105,7 @@ export interface OperationsDeps {
   ): { report(): Promise<GapReport | undefined>; check(window: GapWindow): Promise<GapReport> } | undefined;
   /** What the service is asked for decoration. */
   market(): MarketServiceView[];
-  /** Of the store, just now. Default: nothing is known. */
+  /** The health of the store, just now. Default: nothing is known. */
   health?: StoreHealth;
   /** Absent: what the store does not take is refused. */
   spool?: SystemDeps["spool"];

@@ -24,7 +24,7 @@ export interface PictureNotesDeps {
   log: Log;
 }
 
-/** Of one destination: more than the pages of a day's alerts ask for. */
+/** For one destination: more than the pages of a day's alerts ask for. */
 const mostOfOne = 200;
 /** What a kill may cost, and so how often the store is written to at most. */
 const saveEveryMs = 60_000;
@@ -166,7 +166,7 @@ function addTo(known: Map<string, Noted>, news: readonly News[]): Map<string, No
   return known;
 }
 
-/** Of an address one relay may know when it was given, and others that it was fetched. */
+/** One relay may know when an address was given, and others that it was fetched. */
 function combine(known: Noted | undefined, one: Noted, fetches: number): Noted {
   if (known === undefined) return one;
   const given = [known, one].find(({ outcome }) => outcome.result === "linked");

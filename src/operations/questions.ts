@@ -7,9 +7,9 @@ import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 
 /**
- * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a
- * load for the service. So each kind of question has a budget and remembers its answers, and all that go to one interface
- * stop together when it refuses or fails.
+ * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a load for the
+ * service. Each kind of question therefore has a budget and remembers its answers, and all that go to one interface stop together
+ * when it refuses or fails.
  */
 
 const minuteMs = 60_000;
@@ -17,14 +17,14 @@ const hourMs = 60 * minuteMs;
 /** A person has to change the key. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;
-/** So long an answer is given again. */
+/** How long an answer is given again. */
 const keepMs = 5 * minuteMs;
 const mostKept = 100;
 /** Questions that have no answer yet. */
 const mostWaiting = 4;
-/** So long nothing is given after a failure. */
+/** How long nothing is given after a failure. */
 const keepFailureMs = minuteMs;
-/** So long it is believed that the service knows no such thing. */
+/** How long it is believed that the service knows no such thing. */
 const keepUnknownMs = hourMs;
 const longestPauseMs = 24 * hourMs;
 /** One call that is late or fails says little of the next. */
@@ -87,7 +87,7 @@ export class Breaker {
   }
 }
 
-/** Of the last hour. */
+/** Calls of the last hour. */
 export function callsOf(budget: Budget): MarketServiceView["calls"] {
   return { made: budget.made(), most: budget.most };
 }
@@ -95,12 +95,12 @@ export function callsOf(budget: Budget): MarketServiceView["calls"] {
 export interface QuestionsDeps {
   clock: Pick<Clock, "now">;
   log: Log;
-  /** Of the interface that is asked. */
+  /** The breaker of the interface that is asked. */
   breaker: Breaker;
 }
 
 export interface QuestionsOptions<T> {
-  /** Of the event that a failure is logged as. */
+  /** The event that a failure is logged as. */
   event: string;
   ask(key: string, options: { signal: AbortSignal }): Promise<T>;
   /** From the asking to the answer, waiting included. Default 2.5 s. */

@@ -29,7 +29,7 @@ export const longestLookMs = 800;
 
 /**
  * Ready: the store commits, the dispatcher turns and so does every lane. A full disk is not ready, since alerts are refused
- * meanwhile. Of `alerts`: the hook answers 202, be it into the spool, which is asked first.
+ * meanwhile. `alerts`: the hook answers 202, be it into the spool, which is asked first.
  */
 export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = "relay"): Promise<Readiness> {
   const { engine, reader, clock, draining = deps.stopping } = deps;

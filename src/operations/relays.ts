@@ -6,7 +6,7 @@ import { groupBy } from "../ground/group-by.ts";
 export interface RelaysDeps {
   /** As of the last look. */
   relays(): readonly RelayView[];
-  /** Of this one. */
+  /** The id of this relay. */
   selfId: string;
   /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
@@ -24,7 +24,7 @@ export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }:
   const known = relays();
   const names = distinctNames(known);
   const groups = laneGroups();
-  // By the clock that has written all of them.
+  // The clock that has written all of them.
   const lastSeenAt = Math.max(...known.map(({ seenAt }) => seenAt));
   const views = known.map((relay): RunningRelay => {
     const { id, version, startedAt, seenAt, configurationVersion, lanes, lanesSince, report } = relay;

@@ -22,7 +22,7 @@ export interface NameService {
    * `AppError` of an `upstream_…` code.
    */
   ask(chain: string, addresses: readonly string[], options: { signal: AbortSignal }): Promise<Map<string, string>>;
-  /** Of the interface that is asked. */
+  /** The breaker of the interface that is asked. */
   breaker: Breaker;
   /** Addresses of one call. */
   mostAtOnce: number;
@@ -33,13 +33,13 @@ export interface TokenNamesDeps {
   store: CommonStates;
   /** Other relays learn names too. */
   isShared: boolean;
-  /** By what they name. A kind without one keeps its addresses. */
+  /** The services by what they name. A kind without one keeps its addresses. */
   services: Partial<Record<BareSubject["kind"], NameService>>;
   /** Names of the sources of other accounts, about whose alerts nothing is asked. */
   sources: readonly string[];
   clock: Clock;
   log: Log;
-  /** Of one call. Default 10 s. */
+  /** The time limit of one call. Default 10 s. */
   timeLimitMs?: number;
 }
 

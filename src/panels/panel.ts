@@ -83,7 +83,7 @@ export type Section = SectionHead &
 /** One of several things of a kind; one line of a terminal. */
 export interface Card {
   name: Cell;
-  /** Of the card on the page, where a link leads to it. */
+  /** The card's id on the page, where a link leads to it. */
   id?: string;
   chip?: string;
   tone?: Tone;

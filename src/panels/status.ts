@@ -13,15 +13,15 @@ export interface RelayStatus extends KnownStatus {
   /** Where it was asked. */
   url: string;
   publicUrl?: string;
-  /** Of the hook, without its secret. */
+  /** The address of the hook, without its secret. */
   hook: string;
   /** Absent with PostgreSQL. */
   dataDir?: string;
   /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
   database?: string;
-  /** Of the configuration file here, each with its line. Absent: it has none, or the relay is elsewhere. */
+  /** The mistakes in the configuration file here, each with its line. Absent: it has none, or the relay is elsewhere. */
   mistakes?: readonly string[];
-  /** Of the command that asks. */
+  /** The version of the command that asks. */
   version: string;
 }
 

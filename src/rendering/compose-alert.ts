@@ -17,10 +17,10 @@ import { writeValueLine } from "./value-line.ts";
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
 const maxFields = 40;
 const cutTextUnits = 19_900;
-/** Of the sender's words: about what a phone shows without scrolling twice. */
+/** The most of the sender's words: about what a phone shows without scrolling twice. */
 const shownTextUnits = 1_200;
 const shownTextLines = 20;
-/** Of the title of an alert that it holds back. */
+/** The most of the title of an alert that it holds back. */
 const maxWithUnits = 60;
 
 /**

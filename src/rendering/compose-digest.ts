@@ -17,13 +17,13 @@ import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
-/** Of a group: it is one incident, and people look for what is part of it. */
+/** The most of a group: it is one incident, and people look for what is part of it. */
 const maxGroupItems = 50;
-/** Of these for what was critical and is over: the first line counts it, and what is over comes last. */
+/** The most of these for what was critical and is over: the first line counts it, and what is over comes last. */
 const maxOverItems = 5;
 const maxTitleUnits = 100;
 const maxValueUnits = 40;
-/** Of a break-down by measure or chain; the others are counted together. */
+/** The most parts of a break-down by measure or chain; the others are counted together. */
 const maxParts = 3;
 /** Alerts within this time need no time of their own. */
 const oneMomentMs = 60_000;
@@ -62,7 +62,7 @@ export function composeDigest(
   const group = groupOf(context);
   const kinds = writeKinds(alerts) || group;
   const head = writeHead(alerts, items, span, context);
-  // Of one severity alone the first line has room for what they are about.
+  // When all have one severity, the first line has room for what they are about.
   const isShort = kinds !== "" && !head.includes(":") && head.length + kinds.length <= 108;
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
@@ -388,7 +388,7 @@ function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
     );
 }
 
-/** By its number alone; without one it comes last. */
+/** The size of the number alone; an alert without one comes last. */
 function sizeOf({ facts: { value } }: Alert): number {
   const size = Math.abs(Number(withoutGroups(value ?? "x")));
   return Number.isFinite(size) ? size : -1;

@@ -30,14 +30,14 @@ export function writeDamped(
     ];
   }
   if (by === undefined) return count === 0 ? [] : [note(text("🔕 Before it, "), ...counted)];
-  // Of an end it says nothing, but how many it ends.
+  // The line about an end only says how many it ends.
   if (by === "its_end" && count > 0)
     return [note(text("🔕 "), ...counted), ...advise(advice, pageOfAlert(publicUrl, id))];
   const rest: Inline[] = count > 1 ? [text("; "), ...counted] : [];
   return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice, pageOfAlert(publicUrl, id))];
 }
 
-/** Of one line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
+/** A part of a line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
 export function writeUnrung(held: readonly HeldBack[]): string {
   const [first, ...others] = held.filter(({ count }) => count > 0);
   if (first === undefined) return "";

@@ -4,7 +4,7 @@ import type { AlertFacts, AlertField } from "../core/alert.ts";
 const mostShown = 6;
 const mostNames = 5_000;
 
-/** Of use to programs, or said by a fact of the alert: its number, its severity, its state. */
+/** Only programs use these, or a fact of the alert says them: its number, its severity, its state. */
 const machineNames = new Set(
   `id type kind event eventtype object action trigger condition conditiontype operator comparator comparison
   comparisonoperator direction metric metrickey metricname alertmetric unit severity level priority urgency impact status state
@@ -30,7 +30,7 @@ const isForMachines = remembered((name) => {
   return /_(?:id|ids|uid|uuid|arn|at|ts|timestamp|time|key|type|type_name|kind|event)$/.test(last);
 });
 
-/** Of the thing that the alert is about, which its first line names. */
+/** The address of the thing that the alert is about: its first line names it. */
 function isAddressOf({ metric = "" }: AlertFacts, name: string, value: string): boolean {
   if (value.length < 20) return false;
   return metric.toLowerCase().endsWith(value) || /(?:token|pool)[._]?address$/i.test(name);
@@ -51,8 +51,8 @@ function remembered(ask: (name: string) => boolean): (name: string) => boolean {
 }
 
 /**
- * The fields that tell a reader something new, in the sender's order, and how many more would: neither what the facts or
- * the text say already nor what is there for programs. Of a long body the page has some only in the raw body.
+ * The fields that tell a reader something new, in the sender's order, and how many more would: neither what the facts or the text
+ * say already nor what is there for programs. The page shows some fields of a long body only in the raw body.
  *
  * @param said what stands above them in the message, in lower case
  */

@@ -11,7 +11,7 @@ export const windowMs = 6 * 60 * minuteMs;
 export const calmMs = 15 * minuteMs;
 /** More firings than these within `calmMs` are flapping. */
 export const mostFirings = 5;
-/** Of one severity or worse within `windowMs`, besides news. */
+/** Rings of one severity or worse within `windowMs`, besides news. */
 export const mostRings = 4;
 
 /** A firing of a key that is known, with what the rules decide by. */
@@ -20,7 +20,7 @@ export interface Firing {
   /** When it came, or the alert before it where that is later. Epoch milliseconds. */
   at: number;
   rule: RingRule;
-  /** Of the key, with this firing: `firedAt`, `isFlapping` and `cameBackTo` know it, `rings` and `held` do not. */
+  /** The memory of the key, with this firing: `firedAt`, `isFlapping` and `cameBackTo` know it, `rings` and `held` do not. */
   memory: RingMemory;
   last: Ring;
   direction?: Direction;

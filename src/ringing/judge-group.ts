@@ -100,7 +100,7 @@ export function endCauses(
     Object.entries(firing).some(([key, { id }]) => isOver(key, id)),
   );
   const causes = { ...known };
-  // Of all names first: what one lets go does not wait for another that ends with it.
+  // The alert ends under all names first: what one cause lets go does not wait for another that ends with it.
   for (const [name, { firing = {}, held }] of ended) {
     const left = Object.entries(firing).filter(([key, { id }]) => !isOver(key, id));
     if (left.length > 0) causes[name] = { firing: Object.fromEntries(left), held };

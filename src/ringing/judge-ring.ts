@@ -24,7 +24,7 @@ export interface RingJudgement {
   why: string;
   /** What was held back since the last ring, this alert included; absent when nothing was. */
   damped?: Damped;
-  /** Of an alert that is held back: when people hear of it, unless another of its key comes before. Epoch milliseconds. */
+  /** For an alert that is held back: when people hear of it, unless another of its key comes before. Epoch milliseconds. */
   summaryDueAt?: number;
   /** Recipients to whom it goes although it is held back: the last ring did not reach them. Default: none. */
   ringsFor?: string[];

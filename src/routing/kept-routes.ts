@@ -9,12 +9,12 @@ import type { MatchInput } from "../matching/judge.ts";
 import { type AskedRoute, createTellAll, mostWithOwnLine, type TellAll } from "./router.ts";
 
 /*
- * Of hundreds of routes most do not take an alert, and a line of each would be most of what is stored of it. So the routes of
- * each configuration are kept once, and an alert has one line for all that did not take it. The reader of an alert gets the
+ * Most of hundreds of routes do not take an alert, and a line of each would be most of what is stored of it. The routes of each
+ * configuration are therefore kept once, and an alert has one line for all that did not take it. The reader of an alert gets the
  * reason of each: the routes of then are asked again about its facts, as they are stored, and its body, which is read again.
  */
 
-/** A larger body is not read again for a page: it would take the time that pages have. So its alerts have a line for each route. */
+/** A larger body is not read again for a page: it would take the time that pages have. Its alerts have a line for each route. */
 export const mostReadAgainBytes = 64 * 1024;
 
 /** Compiled routes that are remembered: those of now, and of the configuration before. */

@@ -23,7 +23,7 @@ export interface RoutingOnArrivalDeps {
   now?(): number;
 }
 
-/** Of an ordinary body. Senders send one or two KiB. */
+/** The bounds of an ordinary body. Senders send one or two KiB. */
 const mostBytes = 16 * 1024;
 const mostDepth = 16;
 const mostAlerts = 16;

@@ -67,7 +67,7 @@ const stretch = 25;
  */
 export class Round {
   readonly #deps: RoundDeps;
-  /** By those who are at it: the alerts that are being read, or have failed and are not flagged yet. */
+  /** The alerts that are being read, or have failed and are not flagged yet, by the reading that has them. */
   readonly #noted = new Map<Reading, readonly number[]>();
 
   constructor(deps: RoundDeps) {

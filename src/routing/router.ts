@@ -236,7 +236,7 @@ export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefau
 
 /** One verdict for each route, in the order of the configuration. */
 interface AskedRoutes<R extends AskedRoute> {
-  /** Of those that matched. */
+  /** The verdicts of the routes that matched. */
   took: RouteVerdict<R>[];
   all(): RouteVerdict<R>[];
 }

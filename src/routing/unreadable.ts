@@ -12,7 +12,7 @@ export interface UnreadableAlert {
   alerts?: number;
 }
 
-/** So that one message of any chat has room for it. */
+/** One message of any chat has room for as much. */
 const maxShownLength = 3_000;
 
 /**

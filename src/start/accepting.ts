@@ -25,7 +25,7 @@ export interface AcceptingOptions {
   log: Log & { hide?(secrets: readonly string[]): void };
   /** See `ListenOptions`. */
   listenFd?: number;
-  /** Of the relay before this one in this process, which holds what comes. Default: one is opened. */
+  /** The listener of the relay before this one in this process, which holds what comes. Default: one is opened. */
   listener?: Listener;
   /** Default: the machine's, in step with the store's. */
   clock?: Clock;
@@ -112,7 +112,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
   }
   return {
-    /** Of this process, as other relays on its store know it. */
+    /** The id of this process, as other relays on its store know it. */
     relayId,
     clock,
     newId,
@@ -123,7 +123,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     /** Whose word on where a request came from counts. */
     proxies,
     store,
-    /** Of the store when it was opened. Absent: it was not asked. */
+    /** The health of the store when it was opened. Absent: it was not asked. */
     health: opened.health,
     /** Absent: what the store does not take is refused. */
     spool,

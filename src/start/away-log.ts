@@ -34,10 +34,10 @@ const settlesAgainMs = 30_000;
 const mostReasons = 50;
 
 /**
- * While the database is away everybody who asks it fails, each second or with each alert: a hundred lines a minute that say
- * the same, on a disk that may be small. So there is one when it begins (`store.away`), one each 30 seconds with how much was
- * left out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names
- * another reason stays.
+ * While the database is away everybody who asks it fails, each second or with each alert: a hundred lines a minute that say the
+ * same, on a disk that may be small. One line is logged when it begins (`store.away`), one each 30 seconds with how much was left
+ * out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names another reason
+ * stays.
  */
 export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   let away: Away | undefined;
@@ -85,7 +85,7 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   }
 
   return {
-    /** For all of the relay. Of lines that only repeat that the store is away, and why, those at `debug` remain. */
+    /** For all of the relay. Lines that only repeat that the store is away, and why, remain at `debug` alone. */
     log: { debug: log.debug, info: pass("info"), warn: pass("warn"), error: pass("error") },
     /** The store is away for this reason. */
     noteAway({ message, hint }: AppError): void {

@@ -52,9 +52,9 @@ export function openHookSecrets(
   const made = new Map([...taken].filter(([name]) => !isGiven(name)));
 
   return {
-    /** Of the hook without a name, the present one first. */
+    /** The secrets of the hook without a name, the present one first. */
     ofHook: () => taken.get(ofAccount) as HookSecrets,
-    /** Of the hook of a source, the present one first; none for an unknown name. */
+    /** The secrets of a source's hook, the present one first; none for an unknown name. */
     ofSource: (name: string): readonly Secret[] => taken.get(`source-${name}`) ?? [],
     /** Finds those that another process has made since. Absent: all are given. */
     poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),

@@ -18,7 +18,7 @@ export interface MarketDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Of each call, waiting for others included. Default 2.5 s, and 10 s for names, for which nobody waits. */
+  /** The time limit of each call, waiting for others included. Default 2.5 s, and 10 s for names, for which nobody waits. */
   timeLimitMs?: number;
 }
 
@@ -26,7 +26,7 @@ export type Market = Awaited<ReturnType<typeof openMarket>>;
 
 /** Pool states, and tickers: each has a budget of its own. */
 const mostPricesAnHour = 60;
-/** Of /tokens, which names many at once. */
+/** Calls of /tokens, which names many at once. */
 const mostTokenCallsAnHour = 60;
 const mostTokensAtOnce = 50;
 const mostPoolNamesAnHour = 30;
@@ -87,7 +87,7 @@ export async function openMarket(
     context,
     /** The same. */
     names,
-    /** By interface; those that are asked. */
+    /** The views of the interfaces that are asked. */
     views: () => [
       view("alerting", [histories.calls(), ...(names ? [names.calls("token")] : [])]),
       ...(pricing

@@ -12,7 +12,10 @@ import { type Accepting, type AcceptingOptions, startAccepting } from "./accepti
 export interface RelayOptions extends AcceptingOptions {
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
-  /** Of the configuration against the file on disk. Default: that is looked at, and what has changed is not taken over. */
+  /**
+   * The view of the configuration against the file on disk. Default: the file is looked at, and what has changed is not taken
+   * over.
+   */
   configuration?: FileInForce["view"];
   /**
    * The program that shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no

@@ -110,7 +110,7 @@ export async function startRelaying(
   // Once there is somebody who routes the rest.
   accepting.acceptThrough(routing.arrival);
   return {
-    /** Of this relay, as the others know it. */
+    /** The hash of this relay's configuration, as the others know it. */
     configurationHash: self.configuration,
     processing,
     market,

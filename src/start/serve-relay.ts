@@ -27,7 +27,7 @@ const lookEveryMs = 2_000;
 /**
  * Serves by the configuration on disk until `signal` is aborted, and then until the relay has stopped in order. A changed file that is
  * valid is taken over by another relay in this process: the one before ends in order and hands over its listener, which holds what comes
- * meanwhile. So each alert is routed by one configuration (docs/adr/0022-changed-file.md). One that is not valid, or with which no
+ * meanwhile. Each alert is thus routed by one configuration (docs/adr/0022-changed-file.md). One that is not valid, or with which no
  * relay starts, is refused, and the one before stays in force.
  *
  * @throws as the first relay that does not start, or the reason why one cannot go on

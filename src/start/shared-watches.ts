@@ -140,7 +140,7 @@ export class SharedWatches {
     return this.#own === undefined ? this.#saved.readShapes() : this.#own.shapes.view();
   }
 
-  /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
+  /** The watch of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountOf(source?: string): SharedAccount | undefined {
     if (accountAccess(this.#config, source) === undefined) return undefined;
     return {

@@ -55,7 +55,7 @@ export class ShownWatches {
   }
 
   /**
-   * Of what is older nobody knows whether these relays found it.
+   * Undefined for an older report: nobody knows whether these relays found it.
    * @param here what this relay has found; the newer of both counts
    */
   async readGaps(source: string | undefined, oldestMs: number, here?: GapReport): Promise<GapReport | undefined> {

@@ -22,7 +22,7 @@ import {
 
 /** What is to be behind an address. */
 export interface OwnHook {
-  /** Of the relay, without a slash at its end. */
+  /** The relay's address, without a slash at its end. */
   url: string;
   secret: Secret;
   /** Where the service is that is to send there; absent: not known. */
@@ -148,7 +148,7 @@ const noAuthority = [
 ] as const;
 const noTls = ["what answers at WHERE does not speak TLS as expected", "let the proxy take https there"] as const;
 
-/** By Node's code: what is wrong, and what to do. */
+/** For each of Node's codes: what is wrong, and what to do. */
 const tlsFailures: Record<string, readonly [what: string, mend: string]> = {
   CERT_HAS_EXPIRED: ["the certificate of WHERE has expired", "renew it, and see why it was not renewed by itself"],
   CERT_NOT_YET_VALID: ["the certificate of WHERE is not valid yet", "set this machine's clock, or wait"],
@@ -218,7 +218,7 @@ async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>
   return problem(`this relay is behind ${url}, but its hook's own path ${said}`, mends.somethingElse);
 }
 
-/** By POST, as alerts come: something in front may refuse, limit or change just that. */
+/** Asks with POST, as alerts come: something in front may refuse, limit or change just that. */
 async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<string>): Promise<Finding> {
   const { maxBodyBytes, signal } = look;
   const body = writeProbe(maxBodyBytes);

@@ -128,7 +128,7 @@ export async function findRelayAt(
 export const probeBytes = 64 * 1024;
 
 /**
- * Of the letters of many services: what a proxy may spoil.
+ * Writes a body with letters of many scripts, which a proxy may spoil.
  *
  * @param maxBodyBytes what the relay takes: a larger body would be refused by the relay, and say nothing of a proxy
  */

@@ -27,7 +27,7 @@ export interface HeartbeatSettings {
   allowInternal: string[];
 }
 
-/** By the form of its address. */
+/** Tells the service by the form of its address. */
 export function heartbeatServiceOf(url: string): HeartbeatService {
   const { hostname, pathname } = new URL(url);
   if (hostname === "hc-ping.com" || /\/ping\/[\w-]{8,}/.test(pathname)) return "healthchecks";

@@ -28,7 +28,7 @@ const lookEveryMs = 2_000;
 /** Another relay may route by a mute for some seconds more, until it hears of its end. */
 const settleMs = 5_000;
 
-/** By the name under which a mute is kept: the destinations that were told, or `true` where all were. */
+/** The destinations that were told, or `true` where all were, under the name that the mute is kept by. */
 const stateSchema = z.record(z.string(), z.union([z.array(z.string()), z.literal(true)]));
 type State = z.infer<typeof stateSchema>;
 

@@ -32,7 +32,7 @@ export function loadAssets() {
     style: style.path,
     script: script.path,
     icon: icon.path,
-    /** By the name in the address: `page-1a2b3c4d.css`. */
+    /** The file with this name in its address: `page-1a2b3c4d.css`. */
     find: (file: string) => byFile.get(file),
   };
 }

@@ -113,7 +113,7 @@ async function* encoded(texts: AsyncIterable<string>) {
   for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
-/** Of the connection that an answer goes out by. */
+/** Breaks off the connection that an answer goes out by. */
 export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
   const socket = c.env?.incoming?.socket;
   return socket && (() => socket.destroySoon());

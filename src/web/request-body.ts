@@ -8,7 +8,7 @@ export interface RequestBodyOptions {
   networkOf: ClientNetworkOf;
   /** The most that somebody who has logged in may send to a path. Bytes. */
   mostFor(path: string): number;
-  /** Of all bodies that are being read or answered, and a quarter more for small ones, see `BodyRoom`. Bytes. */
+  /** Room for all bodies that are being read or answered, and a quarter more for small ones, see `BodyRoom`. Bytes. */
   roomBytes: number;
 }
 

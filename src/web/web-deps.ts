@@ -32,7 +32,7 @@ export interface WebDeps extends ProxyTrust {
   store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
-  /** Of all that is asked with the admin token. */
+  /** Checks the token of all that is asked with the admin token. */
   tokenCheck: TokenCheck;
   /**
    * How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must
@@ -67,7 +67,7 @@ export interface WebDeps extends ProxyTrust {
   pictureOf?: PictureOf;
   /** Somebody has fetched the picture of an alert by the address in a message; `tag` says whose, see `PictureName`. */
   notePictureFetched?(alertId: string, tag: string): void;
-  /** Of the relay. Default: `unknown`. */
+  /** The version of the relay. Default: `unknown`. */
   version?: string;
   /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */
   configurationHash?: string;

@@ -5,7 +5,7 @@ import type { Now } from "../../src/core/clock.ts";
 export interface App<Content> {
   name: AppName;
   title: string;
-  /** Of the channel or topic. */
+  /** The name of the channel or topic. */
   place: string;
   /** Whether a request with this path is for it. */
   owns(path: string): boolean;

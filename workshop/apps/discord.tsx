@@ -121,7 +121,7 @@ function invalidForm(path: readonly PropertyKey[] = [], words = ""): VendorAnswe
 }
 
 interface Upload {
-  /** Of its field: `files[0]`. */
+  /** The name of its field: `files[0]`. */
   field: string;
   filename: string;
   type: string;

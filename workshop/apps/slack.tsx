@@ -4,7 +4,7 @@ import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { type App, isJson, jsonOf, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
 
 /**
- * Of Block Kit (https://docs.slack.dev/reference/block-kit/blocks) what Tocsin sends. Names that the stand-in does not know are
+ * What Tocsin sends of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). Names that the stand-in does not know are
  * refused, as Slack does.
  */
 const isOn = z.boolean().optional();

@@ -12,7 +12,7 @@ export interface ChatOptions {
   title?: string;
   /** Default `supergroup` for ids that start with `-100`, else `group`. */
   kind?: "group" | "supergroup" | "channel";
-  /** Of every bot. Default `administrator` in channels, else `member`. */
+  /** The membership of every bot. Default `administrator` in channels, else `member`. */
   membership?: Membership;
   /** Makes the chat a forum. */
   topics?: { id: number; name: string; closed?: boolean }[];
@@ -117,7 +117,7 @@ export class World {
     return messageId;
   }
 
-  /** Of every bot, and each hears of it. */
+  /** Changes the membership of every bot, and each hears of it. */
   setMembership(chat: StandInChat, membership: Membership): void {
     const before = chat.membership;
     chat.membership = membership;
@@ -140,7 +140,7 @@ export class World {
   }
 }
 
-/** Of `World.picture`. */
+/** The name that `World.picture` takes. */
 export function pictureName({ chatId, messageId }: StandInMessage): string {
   return `${chatId}.${messageId}.png`;
 }

@@ -17,7 +17,7 @@ const host = "127.0.0.1";
 const lookEveryMs = 500;
 const lookWithinMs = 2_000;
 const connectWithinMs = 1_000;
-/** Of one hop (RFC 9110, 7.6.1), or said by the balancer itself. */
+/** Headers of one hop (RFC 9110, 7.6.1), or said by the balancer itself. */
 const notPassedOn = new Set([
   ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"],
   ...["x-forwarded-for", "x-forwarded-proto", "x-served-by"],

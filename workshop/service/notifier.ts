@@ -21,7 +21,7 @@ interface NotifierDeps {
   random: Random;
   changed: () => void;
   speed: number;
-  /** Of one notification. */
+  /** Attempts for one notification. */
   attempts: number;
   /** Attempts under way at once for each output of each account. */
   concurrency: number;
@@ -194,7 +194,7 @@ const botAnswerSchema = z.object({
 const textLimit = 4096;
 
 interface PostOptions {
-  /** Of the wall's clock: the network does not run on an injected one. */
+  /** Measured by the wall's clock: the network does not run on an injected one. */
   deliveryTimeoutMs: number;
   botToken?: Secret;
   telegramApiRoot: string;
@@ -210,7 +210,7 @@ export function createPost(options: PostOptions): Post {
           : postMessage(options, notification, target, limit.signal),
       );
     } catch (error) {
-      // Of the network's own words some hold the address and its secret.
+      // Some of the network's own words hold the address and its secret.
       const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
       return { attempt: { outcome: "unanswered", detail: `no answer ${why}` } };
     }

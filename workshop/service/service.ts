@@ -40,7 +40,7 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
 
 /** A running stand-in for the whole service. Methods throw `AppError` "not_found" for unknown ids and keys. */
 export class ServiceSandbox {
-  /** Of the page, e.g. `http://127.0.0.1:4100`; without a slash at the end, as the other two. */
+  /** The address of the page, e.g. `http://127.0.0.1:4100`; without a slash at the end, as the other two. */
   readonly url: string;
   readonly alertingUrl: string;
   readonly pricingUrl: string;

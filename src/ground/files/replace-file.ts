@@ -58,8 +58,8 @@ export async function replaceFile(path: string, text: string, draft = `${path}.n
 }
 
 /**
- * Makes the file at `path` with `text`; false, and nothing is changed, where there is one. Of several at once the first
- * wins.
+ * Makes the file at `path` with `text`; false, and nothing is changed, where there is one. When several make it at once, the
+ * first wins.
  */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.new`;

@@ -27,9 +27,9 @@ export interface BodyPlace {
 
 /** Bytes. */
 export interface BodyRoomLimits {
-  /** Of all bodies together. */
+  /** For all bodies together. */
   all: number;
-  /** Of those over `smallBodyBytes`. Only small ones can have the rest of `all`. */
+  /** For bodies over `smallBodyBytes`. Only small ones can have the rest of `all`. */
   large: number;
 }
 
@@ -50,11 +50,10 @@ const shareOfHook = 1 / 2;
  * Memory for the bodies of requests with their heads, bounded for all of them together, however many addresses they come from and however
  * many hooks they are sent to.
  *
- * Where room lacks, bodies that are under way are ended for the new one, the longest under way first: those of a network
- * and for a hook that both hold too much; then those where one of the two does; then any. A share refuses nothing while there
- * is room. So a body that stalls makes room for one that does not, also where all come from the one address of a proxy or
- * each from its own. Large bodies have a bound of their own, for which only large ones are ended: small ones find room
- * unless more of them are being stored than fit.
+ * Where room lacks, bodies that are under way are ended for the new one, the longest under way first: those of a network and for a hook
+ * that both hold too much; then those where one of the two does; then any. A share refuses nothing while there is room. A body that
+ * stalls thus makes room for one that does not, whether all come from the one address of a proxy or each from its own. Large bodies have
+ * a bound of their own, for which only large ones are ended: small ones find room unless more of them are being stored than fit.
  */
 export class BodyRoom {
   readonly #limits: BodyRoomLimits;

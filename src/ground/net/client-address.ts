@@ -24,7 +24,7 @@ export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => st
  */
 const flyProxies = ["172.16.0.0/12"];
 
-/** Of a list that is longer than any chain of proxies only the end is read. */
+/** Only the end of a list that is longer than any chain of proxies is read. */
 const maxHops = 32;
 
 export type HeaderOf = (name: string) => string | undefined;

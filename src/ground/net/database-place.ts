@@ -10,7 +10,10 @@ export function databasePlace(address: string): string | undefined {
   return `${name} at ${host}${url.port && `:${url.port}`}`;
 }
 
-/** Those in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. Of none: none. */
+/**
+ * The passwords in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. No address has
+ * none.
+ */
 export function databasePasswords(address = ""): string[] {
   if (!URL.canParse(address)) return [];
   const { password, searchParams } = new URL(address);

@@ -2,7 +2,7 @@ import { withTimeLimit } from "./time-limit.ts";
 
 export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" | "body"> {
   timeoutMs: number;
-  /** Of the answer; a longer one is not read to its end. */
+  /** The most of an answer that is read; a longer one is not read to its end. */
   maxBytes: number;
   /** Ends it. */
   signal?: AbortSignal;

@@ -10,8 +10,8 @@ export function bareHost(host: string): string {
 }
 
 /**
- * What kind of not-public address this is, or undefined for a public one. Source: IANA's special-purpose registries
- * (RFC 6890 and its successors). Of IPv6 only 2000::/3 has been given out, so everything else is refused unnamed.
+ * What kind of not-public address this is, or undefined for a public one. Source: IANA's special-purpose registries (RFC 6890 and
+ * its successors). Only 2000::/3 of IPv6 has been given out, so everything else is refused unnamed.
  */
 export function internalKindOf(address: string): string | undefined {
   const special = internalKinds.find(({ ranges }) => ranges.includes(address))?.kind;

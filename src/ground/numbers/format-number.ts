@@ -23,7 +23,7 @@ const smallestPlain = -5;
 
 const wholeNumber = /^[+-]?\d+$/;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Of these a difference is exact in doubles, once it is rounded to their places. */
+/** A difference of these numbers is exact in doubles, once it is rounded to their places. */
 const shortPlain = /^[+-]?\d{1,9}(?:\.(\d{1,5}))?$/;
 const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 

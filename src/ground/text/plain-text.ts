@@ -1,7 +1,7 @@
 /**
- * Sender's text made fit for people: always well-formed Unicode, and without characters that act instead of being
- * seen. Nothing is dropped silently: a control character becomes its picture (NUL is shown as ␀), a lone surrogate and
- * a character that reverses the reading direction become �. So facts keep what a message then leaves out (`cleanText`).
+ * Sender's text made fit for people: always well-formed Unicode, and without characters that act instead of being seen. Nothing
+ * is dropped silently: a control character becomes its picture (NUL is shown as ␀), a lone surrogate and a character that
+ * reverses the reading direction become �. Facts thus keep what a message then leaves out (`cleanText`).
  */
 
 const loneSurrogates = /\p{Surrogate}/gu;

@@ -9,7 +9,7 @@ export interface WallTime {
   weekday: number;
 }
 
-/** By the weekday of `WallTime`. */
+/** Names for the weekday of `WallTime`. */
 export const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /** The wall clock of one time zone. Making one is slow (a tenth of a millisecond), using it is not. */

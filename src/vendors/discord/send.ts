@@ -150,7 +150,7 @@ function silenced(body: string): string {
 }
 
 const pictureName = "chart.png";
-/** Of an embed's footer, and of what is said of an attachment. */
+/** The limits of an embed's footer, and of what is said of an attachment. */
 const maxFooterUnits = 2048;
 const maxAltUnits = 1024;
 

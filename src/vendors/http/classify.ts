@@ -36,9 +36,9 @@ const neverReached = new Set([521, 522, 523, 525, 526]);
 
 /** What an answer means in a vendor's own words. */
 interface OwnWords {
-  /** Of a 2xx: what came of the message, or what was expected instead, in words. */
+  /** For a 2xx: what came of the message, or what was expected instead, in words. */
   taken(answer: Answer, body: Record<string, unknown> | undefined): Outcome | string;
-  /** Of any other: undefined where it means what it does for all. */
+  /** For any other answer: undefined where it means what it does for all. */
   refused(heard: Heard): Outcome | undefined;
   /** Whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe. Default: it does not. */
   repeatable?: boolean;

@@ -25,7 +25,7 @@ export interface Answer {
 export interface AnswerFault {
   kind: "timeout" | "aborted" | "lost" | "garbage";
   detail: string;
-  /** Of the network error, e.g. `ECONNRESET`. */
+  /** The code of the network error, e.g. `ECONNRESET`. */
   code?: string;
 }
 

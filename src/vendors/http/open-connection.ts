@@ -11,7 +11,7 @@ export interface ConnectFault {
   kind: "forbidden" | "dns" | "refused" | "tls" | "timeout" | "aborted";
   /** A few words; no secret, for only the host and the network's own words are known here. */
   detail: string;
-  /** Of the network error, e.g. `ECONNREFUSED`. */
+  /** The code of the network error, e.g. `ECONNREFUSED`. */
   code?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 
-/** So long a destination gets no pictures after one that its message suffered from. */
+/** How long a destination gets no pictures after one that its message suffered from. */
 const restMs = 30 * 60_000;
 /** A vendor that fetches the picture before it answers, and has to wait for it. */
 const slowMs = 5_000;

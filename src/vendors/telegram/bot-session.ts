@@ -15,7 +15,7 @@ export interface ChatReport {
   /** `group`, `supergroup` or `channel`; absent when it could not be asked. */
   type?: string;
   title?: string;
-  /** Of a public one, without its @. */
+  /** The name of a public chat, without its @. */
   username?: string;
   isForum: boolean;
   /** `administrator`, `member`, `restricted`, `left` or `kicked`. */

@@ -55,7 +55,7 @@ export interface Proposal {
 }
 
 /**
- * So that alerts go to the chats that were seen, can be written to and are not configured.
+ * Proposes destinations for the chats that were seen, can be written to and are not configured.
  *
  * @param envChatIds those of TELEGRAM_CHAT_IDS, which is replaced as a whole
  * @param names of all destinations; none may be given twice

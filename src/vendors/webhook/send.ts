@@ -42,8 +42,8 @@ export function createWebhookChannel(
 }
 
 /**
- * A 404 is retried here: unlike at Slack or Discord it is what a receiver says that is just being deployed. So is a
- * 409, said while a former attempt with this id is still at work.
+ * A 404 is retried here: unlike at Slack or Discord it is what a receiver says that is just being deployed. A 409 is retried as
+ * well: it is said while a former attempt with this id is still at work.
  */
 export const classifyWebhook = createClassify({
   repeatable: true,

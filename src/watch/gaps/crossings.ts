@@ -251,7 +251,7 @@ function holdsAt({ kind, threshold }: GapRule, value: number): boolean | undefin
   return kind === "below" ? value < threshold : value > threshold;
 }
 
-/** By how many percent each record differs from the one a window before; a record without such a one is left out. */
+/** The difference of each record from the one a window before, in percent; a record without such a one is left out. */
 function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPoint[] {
   const everyMs = usualStepOf(points, ({ at }) => at);
   const changes: HistoryPoint[] = [];

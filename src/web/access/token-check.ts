@@ -6,16 +6,16 @@ import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** Of wrong tokens: `burst` at once, then one after each interval. */
+/** How many wrong tokens are taken: `burst` at once, then one after each interval. */
 export interface GuessLimit {
   burst: number;
   intervalMs: number;
 }
 
 export interface TokenCheckOptions {
-  /** Of one network. Default: 10, then one every 6 s. */
+  /** For one network. Default: 10, then one every 6 s. */
   perNetwork?: GuessLimit;
-  /** Of all together. Default: 100, then one every 600 ms. */
+  /** For all together. Default: 100, then one every 600 ms. */
   together?: GuessLimit;
   /** Networks remembered; the one that was silent longest is forgotten first. Default 10,000. */
   maxNetworks?: number;

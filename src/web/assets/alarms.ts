@@ -3,7 +3,7 @@ import { keepWish, wish } from "./wishes.ts";
 /** Alerts that the reader has heard of: each sounds once. */
 const told = new Set<string>();
 
-/** By sound and notification, as the reader wished: of the first alert in each row of the log. */
+/** Sounds and notifies, as the reader wished, for the first alert in each row of the log. */
 export function alarm(rows: readonly HTMLTableRowElement[]): void {
   const idOf = ({ dataset }: HTMLTableRowElement) => dataset.alert ?? "";
   const [first, ...more] = rows.filter((row) => !told.has(idOf(row)));

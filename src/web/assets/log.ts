@@ -5,7 +5,7 @@ import { dayBefore } from "./zones.ts";
 
 type Row = HTMLTableRowElement;
 
-/** Of one page of the log, as the relay gives it unasked. */
+/** Rows of one page of the log, as the relay gives it unasked. */
 const rowsOfPage = 50;
 /** A page that stays open for days keeps this many rows. */
 const mostRows = 300;
@@ -153,9 +153,9 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
 }
 
 /**
- * What becomes of the rows that are shown: each is what the fresh page has for it, be it as one of two that are one row now.
- * Of those that the page does not have, it does not reach the ones below its last. Of the others, a filter no longer lets
- * the alert through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
+ * What becomes of the rows that are shown: each is what the fresh page has for it, be it as one of two that are one row now. The
+ * page does not reach the rows below its last. For any other row that it does not have, a filter no longer lets the alert
+ * through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
  */
 function settle(
   shown: Row[],
@@ -175,7 +175,7 @@ function settle(
       // Its turn comes when the new ones are shown.
       if (!isKnown(next)) return [row];
       placed.add(next);
-      // So that it stays the same row to who has it focused.
+      // The row stays the same to a reader who has it focused.
       if (document.getElementById(next.id) === null) row.id = next.id;
       return [next];
     }

@@ -88,9 +88,9 @@ interface OutcomeMarksProps {
 }
 
 /**
- * Of a row of the log, whose alerts are one row: a mark with initials for all who got it, and a chip for what
- * needs a look. The names of several are read out, and said when pointed at. The page of the alert says the rest, as when
- * what waits is tried again.
+ * The outcomes of alerts that are one row of the log: a mark with initials for all who got it, and a chip for what needs a look.
+ * The names of several are read out, and said when pointed at. The page of the alert says the rest, as when what waits is tried
+ * again.
  */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const undelivered = alerts.find(isUndelivered);
@@ -129,7 +129,7 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   );
 }
 
-/** Of those that are alike, or of the rest. Nothing of none. */
+/** A chip for exceptions that are alike, or for the rest. Null without any. */
 function ExceptionChip({ those, isRest = false }: { those: readonly Exception[]; isRest?: boolean }) {
   const [first] = those;
   if (first === undefined) return null;

@@ -15,7 +15,7 @@ interface DocumentProps {
   title: string;
   /** Version of the log that the page shows; with it the script keeps the page up to date. */
   version?: ChangeCursor;
-  /** Of the one alert that the page is about: other alerts' changes do not touch it. */
+  /** The id of the one alert that the page is about: other alerts' changes do not touch it. */
   alertId?: string;
 }
 
@@ -102,7 +102,7 @@ export function Problem({ error }: { error?: AppError }) {
   );
 }
 
-/** Of a page that shows such a problem besides what it always shows. */
+/** The status of a page that shows such a problem besides what it always shows. */
 export function statusOf(problem: AppError | undefined) {
   return problem === undefined ? 200 : httpStatusOf(problem.code);
 }

@@ -97,7 +97,7 @@ function toBucket({ at, problems, ...counts }: OverTime["steps"][number], shown:
   return { at, ...some, problems };
 }
 
-/** By something that the bars do not look at. */
+/** A filter is set that the bars do not look at. */
 function isFilteredOtherwise({ read }: LogFilters): boolean {
   const { severity: _severity, from: _from, to: _to, ...others } = read;
   return Object.values(others).some((value) => value !== undefined);

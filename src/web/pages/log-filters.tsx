@@ -71,7 +71,7 @@ function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
   return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
 }
 
-/** By anything but how the page shows it. */
+/** Something is set that says more than how the page shows the log. */
 export function isFiltered({ written }: Pick<LogFilters, "written">): boolean {
   const { view: _view, span: _span, ...filters } = written;
   return Object.keys(filters).length > 0;

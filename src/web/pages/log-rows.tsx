@@ -23,7 +23,7 @@ interface AlertTableProps {
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
   learnedName?: WebDeps["learnedName"];
-  /** By the id of the alert, as SVG; empty or absent where there is none. */
+  /** The sparkline of each alert, by its id, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
   /** Names, so that each has initials of its own. */
   destinations: readonly string[];
@@ -57,7 +57,7 @@ export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks
           const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
           const input = { alert, twins, hits: filters.hits, rawHits: filters.rawHits, initials };
           const learned = alert.facts && learnedName?.(alert.facts);
-          // So a row is the same for a minute at least; the script keeps its times true.
+          // A row is the same for a minute at least; the script keeps its times true.
           const minute = isOfEarlierDay(alert) ? Math.floor(now / minuteMs) * minuteMs : undefined;
           return (
             <>

@@ -102,7 +102,7 @@ const wrongToken = new AppError("forbidden", "This is not the admin token.", {
 interface LoginProps {
   deps: PageDeps;
   next: string;
-  /** Of a login link: one press of a button is enough. */
+  /** The code of a login link: one press of a button is enough. */
   code?: string;
   problem?: AppError;
 }

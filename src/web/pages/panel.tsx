@@ -24,7 +24,7 @@ const mostShown = 200;
 interface PanelProps {
   panel: Panel;
   frame: Frame;
-  /** Of the titles of cards that have none above them. Default 2. */
+  /** The level of the titles of cards that have none above them. Default 2. */
   level?: 2 | 3;
 }
 
@@ -310,7 +310,7 @@ function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   );
 }
 
-/** Of more, the last ones. */
+/** The last ones are shown when there are more. */
 const mostLines = 6;
 
 function Lines({ lines }: { lines: Child[] }) {
