@@ -6,7 +6,7 @@ export interface ArrivedBody {
   bytes: number;
   /** base64url. */
   sha256: string;
-  /** Its Content-Encoding, when something on the way has given it one. */
+  /** The body's Content-Encoding, when something on the way has given it one. */
   encoding?: string;
 }
 

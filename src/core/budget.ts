@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** This many within any such time. A clock that is set back begins anew. */
+/** Allows this many within each such time. A clock that is set back begins anew. */
 export class Budget {
   readonly most: number;
   readonly #withinMs: number;

@@ -11,7 +11,7 @@ export interface Clock {
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Acts after `ms`, unless what it returns is called before: for time limits that hardly ever come, since a signal costs more
+   * Acts after `ms`, unless the returned function is called before. For time limits that are rarely reached: a signal costs more
    * than the timer.
    */
   after(ms: number, act: () => void): () => void;

@@ -110,7 +110,10 @@ interface Numbers {
   limit: string;
   /** Where the value is now. */
   side?: Side;
-  /** Where it is while the alert fires, as far as that is certain; by the sender's own condition alone. */
+  /**
+   * The side of the limit where the value is while the alert fires, as far as that is certain; `condition`: by the sender's own
+   * condition alone.
+   */
   sideOfAlert?: Side;
   condition?: Side;
   /** In percent, where the limit is one of the change. */
@@ -146,7 +149,7 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
 
 const decimalLike = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** A value that has crossed its limit since the one before was on the other side of it. */
+/** The side of the value before, if the value has crossed the limit since. */
 function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {
   if (facts.previousValue === undefined || side === undefined) return undefined;
   const before = sideOfThreshold({ ...facts, value: facts.previousValue });
@@ -213,7 +216,7 @@ export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
   return { measure: measure.length > maxNameUnits ? "" : measure, chain: chainOf(facts, parts) };
 }
 
-/** The pair of a pool, the symbol of a token; else what it is known to be called; else the address, short. */
+/** The pair of a pool, the symbol of a token; else the name that was learned for the address; else the short address. */
 function readName(
   facts: AlertFacts,
   parts: MetricKeyParts | undefined,

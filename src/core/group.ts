@@ -66,7 +66,7 @@ export interface FiringCause {
   toldAt: number;
   /** Until when it holds back at most. */
   until: number;
-  /** The group whose message says it. */
+  /** The group whose message mentions the cause. */
   group?: string;
 }
 

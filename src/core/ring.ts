@@ -73,7 +73,7 @@ export interface HeldBack {
   isBound?: true;
   /** A summary told it, and none was held back since. */
   isTold?: true;
-  /** The floor has held one back, so that `advice` is as it is. */
+  /** The floor has held an alert back since, so `advice` was worked out. */
   isAdvised?: true;
 }
 
@@ -87,7 +87,7 @@ export interface RingMemory {
   latest: { id: string; at: number; status: AlertStatus; rang: boolean };
   /** What the destination was last told of the key: that it fires, or that it is over. */
   toldStatus?: AlertStatus;
-  /** Since when that is not so any more. Epoch milliseconds. */
+  /** Since when `toldStatus` is wrong. Epoch milliseconds. */
   wrongSinceAt?: number;
   held?: HeldBack;
   /** What the last message that took held ones along said of them; they are held again where it reaches nobody. */
@@ -98,7 +98,7 @@ export interface RingMemory {
   cameBackTo?: number;
   /** It fired more than five times within fifteen minutes, and was not calm for fifteen minutes since. */
   isFlapping?: true;
-  /** The last ring reached nobody. */
+  /** The last ring reached no recipient. */
   isUnheard?: true;
   /** Recipients that the last ring did not reach, though it reached others: what fires next goes to them, also where it does not ring. */
   missedBy?: string[];

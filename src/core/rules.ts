@@ -135,7 +135,7 @@ export interface Route {
   silent?: Severity[];
   /** The first line of its messages, with facts in braces, see `fillTitle`. Default: the built-in one. */
   title?: string;
-  /** Said in each of its messages. */
+  /** A text that each of its messages shows. */
   note?: string;
   /** `url` with facts in braces, see `fillLink`. */
   links?: { label: string; url: string }[];

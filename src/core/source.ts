@@ -23,7 +23,7 @@ export function isSourceName(text: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,39}$/.test(text);
 }
 
-/** What the account's own hook is called where sources are listed. */
+/** The name of the account's own hook in lists of sources. */
 export const accountHook = "hook";
 
 export const hmacAlgorithms = ["sha1", "sha256", "sha512"] as const;

@@ -19,7 +19,8 @@ const datadogFrame = /^\[(?:re-)?(triggered|recovered)(?: on \{([^{}\]]{1,120})\
 const cloudWatchFrame = /^(ALARM|OK): "([^"]{1,255})" in ([\w .()-]{1,60})$/;
 
 /**
- * Undefined for a title without one, and for one that says another state than the alert has: that word would be missed.
+ * Undefined for a title without a frame, and for a title whose state is not the alert's: without that word the reader would miss
+ * it.
  */
 export function readFrame(title: string, status: AlertStatus | undefined): FramedTitle | undefined {
   const [, alarmState, alarm, region = ""] = cloudWatchFrame.exec(title) ?? [];

@@ -2,7 +2,7 @@ import type { Log } from "../core/log.ts";
 import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
 import type { Lease } from "./lease.ts";
 
-/** The lane group of what is done, and told, once for all relays on a database. */
+/** The lane group of the work that is done once for all relays on a database, such as notices. */
 export const dutiesGroup = "duties";
 
 /**

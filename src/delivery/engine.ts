@@ -221,9 +221,8 @@ export class Engine implements ClaimingDesk {
   };
 
   /**
-   * Pauses a destination for a person, or lets it go on (`by` undefined): what comes for it waits, and nothing of it is given
-   * up. Outlives a restart. False for an unknown name. The relay that runs the destination does it. Rejects as
-   * `Wishes.leave` does.
+   * Pauses a destination for a person, or resumes it (`by` undefined). Alerts for a paused destination wait and do not expire.
+   * Outlives a restart. False for an unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
    */
   async setPause(name: string, by: string | undefined): Promise<boolean> {
     const destination = this.#destinations.get(name);

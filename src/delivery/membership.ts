@@ -71,7 +71,7 @@ export class Membership {
     this.#configuration = own === undefined ? "newest" : judgeConfiguration(own, this.#relays);
     if (this.#configuration !== before) this.#logConfiguration(own?.configurationVersion ?? 0);
     this.#noteUnheld(isHeld);
-    // Each time: what was on its way to the disk at the time before is left as well.
+    // Asked each time: alerts that were on their way to the disk at the last time are left as well.
     if (!this.isNewest()) await store.leaveRouting?.(true);
     else if (before !== "newest") await store.leaveRouting?.(false);
   }
@@ -130,6 +130,6 @@ export function shareLanes(
   const lacking = theirs.reduce((sum, count) => sum + Math.max(0, fewest - count), 0);
   const unheld = Math.max(0, groups.length - held - theirs.reduce((sum, count) => sum + count, 0));
   const forOthers = Math.min(held - fewest, lacking - unheld);
-  // While one lacks some, nobody else takes more than that, or the one could not get what was handed over for it.
+  // While one relay lacks some, no other takes more than that: it could not get what was handed over for it.
   return { most: lacking > 0 ? fewest : evenly, handOver: Math.max(0, forOthers, held - evenly) };
 }

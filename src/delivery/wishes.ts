@@ -33,7 +33,7 @@ const takeWithinMs = 10_000;
 const seeWithinMs = 15_000;
 const seeEveryMs = 100;
 const lookEveryMs = 1_000;
-/** What a relay has left that died is taken away after this time. */
+/** A wish that a relay has left behind when it died is removed after this time. */
 const keptMs = 60_000;
 const mostWaiting = 100;
 

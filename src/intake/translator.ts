@@ -9,7 +9,7 @@ import { type ReadingOptions, translateRequest } from "./translate.ts";
 export interface TranslatorOptions {
   /** Where facts are looked for before they are guessed. Default: nowhere. */
   mapping?: FactMapping;
-  /** Named hooks, each with a mapping that comes before that one. */
+  /** Named hooks. The mapping of each comes before the general one. */
   sources: readonly Pick<Source, "name" | "mapping">[];
   /** Says which shape each payload has. */
   readsShapes: boolean;

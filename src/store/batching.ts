@@ -15,7 +15,7 @@ const mostTurns = 2;
  */
 const fewestAhead = 8;
 const shareAhead = 0.45;
-/** What remains of "the most lately" with each batch: half after some 350 of them. */
+/** The share of "the most lately" that each batch leaves: half is left after some 350 batches. */
 const fading = 0.998;
 
 export interface BatchingOptions<T> {

@@ -351,7 +351,7 @@ async function copyAll(
   }
 }
 
-/** Says how far it is; there it may also end when nobody waits any longer. */
+/** Reports how far the move is. Throws when nobody waits any longer. */
 async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
   signal.throwIfAborted();
   await onProgress(progress);

@@ -33,7 +33,7 @@ function outsideOf(name: string): string {
   return known;
 }
 
-/** These columns of a row by their names outside. What is null is absent. */
+/** These columns of a row under the names that callers know. A null is left out. */
 export function fromRow<R extends object, C extends keyof R & string>(
   row: R,
   names: readonly C[],

@@ -41,7 +41,7 @@ export interface Tx {
     which?: WhichLanes,
   ): Awaitable<(Stepped<Result> | undefined)[]>;
   /**
-   * Stores them in their order, with what their alerts are routed to.
+   * Stores the requests in their order, and routes their alerts.
    * @param from who asks, where several may
    */
   storeRequests(requests: readonly NewRequest[], from?: AskedBy): Awaitable<Written>;

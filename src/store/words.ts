@@ -95,7 +95,7 @@ export function wordsOf(driver: DriverName) {
         `(SELECT * FROM unnest(${values.map((list) => `:${list}`)}) WITH ORDINALITY AS given (${names}, place))`,
       );
     },
-    /** What was counted by the hour for each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
+    /** The hourly counts of each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
     hoursOf: (kind: "outcome" | "wait") =>
       say(
         `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
@@ -109,7 +109,7 @@ export function wordsOf(driver: DriverName) {
     /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
     isBulk: (isBulk: boolean) =>
       say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
-    /** `LIMIT`, with the name of what is given. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+    /** `LIMIT` with the name of a given value. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
     limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
     /** That a column has one of a list that is given. */
     isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),

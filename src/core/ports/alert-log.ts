@@ -16,8 +16,8 @@ export type Position = string & { readonly [kind]: "position" };
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
 /**
- * What a fact must be. Texts are compared without regard to the case of ASCII letters; `has` is found at the start of
- * any word. A value is compared where it is a number.
+ * What a fact must be. Texts are compared without regard to the case of ASCII letters; `has` finds the start of any word. A value
+ * is compared if it is a number.
  */
 export type FactCondition =
   | { fact: "token" | "chain" | "status"; is: string }
@@ -139,7 +139,7 @@ export interface DeliverySummary {
   extras?: MessageExtras;
   /** What its message says of the alerts of its key that did not ring; with `by`, why this one does not. */
   damped?: Damped;
-  /** It did not get through, and this delivery of the same alert stands for it now. */
+  /** This delivery did not get through. The given one, of the same alert, takes its place. */
   resentBy?: string;
 }
 
@@ -354,7 +354,7 @@ export interface AlertLog {
   /** Whether a text from outside has the form of this driver's positions. What has it is taken, whatever it says. */
   isPosition(text: string): text is Position;
   isChangeCursor(text: string): text is ChangeCursor;
-  /** Newest first, however much has to be read to find them. */
+  /** The newest alerts first. It reads as much as it takes to find them. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
   /**
    * The same for a reader who waits: filters that let little through together, or words that few alerts have, are looked

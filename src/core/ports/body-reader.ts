@@ -41,7 +41,7 @@ export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) =
 export interface ReadingJournal {
   /** Positions of the alerts that were being read when the last process ended. */
   readonly interrupted: readonly number[];
-  /** These are being read from now on, and no others. None: nobody is. Never throws. */
+  /** Notes that these are being read from now on, and no others. An empty list: none is. Never throws. */
   write(alertSeqs: readonly number[]): void;
 }
 

@@ -43,7 +43,7 @@ export interface Capabilities {
   editsInSight?: boolean;
   /** A message can answer an earlier one, so its reader sees both; elsewhere each says all by itself. */
   answers: boolean;
-  /** Its messages have a `plain` form of their own: one that is refused is sent once more so. */
+  /** Its messages have a second form, `plain`: one that is refused is sent once more in that form. */
   plainForm: boolean;
   /**
    * The vendor itself joins all calls of one alert key (an incident that is triggered and resolved): each alert is a

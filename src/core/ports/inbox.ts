@@ -18,8 +18,8 @@ export interface IncomingRequest {
   /** How long a key is remembered, milliseconds. */
   dedupeWindowMs: number;
   /**
-   * An earlier try to store it has ended without an answer: where its ids are in the log it is not stored again. Heeded by
-   * stores that relays share; of any other each try has an answer.
+   * An earlier try to store it has ended without an answer: if its ids are in the log it is not stored again. Stores that relays
+   * share look at this; in any other store each try has an answer.
    */
   mayBeStored?: boolean;
 }

@@ -1,7 +1,7 @@
-/** One of several that are made together. */
+/** One of several changes that are made together. */
 export interface RecordChange {
   name: string;
-  /** What has to be there now; undefined: nothing. */
+  /** What the record has to hold now; undefined: it must not exist. */
   from: string | undefined;
   /** Undefined: it is removed. */
   to: string | undefined;

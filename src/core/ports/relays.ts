@@ -5,7 +5,7 @@ import type { RefusedReason } from "../source.ts";
 export interface HookReport {
   /** Requests that were answered 202. */
   accepted: number;
-  /** When the last of them came. Epoch milliseconds, by the relay's own clock. */
+  /** When the last accepted request came. Epoch milliseconds, by the relay's own clock. */
   lastAcceptedAt?: number;
   /** Requests that did not pass its check, by why. */
   refused: Partial<Record<RefusedReason, number>>;
@@ -72,6 +72,6 @@ export interface Relays {
   announceRelay(self: RelaySelf, leaseMs: number): Promise<RelayView[]>;
   /** At a clean stop, so that nobody waits for its time to end. */
   forgetRelay(id: string): Promise<void>;
-  /** All that run now, in the order of their ids. A driver for one relay knows of that one alone. */
+  /** All relays that run now, in the order of their ids. A store for one relay lists that one alone. */
   listRelays(): Promise<RelayView[]>;
 }

@@ -13,7 +13,7 @@ export function describeRetention({ maxAgeMs, maxBytes }: RetentionRules): strin
 
 /** One small step through the oldest alerts. */
 export interface RemovalStep {
-  /** Only what stands behind it. Absent: from the oldest on. */
+  /** Only what is stored behind this position is removed. Absent: from the oldest on. */
   after?: Position;
   /** What was received then or later stays. Epoch milliseconds. */
   receivedBefore: number;
@@ -27,7 +27,7 @@ export interface Removal {
   next?: Position;
   /** How many alerts the log has ever taken: by how much it grows, removing has to keep up with that. */
   accepted: number;
-  /** What the log takes now, without room that was freed and is used again. Bytes. */
+  /** Bytes that the log takes now. Freed room that is used again does not count. */
   usedBytes: number;
   /** How long the database had to do with it, milliseconds. */
   tookMs: number;

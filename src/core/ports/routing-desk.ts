@@ -127,7 +127,7 @@ export interface RoutingDesk {
    * earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
    */
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
-  /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
+  /** Alerts among these that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   /**
    * From now on this relay only accepts: what it has not routed yet, and all that it accepts, is for the others; or it

@@ -60,7 +60,7 @@ export interface Allowance {
   intervalMs: number;
 }
 
-/** What all relays of a store together allow, by the clock of the store. */
+/** Budgets that all relays of a store share, by the clock of the store. */
 export interface SharedAllowances {
   /**
    * Uses one of each, or none while one of them is used up.

@@ -41,7 +41,7 @@ export interface Notifier {
 export interface NoticeOptions {
   /** Saved in the same step, so that people hear of it once. */
   watch?: WatchState;
-  /** Once that is lost nothing is sent, and nothing saved. Default: in any case. */
+  /** Nothing is sent or saved once this lane is lost. Default: the notice depends on no lane. */
   lane?: LaneFence;
   /** Saved in the same step as well. Only with `lane`. */
   about?: DestinationStatus;
@@ -150,7 +150,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   };
 }
 
-/** What the log says of a notice: where it goes, and why not elsewhere. */
+/** What the log says of a notice: where it goes, and why it goes nowhere else. */
 function decide(
   targets: readonly Destination[],
   concerned: readonly Destination[],
@@ -171,7 +171,7 @@ function decide(
 
 /** The notices about the destinations of one lane group. Each rejects as the store does. */
 export interface GroupNotices {
-  /** That a destination or account has stopped working, and that it works again: what people do not know yet. */
+  /** Sends a notice for each destination or account that has stopped working or works again, once. */
   sendChanges(): Promise<void>;
   /** Alerts that did not arrive although their destination works. */
   sendUndelivered(): Promise<void>;
@@ -257,7 +257,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
         const canReach = notifier.canReach(concerned);
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
         const isForOwn = !canReach && summary.failed > 0 && concerned.some(health.isWell);
-        // It stays pending until one of the others works.
+        // The notice stays pending until one of the other destinations works.
         if (!canReach && !isForOwn && notifier.hasOthers(concerned)) continue;
         const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
         const facts = writeUndeliveredNotice(summary, link);

@@ -30,9 +30,9 @@ export interface OrphanDeps {
 const stepSize = 400;
 
 /**
- * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and
- * people get a notice: nobody else would see it. There may be much of it, and it may fail: it is done in steps, while everything
- * else goes on, when this relay comes to the duties or there is another occasion, and tried again until it is done.
+ * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and people get
+ * a notice: nobody else would see it. There may be many, and a step may fail: the work is done in steps while everything else
+ * runs, and is tried again until it is done. It begins when this relay gets the duties, and at each other occasion.
  */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;
@@ -50,7 +50,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
   async function settleSome(lane: LaneFence, before: number | undefined): Promise<"done" | "lost" | number> {
     const orphans = await store.listOrphans(known, stepSize);
     if (orphans.length === 0) {
-      // What a killed process was sending there is left.
+      // Deliveries that a killed process was sending there are left.
       return (await store.failOrphans(lane, known, clock.now())) === "lost" ? "lost" : "done";
     }
     const seqs = orphans.map((delivery) => delivery.seq);

@@ -48,7 +48,9 @@ const longestSleepMs = 10 * minute;
 export async function proveAll({ proven, health, clock, random, log }: ProvingDeps, stop: AbortSignal): Promise<void> {
   const around = (ms: number) => ms * (0.9 + 0.2 * random());
 
-  /** When a message or a probe last got through; `undefined`: never. What lies ahead is of a clock that was set back. */
+  /**
+   * When a message or a probe last got through; `undefined`: never. A time in the future comes from a clock that was set back.
+   */
   function lastKnownAt({ destination }: Proven, now: number): number | undefined {
     const { lastSentAt, lastProvenAt } = health.of(destination);
     const times = [lastSentAt, lastProvenAt].filter((at) => at !== undefined && at <= now) as number[];

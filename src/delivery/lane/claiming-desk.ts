@@ -13,7 +13,10 @@ type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "sett
 /** What is known of an alert, apart from how it is routed. */
 type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
 
-/** As the store does both; a lane that has nothing else to do claims its deliveries in the same step and calls at once. */
+/**
+ * Records and accepts as the store does; a lane that has nothing else to do claims its deliveries in the same step and calls at
+ * once.
+ */
 export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
 /**

@@ -34,7 +34,7 @@ export interface ClaimedOffer {
 
 /** A transaction without an answer may commit this much later, and its claim is found when its lease is over. */
 const doubtMarginMs = 60_000;
-/** Between two tries to take a claim back: each is a transaction. */
+/** The pause between two tries to take a claim back: each is a transaction. */
 const takeBackEachMs = 5_000;
 
 /** A channel is given this long beyond its time-out before its claim counts as abandoned. */
@@ -162,7 +162,7 @@ export class Claims {
     this.#deps.journal?.strike(token);
   }
 
-  /** It is settled, or was left to its lease. */
+  /** The claim is settled, or was left to its lease. */
   end({ deliveries: [newest], ofRun }: Claim): void {
     if (ofRun) this.threads.release(newest);
   }

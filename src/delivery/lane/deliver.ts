@@ -583,7 +583,7 @@ export class Deliverer {
     return this.#deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
-  /** In memory at once: the next call must know it, whether or not this one can be recorded. */
+  /** The outcome is in memory at once: the next call must know it, whether or not this one can be recorded. */
   #remember(work: Work, outcome: Outcome, now: number): void {
     const { destination, pace, health } = this.#deps;
     const { recipient } = work.claim.deliveries[0];

@@ -13,8 +13,8 @@ import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 export interface QueueLook {
   /**
-   * After an outage: also what waits for a later try, since the waits were for a destination that was down. A repeat
-   * after an ambiguous outcome, and quiet hours, keep their time.
+   * After an outage: what waits for a later try is due as well, since it waited for a destination that was down. A repeat after
+   * an ambiguous outcome, and quiet hours, keep their time.
    */
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
@@ -64,8 +64,8 @@ export interface LaneQueueDeps {
  */
 const mostSent = 400;
 /**
- * Where a vendor joins by key, each event is chosen among these keys, and from this much of what is unsent of them. It
- * is read for each event, so an outage with thousands that wait must not make accepting wait. A resolution beyond it
+ * Where a vendor joins by key, each event is chosen among this many keys, and among this many unsent deliveries of them. They are
+ * read for each event: after an outage with thousands that wait, accepting must not wait for that. A resolution beyond the bound
  * ends its incident in its turn.
  */
 const mostKeys = 50;

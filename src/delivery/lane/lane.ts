@@ -153,7 +153,7 @@ export class Lane {
     this.#offers.settle(settled);
   }
 
-  /** It was paused: what was claimed ahead and not begun goes back into the queue. */
+  /** The destination was paused: claims that are not begun go back into the queue. */
   giveBack(): void {
     this.#run.giveBack();
   }

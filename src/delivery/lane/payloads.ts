@@ -13,7 +13,7 @@ export interface PayloadDeps {
 
 /** Bodies that are read at a time. */
 const maxBodyBytes = 4 * 1024 * 1024;
-/** Payloads of one digest, as JSON text. The first is always among them; the rest of their alerts go without. */
+/** Payloads of one digest, as JSON text. The first is always among them; alerts beyond the bound go without. */
 const maxPayloadUnits = 1024 * 1024;
 
 /** Fetches what an outgoing webhook passes on besides the facts: the sender's payload, digit for digit. */

@@ -23,7 +23,7 @@ export interface SentMessage {
 export interface LanePicturesDeps
   extends Pick<LaneContext, "store" | "destination" | "channel" | "pace" | "settings" | "clock" | "log"> {
   desk: PictureDesk;
-  /** Nothing is due, claimed or under way in the lane. */
+  /** The lane has nothing due, claimed or under way. */
   isQuiet(): boolean;
   /** `claiming`: none is begun any more. `calls`: ends those under way. */
   stop: LaneStop;

@@ -200,7 +200,7 @@ export class HealthMemory {
   noteNotified(summary: UndeliveredSummary, now: number): void {
     const key: StatusKey = { kind: "destination", name: summary.destination };
     const { pending } = this.#read(key).undelivered ?? {};
-    // What has come since it was listed is for the next notice.
+    // Deliveries that failed since the list was made are for the next notice.
     const left = pending === summary ? {} : { pending };
     this.#write(key, { undelivered: { ...left, notifiedAt: now } });
   }
@@ -262,7 +262,10 @@ function isProof({ type }: Destination, status: DestinationStatus): boolean {
   return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
 }
 
-/** Asked for the first of several mailboxes, a server refuses it only after it has let the account and the sender in. */
+/**
+ * When a server is asked for the first of several mailboxes, it refuses the mailbox only after it has let the account and the
+ * sender in.
+ */
 function isOnlyAboutMailbox({ kind }: StatusKey, outcome: Outcome): boolean {
   if (outcome.kind === "rejected") return outcome.scope === "recipient" || outcome.scope === "message";
   const isPutOff = outcome.kind === "retry" && outcome.reason === "temporary_refusal" && outcome.scope === undefined;

@@ -135,8 +135,8 @@ function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
 const smallStepMs = 1_000;
 
 /**
- * Calls that lie far ahead were made before the clock was set back; waiting for their windows could take as long as the
- * step. Those a little ahead were made just now, and count.
+ * Calls far in the future were made before the clock was set back; waiting for their windows could take as long as the step.
+ * Calls a little in the future were made just now, and count.
  */
 function upTo(sentAt: number[], now: number): number[] {
   return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now + smallStepMs);

@@ -29,7 +29,7 @@ export interface PictureDeskDeps {
 
 /**
  * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than a bounded number in
- * a time. What a restart forgets are pictures that have not joined.
+ * a time. A restart forgets the pictures that have not joined their messages.
  */
 export function createPictureDesk(deps: PictureDeskDeps) {
   const { illustrate, notes, clock, log } = deps;

@@ -14,7 +14,7 @@ const longestQuote = 120;
  */
 export function explainReason(reason: ReasonCode, channel: ChannelType): string {
   const { otherSide, reasons } = vendorOf(channel).words;
-  // A row may hold the code of another version, which is better than nothing.
+  // A row may hold the code of another version; the code itself is better than nothing.
   return reasons?.[reason] ?? reasonWords(otherSide)[reason] ?? reason;
 }
 

@@ -17,7 +17,7 @@ const deadProbes = [
   { beforeMs: 8 * minuteMs, pauseMs: 5 * minuteMs },
 ];
 const longestDeadPauseMs = 15 * minuteMs;
-/** What comes for a dead destination waits so long for it to work again, then fails. */
+/** A delivery to a dead destination waits this long for it to work again, then fails. */
 export const waitForDeadMs = 60 * minuteMs;
 
 function nextProbeOf(status: DestinationStatus, now: number): number {

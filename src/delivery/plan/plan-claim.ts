@@ -59,7 +59,7 @@ export interface LoadedDelivery extends ClaimedDelivery {
 const oneMinuteMs = 60_000;
 /** Resends of many have every fourth message while other alerts wait too: neither starves. */
 export const othersPerResent = 3;
-/** A network that goes down takes many destinations with it; more notices than this are sent together. */
+/** A network that goes down takes many destinations with it; when more notices than this are due, they are sent together. */
 const fewNotices = 3;
 
 /**
@@ -87,7 +87,7 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
 /** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
+/** An alert that was routed this long after it came may have been stored behind younger ones, as from a spool. */
 const storedLateMs = 1_000;
 /**
  * An alert this old goes out together with its end, so that nothing rings for what is over. A claim that would wait this long, for its
@@ -95,7 +95,7 @@ const storedLateMs = 1_000;
  */
 export const withEndAfterMs = 1_000;
 
-/** From then on it could be sent, and its age counts: it was routed, or what held it was over. */
+/** Since when the delivery could be sent: since it was routed, or since its hold ended. Its age counts from then. */
 export const openSince = ({ createdAt, heldUntil = 0, state, dueAt }: DueDelivery): number =>
   Math.max(createdAt, heldUntil, state === "held" ? dueAt : 0);
 
@@ -140,7 +140,7 @@ function inPlaceOf(
  * An end takes along what is unsent before it.
  */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
-  // A repeat says what it said before.
+  // A repeated digest holds the same alerts.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
   const { deliveries } = plan;
   if (deliveries.some(isDamped)) return plan;
@@ -226,8 +226,8 @@ function isOfAlert({ purpose }: DueDelivery): boolean {
 }
 
 /**
- * Each alone and in the order of the log, what is resent in its turn, with what is unsent of its key in view: an incident
- * must not open after it was resolved, nor a resolution end one that has opened since.
+ * Sends each delivery alone, in the order of the log, resends in their turn, and looks at the unsent deliveries of its key: an
+ * incident must not open after it was resolved, and a resolution must not end one that has opened since.
  *
  * | of one key | sent now |
  * |---|---|
@@ -272,8 +272,8 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
 }
 
 /**
- * Does not ring, says that something is over, or is a notice about nothing that is to be done at once: it is sent without a sound. What a
- * person asked for sounds as any other, so it can be tried.
+ * An alert that does not ring, an end, and a notice that asks for nothing at once are sent without a sound. What a person asked for
+ * sounds as any other, so it can be tried.
  */
 export function isQuiet(
   delivery: Pick<DueDelivery, "purpose" | "status"> &

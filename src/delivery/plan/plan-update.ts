@@ -152,7 +152,7 @@ function editOf({ lastRef }: Thread): UpdateStep | undefined {
   return lastRef === undefined ? undefined : { action: "edit", ref: lastRef, shows: "self" };
 }
 
-/** Resends, tests and notices stand for themselves: they neither edit nor are edited. */
+/** Resends, tests and notices are independent: they neither edit nor are edited. */
 export function isUpdatable(delivery: ClaimedDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }

@@ -84,11 +84,11 @@ export async function decodeBody(sent: Buffer, { maxBytes, signal, mayHold }: De
  */
 const turnLimits = { atOnce: 2, mostOfOne: 8 * 1024 * 1024 };
 
-/** What takes longer is kept as it came. A body of 16 MiB takes 50 ms where nothing else runs. */
+/** A body that takes longer is kept as it came. A body of 16 MiB takes 50 ms where nothing else runs. */
 const longestMs = 5_000;
 
 /**
- * Decompresses one body of a source at a time: who sends is known only afterwards, and no source waits behind the bodies of
+ * Decompresses one body of a source at a time: the sender is known only afterwards, and no source waits behind the bodies of
  * another.
  */
 export class Decoder {

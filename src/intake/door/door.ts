@@ -161,7 +161,7 @@ export class Door {
     if (this.#secrets.find(secret.reveal()) === undefined) this.#secrets.add(secret);
   }
 
-  /** From now on these are the secrets of a named hook, and no others. */
+  /** Replaces the secrets of a named hook. */
   setSecretsOf(name: string, secrets: readonly Secret[]): void {
     const source = this.#hooks.find((hook) => hook.name === name);
     if (source !== undefined) this.#secrets.replace(source, secrets);

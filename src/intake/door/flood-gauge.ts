@@ -3,7 +3,7 @@ import type { Door } from "./door.ts";
 
 /** More requests than this at the door at once are a flood. */
 const floodedAbove = 8;
-/** More than this accepted in a second are one, too: on one core they could not be routed as fast as they come. */
+/** More accepted in a second are a flood, too: on one core they could not be routed as fast as they come. */
 const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
 

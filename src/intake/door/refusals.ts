@@ -16,7 +16,7 @@ export interface DoorCounters {
   /** Those of the refused requests that the store did not take. */
   storeRefused: number;
   unknownSecret: number;
-  /** Did not pass the check of their source, and was kept for people as far as a flood allows. */
+  /** Requests that did not pass the check of their source. They are kept for people as far as a flood allows. */
   senderRefused: number;
   aborted: number;
 }

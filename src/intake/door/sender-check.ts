@@ -192,7 +192,7 @@ function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefin
 
 const closingBrace = 0x7d;
 
-/** Whether the sender of one of them counts only 200 as taken. */
+/** Whether one of these senders counts only 200 as taken. */
 export function wants200(rules: readonly CheckRule[]): boolean {
   return rules.some(({ type }) => readySenderOf(type)?.wants200);
 }
@@ -246,7 +246,7 @@ function hmac(algorithm: string, key: string | Buffer, before: string, body: Uin
   return createHmac(algorithm, key).update(before).update(body).digest();
 }
 
-/** In a time that tells nothing of where they differ; all are compared. */
+/** Compares with all of them, in a time that does not tell where they differ. */
 function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
   let isFound = false;
   for (const one of expected) if (one.length === given.length && timingSafeEqual(one, given)) isFound = true;

@@ -31,7 +31,7 @@ export interface FoundFacts
     | "source"
   > {
   title?: string;
-  /** A kind of event at best ("price.alert"), for want of a title. */
+  /** A title that is only a kind of event ("price.alert"), taken when there is no other. */
   weakTitle?: string;
   text?: string;
   /** Only by a mapping. */

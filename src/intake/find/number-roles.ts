@@ -24,7 +24,7 @@ export interface Limit {
   /** The first piece that belongs to it: "above" in "above the limit of 5". */
   from: number;
   side: Side;
-  /** "back above": it is on that side again. */
+  /** The text says "back above": the value has returned to that side. */
   isBack: boolean;
 }
 

@@ -138,8 +138,8 @@ export type Measured = Pick<
 >;
 
 /**
- * Facts with what the title adds to them. What the payload says itself counts; where it says of value or threshold
- * something else than the title, the title is about something else.
+ * Facts with what the title adds to them. The payload's own facts count. Where its value or threshold differs from the title's,
+ * the title is about something else.
  */
 export function addMeasurement(facts: Measured, measured: Measurement | undefined): Measured {
   if (measured === undefined) return facts;

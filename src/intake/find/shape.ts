@@ -16,8 +16,8 @@ const maxExample = 60;
 /** Shapes that are known to have been described; beyond, all are forgotten, and described once more. */
 const maxDescribed = 1_000;
 /**
- * What describing may cost, so that a sender whose every body is another shape costs no more than others: a shape costs
- * one and one more for each 50 leaves, and each body adds a hundredth.
+ * A budget for describing, so that a sender whose every body has another shape costs no more than others. A shape takes one, and
+ * one more for each 50 leaves; each body adds a hundredth.
  */
 const mostCredit = 300;
 const creditOfBody = 1 / 100;

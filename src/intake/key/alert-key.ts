@@ -76,7 +76,7 @@ export function deriveAlertKey(sources: KeySources): string {
   return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
 }
 
-/** What `deriveAlertKey` looks at besides the facts, where the sender gives the parts of a key. */
+/** The leaves besides the facts that `deriveAlertKey` looks at. None where the sender gives a key. */
 export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" | "found" | "inBatch">): Leaf[] {
   if (found.alertKey !== undefined) return [];
   const life = leaves.find((leaf) => namesLife(leaf, inBatch));

@@ -1,6 +1,6 @@
 import { type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 
-/** Beyond these a text is refused however valid it is. */
+/** A text beyond one of these limits is refused, even if it is valid. */
 export interface JsonLimits {
   /** Arrays and objects within each other. Default 64. */
   maxDepth: number;
@@ -24,9 +24,9 @@ export type ParsedJson =
       line: number;
       /** Counted from 1, in UTF-16 units. */
       column: number;
-      /** The place as an index into the text. */
+      /** The fault's index in the text. */
       offset: number;
-      /** What stood complete before the fault, inside the containers that were open. Absent when nothing did. */
+      /** What was complete before the fault, inside the containers that were open. Absent when nothing was. */
       partial?: Json;
     };
 

@@ -38,7 +38,7 @@ const maxAlertsOfBatch = 1_000;
 /** 10,000 names are plenty for one alert and too few for a thousand; the body's 1 MiB bounds the work either way. */
 const batchLimits: JsonLimits = { ...defaultJsonLimits, maxKeys: 100_000 };
 
-/** A request's body. It is read when it is first asked for what takes reading, and never twice. Nothing here throws. */
+/** A request's body. It is read once, at the first question that needs it read. Nothing here throws. */
 export function readRequest(body: Uint8Array, contentType?: string) {
   const couldBeBatch = mayBeBatch(body);
   let read: RequestContent | undefined;

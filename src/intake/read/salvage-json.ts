@@ -13,7 +13,7 @@ export function salvageJson(text: string, offset: number, partial: Json | undefi
   const found = Object.create(null) as JsonObject;
   if (isJsonObject(partial)) Object.assign(found, partial);
   else if (partial !== undefined) found.items = partial;
-  // The pair that holds the fault begins before it.
+  // The name and value that hold the fault begin before it.
   const start = Math.max(text.lastIndexOf(",", offset - 1), text.lastIndexOf("{", offset - 1), 0);
   let pairs = 0;
   for (const match of text.slice(start, start + maxSearched).matchAll(pairPattern())) {

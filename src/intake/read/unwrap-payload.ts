@@ -18,7 +18,9 @@ export function listContent(payload: Json): Content {
 /** Members in which senders put a whole JSON document as a string. */
 const stringified = wordSet("message msg payload body data detail details content event alert raw");
 
-/** Proof of origin and the means to end the subscription: nothing for a chat, where anybody may follow a link. */
+/**
+ * Proof of origin, and the link that ends the subscription: a chat does not show them, because anybody there may follow a link.
+ */
 const snsPlumbing = wordsOf(
   "Signature SignatureVersion SigningCertURL SigningCertUrl UnsubscribeURL UnsubscribeUrl Token",
 );

@@ -55,7 +55,7 @@ export class ReadingThread implements BodyReader {
   readonly #forgotten = new Set<string>();
   /** Each ends the wait of a call. */
   readonly #leave = new Set<() => void>();
-  /** Most bodies are read where they arrive, so it is started for the first that is not. */
+  /** The thread starts with the first body that is not read where it arrives; most are. */
   #thread: Thread | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #resting: NodeJS.Timeout | undefined;

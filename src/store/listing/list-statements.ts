@@ -97,7 +97,7 @@ export function createListStatements<Search>(words: ListWords<Search>) {
           const rows =
             driver.along === "problems"
               ? `SELECT 1 FROM (${problemsBetween(sql, add(bounds.from), add(bounds.below))}) p`
-              : // In their order: without it a plan may walk the whole table until it has met enough.
+              : // The order is asked for: without it a plan may walk the whole table until it has met enough.
                 select("1", words.rowsOf(driver, query, bounds, add, "narrowed"));
           return `(SELECT count(*) FROM (${rows} LIMIT ${mostCounted}) x) AS n${index}`;
         });

@@ -6,7 +6,7 @@ export interface Statement {
   values: unknown[];
 }
 
-/** @param build is given what makes a place in the text for a value */
+/** @param build gets a function that makes a place in the text for a value */
 export function toStatement({ place, kept }: Pick<Dialect, "place" | "kept">, build: (add: Add) => string): Statement {
   const values: unknown[] = [];
   const sql = build((value) => place(values.push(typeof value === "string" ? kept(value) : value)));
@@ -73,11 +73,11 @@ export interface ListWords<Search> {
     ends: { from: number[]; below: number[] },
     add: Add,
   ): { where: string; order: string };
-  /** That the alert `a` has what is searched for. */
+  /** The condition that alert `a` has what is searched for. */
   matches(search: Search, add: Add): string;
   /** A column by whose index nothing is to be read. */
   unindexed(column: string): string;
-  /** @param list with these columns, in its order */
+  /** @param list selects the columns that it is given, in the order of the page */
   page(list: (columns: string) => string, shown: () => string, limit: number, add: Add): string;
   limited(list: string, limit: number, add: Add): string;
   run<Row extends object>(statement: Statement): Awaitable<Row[]>;

@@ -15,7 +15,7 @@ export interface Walked {
 /** Alerts of the first window that is looked at; those after it are wider or narrower, as long as that took. */
 const firstWidth = 4_096;
 const leastWidth = 512;
-/** Where bodies are looked at: each may be a mebibyte. */
+/** Alerts of the first window when bodies are searched: each body may be a mebibyte. */
 const firstBodies = 32;
 
 /** The log itself. */

@@ -18,7 +18,7 @@ interface Place {
   /** The place of the last change in their order. */
   transaction: bigint;
   seq: number;
-  /** Transactions before it whose changes may be missing, ascending, and from which alert on. */
+  /** Earlier transactions whose changes may be missing, ascending; `seq`: from which alert on. */
   passed: { transaction: bigint; seq: number }[];
 }
 

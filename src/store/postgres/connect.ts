@@ -53,7 +53,7 @@ export interface Connections extends Database {
 
 const mostWriters = 8;
 const mostReaders = 4;
-/** Longer than between two looks of the disk watch, or a short one is missed. */
+/** Longer than the pause between two looks of the disk watch: a shorter time could be missed. */
 const fullForMs = 20_000;
 const compareEveryMs = 5_000;
 
@@ -126,7 +126,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, writers);
   const pools = [writers, readers];
 
-  /** Counts it as under way, and gives its failure the port's words. */
+  /** Counts the work as under way, and turns its failure into the port's error. */
   function guard<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
     const running = work().catch((error: unknown) => {

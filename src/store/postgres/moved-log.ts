@@ -184,7 +184,7 @@ export class MovedDatabase implements MoveSide {
     for (const name of emptied) await this.ask(`ALTER TABLE ${name} ${how} TRIGGER USER`);
   }
 
-  /** Definitions of those that are to be made again. */
+  /** The SQL that makes the removed indexes again. */
   async #readIndexes(): Promise<string[]> {
     return JSON.parse((await this.#one<string>("SELECT indexes FROM moves")) ?? "[]") as string[];
   }

@@ -142,7 +142,7 @@ export function toOpenError(error: unknown, place: string): unknown {
   return new AppError("store_unavailable", message, { hint: hintOf(error, code), cause: error, retryAfterMs });
 }
 
-/** The server's words are in its own language; their routine is not said. */
+/** The server's words may be in another language, and nothing else says which limit it is: then all are named. */
 function hintOfLimit(error: unknown): string {
   const text = describe(error);
   const ofRole = "the role's (`ALTER ROLE … CONNECTION LIMIT …`)";

@@ -11,7 +11,9 @@ const slotMs = 10 * 60_000;
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
 
-/** Between these times alerts came that are stored only now. In whole slots, so that few rows describe a long handover. */
+/**
+ * Alerts came between these times that are stored only now. The times are whole slots, so that few rows describe a long handover.
+ */
 export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
   sinceId(Math.floor(fromAt / slotMs) * slotMs),
   untilId(Math.ceil(storedAt / slotMs) * slotMs),

@@ -20,7 +20,10 @@ type Typed = readonly [name: string, type: string];
 /** For this long only the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
-/** An alert was routed when it was asked for. What the server got so much later, as over a way that hung, was routed then. */
+/**
+ * An alert counts as routed when the relay asked for it. Where the server got it this much later, as over a connection that hung,
+ * it was routed then.
+ */
 const hungMs = 500;
 
 const requestColumns = insertedColumns("requests").map(([name, kind]): Typed => [name, typeNames[kind]]);

@@ -119,7 +119,8 @@ export class SpoolFile implements Serving {
   }
 
   /**
-   * What is to be accepted, when all of it is on disk. A duplicate is one of an earlier request with the same key and body that waits here.
+   * Answers when all that is to be accepted is on disk. A duplicate is one of an earlier request with the same key and body that waits
+   * here.
    * @returns as `version` the position of the last
    */
   async calls(packed: PackedCalls): Promise<CallsAnswer> {

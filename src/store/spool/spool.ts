@@ -268,7 +268,7 @@ export class Spool implements Inbox {
 /** Nothing waits, so nothing is late: a safety net under a wake that was lost. */
 const idleMs = 5_000;
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+/** The reason is made once: each `abort()` without one makes an exception with a stack. */
 const woken = new Error("woken");
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);

@@ -24,7 +24,7 @@ export class Ballast {
     this.#spent = bytes > 0 && sizeOf(path) !== bytes;
   }
 
-  /** The room is not laid by: it has been given back, or there was none for it. */
+  /** The room is not reserved: it was given back, or there was none for it. */
   isSpent(): boolean {
     return this.#spent;
   }
@@ -38,7 +38,7 @@ export class Ballast {
     return true;
   }
 
-  /** Lays it by again when there is room for it twice over; looks at most once a second. True when it is there. */
+  /** Reserves the room again when there is twice as much; looks at most once a second. True when it is reserved. */
   restore(): boolean {
     if (!this.#spent) return true;
     const now = this.#deps.now();

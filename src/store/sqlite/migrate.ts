@@ -42,9 +42,8 @@ export function requireVersion(
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own; those of a new database share one
- * commit, since pages that each step changes anew would be written and synced again and again. `user_version` counts
- * the steps.
+ * Brings the database to the newest version, each step in a transaction of its own; the steps of a new database share one commit,
+ * so that no page is written and synced once for each step. `user_version` counts the steps.
  *
  * @throws an error that names the file when its SQL fails; the database is then as it was before that transaction.
  */

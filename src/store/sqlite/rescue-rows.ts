@@ -84,8 +84,8 @@ const mostAskedInVain = 20_000;
 const mostPositions = 2 ** 40;
 
 /**
- * Goes round what cannot be read. A page holds rows of neighbouring positions: the first readable position behind it is
- * found by searching, and those that were jumped over are asked for one by one, since some of their pages may be whole.
+ * Reads all rows around those that cannot be read. A page holds rows of neighbouring positions: the first readable position
+ * behind it is found by searching, and the positions in between are asked for one by one, since some of their pages may be whole.
  *
  * Rows are in the order of their positions; one that is not has a damaged position. It is given last, so that it takes no other
  * row's place.

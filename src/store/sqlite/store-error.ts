@@ -14,7 +14,7 @@ export function isDiskFull(error: unknown): boolean {
   return codesOfFullDisk.has(sqliteCode(error) ?? "");
 }
 
-/** Whether a page could not be read: what does without it may succeed. */
+/** Whether a page could not be read. A call that does not need the page may succeed. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
 }

@@ -38,7 +38,7 @@ type FromThread =
   | { kind: "answer"; id: number; answer: unknown }
   | { kind: "failure"; id: number; error: WireError };
 
-/** An error survives structured cloning only without its class and its fields. */
+/** Structured cloning strips an error of its class and its fields. */
 export interface WireError {
   code?: ErrorCode;
   message: string;

@@ -56,7 +56,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** The same as far as the disk lets it. What is in the log is on disk, and is read from there. */
+  /** Like `empty`, and returns where the disk does not let it. What is in the log is on disk, and is read from there. */
   tryToEmpty(waitMs: number): void {
     unlessRefused(() => this.empty(waitMs));
   }

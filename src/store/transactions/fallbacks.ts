@@ -9,7 +9,7 @@ type MadeRow = Pick<Row<"deliveries">, "alert_seq" | "destination" | "recipient"
 
 export type CallFallbacks = (tx: Tx, fallbacks: readonly FallbackCall[], at: number) => Promise<void>;
 
-/** Each delivery calls its fallback once, and all mailboxes of one destination together call it once for an alert. */
+/** Each delivery calls its fallback once. All mailboxes of one destination call it once for an alert together. */
 export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
   const make = createMaking(sql);
   const lockCalling = sql.statement(

@@ -4,7 +4,7 @@ import type { Tx, WhichLanes } from "../tx.ts";
 export interface Joint<Call extends unknown[], Answer> {
   /** How much of a transaction a call takes. */
   sizeOf(call: Call): number;
-  /** It asks nothing besides its first statement. */
+  /** The calls ask nothing besides their first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
   /** Answers each call. Undefined: nothing was written for its lane; with `free`, nothing was written at all. */
   run(tx: Tx, calls: readonly Call[], which: WhichLanes): Promise<(Answer | undefined)[]>;

@@ -30,7 +30,7 @@ const mostBytes = 192 * 1024;
 const mostBytesOfPage = 2 * 1024 * 1024;
 const farthest = 9_000_000_000_000_000;
 
-/** What came with the key of one alert: so much of it, however long the log is. */
+/** The other alerts with the key of one alert, up to a bound however long the log is. */
 export function createKeyHistory(sql: Dialect) {
   const bytes = sql.factsBytesOf("k");
   const lastBefore = (columns: string, key: string, to: string) =>

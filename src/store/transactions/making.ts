@@ -14,7 +14,7 @@ export interface NewDelivery {
   insteadOf?: string;
 }
 
-/** That are as they are planned. */
+/** Columns that take the planned values unchanged. */
 const plannedColumns = [
   ...(["destination", "channel", "recipient", "route", "instead_because"] as const),
   ...(["state", "reason", "updates", "freshness_ms"] as const),

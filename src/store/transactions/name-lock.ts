@@ -9,8 +9,8 @@ export const lockEach = (kind: keyof typeof seeds, names: string) => `
     SELECT DISTINCT hashtextextended(name, ${seeds[kind]}) AS hash FROM (${names}) AS named ORDER BY 1) AS hashes`;
 
 /**
- * Locks names until the transaction has ended. Another relay that locks one of them waits so long, and what it asks behind that
- * sees what this one has written. On SQLite there is no other.
+ * Locks names until the transaction has ended. Another relay that locks one of them waits until then, and what it asks afterwards
+ * sees what this one has written. On SQLite there is no other relay.
  */
 export function createNameLock(
   sql: Dialect,

@@ -234,7 +234,7 @@ function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<t
     next_token: next === undefined ? record.token : null,
     lease_ms: next === undefined ? (record.leaseMs ?? null) : null,
     ...rowOf<Partial<Thread>, (typeof threadColumns)[number]>(thread ?? {}, threadColumns),
-    // Where a vendor gives none.
+    // Empty where a vendor gives no id.
     ...{ root_ref: thread?.rootRef ?? "", last_ref: thread?.lastRef ?? "" },
   };
   return record.deliverySeqs.map((seq, index) => ({

@@ -22,7 +22,7 @@ const threadKey = "destination, recipient, alert_key";
 /** One of before may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
-/** Routes that were kept for alerts, see `createKeptRoutes`. */
+/** The name of routes that were kept for alerts, see `createKeptRoutes`. */
 const areRoutes = "name >= 'routes:' AND name < 'routes;'";
 /** No alert refers to them that came so long after they were used: that is said every hour, and clocks of relays differ. */
 const routesOutliveMs = 86_400_000;

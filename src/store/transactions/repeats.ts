@@ -43,7 +43,7 @@ type First = Pick<Row, "seq" | "id">;
 const mostCompared = 10;
 
 const likeness = "concat_ws(' ', r.fingerprint, a.item, a.origin, a.source)";
-/** The alert is compared by its body: it has no key that counts. */
+/** The alert is compared by its body, because no key of its request counts. */
 const isCompared = (despiteKey: string) => `r.seq = a.request_seq AND (r.dedupe_key IS NULL OR ${despiteKey} = 1)`;
 /** For rows that are found by another index than that of all that is unrouted: a planner may think that it has none. */
 export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 0`;

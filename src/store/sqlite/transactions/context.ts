@@ -15,7 +15,7 @@ export interface TransactionContext {
   changed: Set<number>;
   /** The last that an alert was given. */
   version: number;
-  /** Why earlier alerts could not be looked up, the last time. */
+  /** The reason when earlier alerts could last not be looked up. */
   damage?: string;
 }
 
