@@ -34,16 +34,16 @@ export type GivenOptions<O extends Readers> = {
 type Wrong = AppError | string | undefined;
 
 export interface CommandSpec<A extends Readers, O extends Readers> {
-  /** The last word of what is typed. */
+  /** The name that is typed last. */
   name: string;
   /** A few words for the list of all commands. Default: `says`. */
   summary?: string;
   says: string;
-  /** In the order in which they are typed. */
+  /** The arguments in the order in which they are typed. */
   args?: A;
   /** The options under names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
-  /** What is wrong with things that are right each by itself. To a text comes the hint to look at the help. */
+  /** Checks things that are each right but wrong together. A text gets the hint to look at the help. */
   check?(given: Given<A, O>, run: Run): Wrong | Promise<Wrong>;
   /** Environment variables that the command alone reads, with what they mean. */
   environment?: Record<string, string>;

@@ -19,7 +19,7 @@ const filters = {
 };
 type Filters = GivenOptions<typeof filters>;
 
-/** `tocsin refused …`: requests whose sender did not pass the check of their source, and the way on for a true one. */
+/** `tocsin refused …`: requests whose sender did not pass the check of their source, and how to let a genuine one in. */
 export const refused = group({
   name: "refused",
   summary: "requests that did not pass their check",

@@ -38,8 +38,8 @@ export type DemoFlags = Partial<GivenOptions<typeof demoFlags>>;
 export type SandboxFlags = GivenOptions<typeof sandboxFlags>;
 
 /**
- * The commands of the folder `workshop`, which stands next to `src` and is no part of the installed package. This file is the only
- * one of `src` that knows the folder.
+ * The commands of the folder `workshop`, which is next to `src` and is no part of the installed package. This file is the only one
+ * of `src` that knows the folder.
  */
 export interface Workshop {
   demo(flags: DemoFlags, run: Run): Promise<void>;

@@ -112,7 +112,7 @@ function describe(
 ) {
   const moment = momentOf(alert);
   const isSparse = record === undefined || record.filter((point) => point.at <= moment).length < 2;
-  // Earlier alerts stand where they arrived, and so does this one next to them, whenever it says that it happened.
+  // Earlier alerts are placed at the time when they arrived. This one is too, next to them, whatever time it gives itself.
   const at = isSparse ? alert.receivedAt : moment;
   const before = events.slice(events.findIndex(({ id }) => id === alert.id) + 1).filter((one) => one.receivedAt <= at);
   const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);

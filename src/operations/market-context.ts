@@ -42,11 +42,11 @@ export interface MarketContext {
    * nothing is asked. Never rejects.
    */
   describe(alertId: string, options: { signal?: AbortSignal; deadlineMs: number }): Promise<string | undefined>;
-  /** The same of what is known already; asks nobody. */
+  /** The same line from what is known already; asks nobody. */
   known(alert: AlertDetail): string | undefined;
 }
 
-/** More than that in a minute is a flood, in which nothing new is asked. */
+/** More alerts in a minute are a flood, in which nothing new is asked. */
 const mostAMinute = 12;
 const minuteMs = 60_000;
 /** Two assets may have one symbol: a price that far from the metric's own is another one's. */
@@ -96,7 +96,7 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
       points,
       alert: saidBy(alert, points),
       unit,
-      // What the alert itself is about stands in its first line.
+      // The alert's first line has its own measure, so the line here leaves it out.
       pool: pool && {
         tvl: measure.includes("tvl") ? undefined : pool.usdTvl,
         volume: measure.includes("volume") ? undefined : pool.h24UsdVolume,

@@ -35,7 +35,7 @@ const freshMs = 15 * minuteMs;
 const sameMomentMs = 2 * minuteMs;
 /** Clocks differ. */
 const earlyMs = 2 * minuteMs;
-/** Within a longer hole the lowest and the highest may lie. */
+/** The lowest and the highest value may lie in a longer hole. */
 const longestHoleMs = 12 * hourMs;
 
 /**

@@ -13,7 +13,7 @@ export interface MetricHistoriesDeps extends QuestionsDeps {
 export type MetricHistories = Questions<readonly HistoryPoint[]>;
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
-/** A week of seconds would take the memory of all others. */
+/** A week of values for each second would take the memory of all others. */
 const mostPoints = 20_000;
 
 /** 120 calls an hour: the account's other duties, the watch over it among them, ask with the same key. */

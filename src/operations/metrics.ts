@@ -270,7 +270,7 @@ function written(labels: Figures[number][0]): string {
 
 const ageOf = (at: number | undefined, now: number) => (at === undefined ? 0 : Math.max(0, now - at) / 1000);
 
-/** Counters are named in camel case within, as labels of metrics are not. */
+/** Counters have names in camel case in the code, labels of metrics in snake case. */
 function byName(label: string, counts: Readonly<Record<string, number | undefined>>, labels = {}): Figures {
   const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.entries(counts).map(([name, count]) => [{ ...labels, [label]: toSnake(name) }, count]);

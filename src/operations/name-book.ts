@@ -3,7 +3,7 @@ import type { AlertFacts } from "../core/alert.ts";
 import { type CommonStates, changeTogether, type WatchStore } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
 
-/** What messages, pages, API and commands call what has an address and no name. */
+/** The names that messages, pages, API and commands use for what has an address and no name. */
 export interface KnownNames {
   /**
    * As it stands in messages: with the address where two on one chain have the same, and where many would take it. Only what
@@ -44,9 +44,9 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
 }
 
 /**
- * Adds to what is saved what this relay has learned, and to the book what others have. Rejects as the store does.
+ * Saves what this relay has learned, and adds to the book what others have saved. Rejects as the store does.
  *
- * @param learned keys of what is in the book and perhaps not saved
+ * @param learned keys of names in the book that may not be saved
  */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
   const together = await changeTogether(store, stateName, (from) => {

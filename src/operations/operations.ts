@@ -221,7 +221,7 @@ class RelayViews {
   }
 }
 
-/** Where this relay does not watch what is asked for. */
+/** The error where this relay does not watch what was asked for. */
 function notWatched(source: string | undefined, ofSource: string, inGeneral: string, leave: string): AppError {
   return source === undefined
     ? new AppError("conflict", `This relay does not ${inGeneral}.`, {

@@ -16,9 +16,9 @@ export type KeptPictureNotes = ReturnType<typeof createPictureNotes>;
 
 export interface PictureNotesDeps {
   store: CommonStates;
-  /** Other relays note what becomes of pictures too: of one delivery each of them may know a part. */
+  /** Other relays note outcomes of pictures too: each may know a part of one delivery's. */
   isShared: boolean;
-  /** Names of those whose messages have pictures. */
+  /** The names of destinations whose messages have pictures. */
   destinations: readonly string[];
   clock: Clock;
   log: Log;

@@ -29,7 +29,7 @@ const maxBodyBytesAtOnce = 4 * 1024 * 1024;
 const maxBodyBytes = 32 * 1024 * 1024;
 /** The event loop is kept this long at most; then others have their turn. */
 const sliceMs = 10;
-/** A pattern over long texts may take long for each alert. What was looked at until then is the answer. */
+/** A pattern over long texts may take long for each alert. The answer counts what was looked at within this time. */
 const mostMs = 3_000;
 
 /**
@@ -85,7 +85,7 @@ function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countA
     return { version, counts };
   };
   return async (fromAt: number, limit: number, asOf?: LogState): Promise<StoredFacts[]> => {
-    // Asked before the facts: those that change in between are read anew by the next look.
+    // Asked before the facts are read: facts that change in between are read again by the next look.
     const { version, counts } = asOf ?? (await look());
     const state = JSON.stringify([version, counts]);
     if (kept?.state === state && kept.limit === limit && kept.fromAt <= fromAt) {
@@ -108,7 +108,7 @@ async function readPayloads(
 ): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
   const payloads = new Map<number, Json | undefined>();
   let bytes = 0;
-  // What could not be read when it was routed may take its whole time again, and everybody else's.
+  // A body that could not be read when it was routed may take its whole time again, and everybody else's.
   const readable = page.filter(({ facts }) => facts.format !== "unreadable");
   for (let left = readable.map(({ alertSeq }) => alertSeq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);

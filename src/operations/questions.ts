@@ -112,7 +112,7 @@ export interface QuestionsOptions<T> {
 export interface Questions<T> {
   /** Undefined when the service does not say, or may not be asked now. Never rejects. */
   read(key: string): Promise<T | undefined>;
-  /** What was heard of it and still holds; asks nobody. */
+  /** The answer that is known and still holds; asks nobody. */
   known(key: string): T | undefined;
   calls(): MarketServiceView["calls"];
 }
@@ -123,7 +123,7 @@ interface Known<T> {
   answer?: T;
 }
 
-/** Asks one question at a time, remembers what it heard, and asks no more than so often. */
+/** Asks one question at a time, remembers the answers, and asks no more often than the budget allows. */
 export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>): Questions<T> {
   const { clock, log, breaker } = deps;
   const { event, ask, timeLimitMs = 2_500, mostAnHour = 120 } = options;

@@ -103,7 +103,10 @@ export function createStoreLooks(
       found.then(settle, () => settle());
       return found;
     },
-    /** What the look before found, while that is recent: a busy store is slow. A clock that was set back makes nothing recent. */
+    /**
+     * What the last look found, while that is recent: a busy store answers slowly. After a clock was set back nothing counts as
+     * recent.
+     */
     lastHealth: () =>
       last !== undefined && Math.abs(clock.now() - last.at) < longestCommitMs ? last.found : undefined,
   };

@@ -16,7 +16,7 @@ export interface RefusedDeps {
   log: Log;
 }
 
-/** Far longer than a refused request is kept: it is released once. */
+/** Far longer than a refused request is kept, so that it is released once. */
 const releaseWindowMs = 10 * 365 * 86_400_000;
 
 /** @throws AppError `not_found`. */

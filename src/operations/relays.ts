@@ -10,7 +10,7 @@ export interface RelaysDeps {
   selfId: string;
   /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
-  /** The lane group of what one relay does for all. */
+  /** The lane group of the work that one relay does for all. */
   dutiesGroup: string;
   /** The database is that of one relay alone, which has all lanes. */
   isAlone: boolean;
@@ -77,7 +77,7 @@ export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> 
   return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));
 }
 
-/** The same on every relay: a reader may be led to any of them. What this one is itself not ready for, its own parts say. */
+/** The same on every relay, since a reader may be led to any of them. Where this relay is not ready, its own parts say so. */
 export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
   return relays.flatMap(({ name, isSelf, startedAt, configuration, ready, reasons }): Trouble[] => {
     const about = { kind: "relay", level: "warn", name } as const;
@@ -95,7 +95,7 @@ export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
 const unheldForMs = 60_000;
 const mend = "restart a relay, which asks for it anew; the logs of the relays say why (engine.lanes_failed)";
 
-/** What no relay has, though some run that should. */
+/** Lane groups that no relay has, though relays run that should. */
 export function judgeUnheld(
   unheld: ReadonlyMap<string, number>,
   { laneGroups, dutiesGroup }: Pick<RelaysDeps, "laneGroups" | "dutiesGroup">,

@@ -55,7 +55,8 @@ export interface ResendDeps {
 /** One transaction. Making that many takes the writing thread some 10 ms, and accepting alerts waits no longer. */
 const batchSize = 100;
 /**
- * Due only then, so that what several transactions make is sent together: each is heard of as soon as it is on disk.
+ * Resends are due after this time, so that those of several transactions are sent together: lanes hear of each as soon as it is
+ * on disk.
  */
 const gatherMs = 250;
 
@@ -161,7 +162,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   return { ...total, left };
 }
 
-/** What refuses everything is asked once more before anything is resent: each resend would fail like the first. */
+/** A destination that refuses everything is asked once more before anything is resent: each resend would fail like the first. */
 async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string | undefined> {
   const health = deps.healthOf(name);
   if (health !== "dead" && health !== "paused") return undefined;
@@ -170,9 +171,9 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
 }
 
 /**
- * In batches, each in a transaction of its own: the newest alerts first, but of a mute as `releases` says.
- * @param at all of them are made then, whichever their batch: they are counted together
- * @param mute they are those that it has held back
+ * Resends in batches, each in a transaction of its own: the newest alerts first, or for a mute in the order of `releases`.
+ * @param at the time that all of them have as made, whatever their batch: they are counted together
+ * @param mute given when the alerts are those that this mute has held back
  */
 async function resendTo(
   deps: ResendDeps,
@@ -267,7 +268,7 @@ function countFailed({ store }: ResendDeps, filter: FailedFilter & { failedUntil
 }
 
 function statesOf({ state, mute }: FailedFilter): readonly FailedState[] {
-  // What a mute has held back is listed once, whatever the states.
+  // Alerts that a mute has held back are listed once, whatever the states.
   if (mute !== undefined) return ["failed"];
   return state === undefined ? failedStates : [state];
 }

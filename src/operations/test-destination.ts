@@ -30,7 +30,7 @@ const leastGapMs = 10_000;
 export function createDestinationTests(deps: DestinationTestDeps): Operations["testDestination"] {
   const { store, destinations, clock, newId, log } = deps;
   const last = new Map<string, string>();
-  /** Two who ask at the same time get the same one. */
+  /** Callers who ask at the same time get the same test. */
   const asked = new Map<string, Promise<DestinationTest>>();
 
   async function findLast(name: string): Promise<AlertDetail | undefined> {

@@ -52,9 +52,9 @@ const renewAfterMs = 7 * dayMs;
 const unknownForMs = dayMs;
 const mostUnknown = 1_000;
 const mostWaiting = 1_000;
-/** From one call to the next while more wait. */
+/** The pause between calls while more names wait. */
 const restMs = 2_000;
-/** What another relay has learned is known here after twice as long. */
+/** What another relay has learned is known here within twice this time. */
 const exchangeEveryMs = 15_000;
 const refusalsToLeave = 3;
 
@@ -74,11 +74,11 @@ export class TokenNames implements KnownNames {
   readonly #keepEveryMs: number;
   readonly #sources: Set<string>;
   readonly #book = new NameBook();
-  /** Until when nothing is asked of it. */
+  /** Until when the service is not asked for the address. */
   readonly #unknown = new RecentMap<string, number>(mostUnknown);
   readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);
   readonly #budgets: Record<BareSubject["kind"], Budget>;
-  /** Keys of what is not saved. */
+  /** Keys of names that are not saved. */
   #learned = new Set<string>();
   #savedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
@@ -151,7 +151,7 @@ export class TokenNames implements KnownNames {
     const now = this.#deps.clock.now();
     const before = this.#book.get(key);
     if (symbol === undefined) {
-      // What it was called it may still be.
+      // The name from before may still be right.
       if (before === undefined) this.#unknown.set(key, now + unknownForMs);
       else {
         this.#book.remember({ ...before, saidAt: now });

@@ -40,7 +40,7 @@ export interface TroublesDeps {
   clock: Clock;
 }
 
-/** Any number of readers ask the store this often. */
+/** However many readers there are, the store is asked this often. */
 const keptMs = 1_000;
 /** A reader of a page does not wait for a store that hangs. */
 const longestLookMs = 1_000;
@@ -223,7 +223,7 @@ function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
   return [trouble("silence", `Nothing has come${from} for ${formatDuration(quietMs)}`, { name })];
 }
 
-/** One that holds back everything is easily forgotten. */
+/** A mute that holds back everything is easily forgotten. */
 function judgeMute({ id, matchers, startsAt, endsAt, createdBy, reason }: Mute, now: number): Trouble[] {
   if (matchers.length > 0 || now < startsAt || now >= endsAt) return [];
   const notes = [`made by ${createdBy}`];

@@ -210,7 +210,7 @@ class AccountRules implements WatchRules<Memory> {
     }
   }
 
-  /** That the account sends here is reason enough to hold it to that: setup may have run on another machine. */
+  /** An account that sends here is held to it: setup may have run on another machine. */
   async #adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
     const { publicUrl } = this.#options;
     const isKnown = known !== undefined && known.webhookOff !== true;
@@ -225,7 +225,7 @@ class AccountRules implements WatchRules<Memory> {
       await registration.write(found);
       log.info("account.registration_found", { accountId });
     } catch (error) {
-      // It is found again by the next look.
+      // The next look finds it again.
       log.error("account.registration_unkept", { error: String(error).slice(0, 300) });
     }
     return found;

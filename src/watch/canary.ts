@@ -27,7 +27,7 @@ export interface CanaryDeps extends WatchDeps {
 
 export type Canary = ShownDuty<CanaryView>;
 
-/** What became of one. `where`: the stage that it did not pass. */
+/** The outcome of one flight. `stage`: the stage that it did not pass. */
 type Flight = { ok: true } | { ok: false; stage: CanaryStage; detail: string };
 
 /** After a start, so that whatever stands before the relay has found it. */
@@ -225,7 +225,7 @@ function explainStatus(status: number): string {
   return String(status);
 }
 
-/** Codes alone: a message may hold the address, and the address the secret. */
+/** Only the code is shown: a message may hold the address, and the address holds the secret. */
 function explainFailure(code: string | undefined): Flight & { ok: false } {
   const why = code === undefined ? "" : ` (${nameNetworkCode(code)})`;
   if (code !== undefined && isDnsCode(code)) return { ok: false, stage: "name", detail: `its name is not found${why}` };

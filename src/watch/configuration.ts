@@ -15,7 +15,7 @@ const goneTitle = "The configuration file is gone, or cannot be read";
 /** A notice names as many mistakes; the page has all. */
 const mostTold = 5;
 const inForce = "The configuration that was read before stays in force.";
-/** As versions before 0.2 have saved it. */
+/** The form that versions before 0.2 have saved. */
 const formerSchema = z
   .object({ told: z.boolean() })
   .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));

@@ -9,7 +9,7 @@ import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.
 export interface DiskSight {
   /** Nothing more can be stored. */
   full: boolean;
-  /** Absent: it is another machine's. */
+  /** Absent: the database is on another machine. */
   freeBytes?: number;
   diskBytes?: number;
 }
@@ -113,7 +113,7 @@ class DiskRules implements WatchRules<State> {
     const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);
     this.#betterSince = isBetter ? (this.#betterSince ?? now) : undefined;
     if (this.#betterSince === undefined || now - this.#betterSince < isOverAfterMs) {
-      // A kill takes no more than a minute of the count with it.
+      // Saved each minute, so that a kill loses no more than a minute of the count.
       if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(watch, state);
       return;
     }

@@ -57,7 +57,7 @@ export function toLook(error: unknown): Look {
 export interface Streaks {
   /** No look has shown the account. */
   blind?: Streak;
-  /** No look has had any answer. */
+  /** No look had an answer since then. */
   gone?: Streak;
   refused?: Streak;
 }

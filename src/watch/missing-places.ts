@@ -9,7 +9,7 @@ export interface PlaceRecord extends ShapePlace {
   alerts: number;
   /** How many of the kind's requests came before the first that had it, or had it again after it was told as gone. */
   before: number;
-  /** Requests without it between two that had it, since then. */
+  /** Requests without it between two that had it, counted since `before`. */
   missed: number;
   /** Requests without it since the last that had it. */
   run: number;

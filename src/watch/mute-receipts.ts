@@ -84,6 +84,6 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
   });
 }
 
-/** What still is muted rings nobody: its receipt waits for the end of the other. */
+/** Alerts that another mute still holds ring nobody: the receipt waits for the end of the other mute. */
 const holdsSameOf = ({ matchers }: Mute, other: Mute): boolean =>
   other.matchers.length === 0 || JSON.stringify(other.matchers) === JSON.stringify(matchers);

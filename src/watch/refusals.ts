@@ -91,7 +91,9 @@ class RefusalRules implements WatchRules<Told> {
   readonly #lockedOut = new Map<string, LockOut>();
   /** What had been refused at the last look. */
   readonly #refused = new Map<string, HookSight["refused"]>();
-  /** A stranger can make it come and go, so there is one notice a day, and one more of what lasts for ten minutes. */
+  /**
+   * A stranger can cause refusals and stop. There is one notice a day, and one more when refusals have lasted for ten minutes.
+   */
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
 

@@ -24,8 +24,8 @@ const youngestRemovedMs = 3_600_000;
 
 /**
  * The longest step. An alert may have to wait for one, so it is short while alerts come in. The longer it is, the fewer pages it
- * writes for each alert that it removes: so it is longer where small ones do not keep ahead of a flood, and longest where
- * nothing comes in. One of half of it is too short.
+ * writes for each alert that it removes: it is longer where small steps do not keep ahead of a flood, and longest where nothing
+ * comes in. Half of these lengths is too short.
  */
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;
@@ -135,7 +135,10 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
 
 /** A twentieth of the time at most, as long as the log does not grow. */
 const longestRest = 20;
-/** Half of the time, where it grows and alerts come in that fast, and where none do. */
+/**
+ * A rest is at least as long as the step: half of the time is rest where the log grows and alerts come in that fast, and where
+ * none do.
+ */
 const shortestRest = 1;
 /** How far a flood may make the log grow before that: most alerts are over by then, and what they left is removed behind them. */
 const growth = 1.05;

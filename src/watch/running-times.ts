@@ -45,7 +45,7 @@ async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number,
   return until - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: until }];
 }
 
-/** What the command `restore` has left in the backup that it put here. */
+/** Times that the command `restore` has left in the backup that it put here. */
 async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
   const known = restoresSchema.safeParse(await store.loadWatchState(restoresStateName)).data;
   return (known?.times ?? []).filter(({ toAt }) => toAt >= now - keptMs).map((time) => ({ ...time, restored: true }));

@@ -123,7 +123,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   async look(watch: Watch<Memory, ShapesView>): Promise<void> {
     for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
       await watch.tell(next, this.#toMemory(this.#pending.slice(1)));
-      // Others may have come meanwhile.
+      // Further ones may have come meanwhile.
       this.#pending = this.#pending.slice(1);
     }
     if (Math.abs(this.#deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);

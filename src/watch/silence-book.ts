@@ -130,7 +130,7 @@ export class SilenceBook {
     return isBack;
   }
 
-  /** An alert of the log, for the watches that are new. */
+  /** Notes an alert of the log for the watches that are new. */
   noteStored(arrival: Arrival): void {
     for (const watch of this.#unknown) if (this.#isOf(watch, arrival)) touch(watch, arrival);
   }

@@ -33,7 +33,7 @@ export interface WatchRules<Memory, View = WatchView> {
   empty: Memory;
   /** From one look to the next. Asked anew after each look where it is a function. Milliseconds. */
   everyMs: number | (() => number);
-  /** From the start to the first look. Default: none. Milliseconds. */
+  /** The time from the start to the first look. Default: none. Milliseconds. */
   firstAfterMs?: number;
   /** One look: what is found is kept and told by `watch`. Rejects as the store does, and is made again then. */
   look(watch: Watch<Memory, View>, stop: AbortSignal): Promise<void>;
@@ -44,7 +44,7 @@ export interface WatchDeps {
   store: WatchStore;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** Those that hold now. Default: none. */
+  /** The mutes that hold now. Default: none. */
   activeMutes?(): Mute[];
   /** How people reach the page. */
   publicUrl: string;

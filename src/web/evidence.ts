@@ -6,7 +6,7 @@ import type { WebDeps } from "./web-deps.ts";
 
 export type Evidence = z.output<typeof evidenceView>;
 
-/** Alerts of the same key that it names. */
+/** The most alerts of the same key that it names. */
 const mostKeyEvents = 100;
 
 /**

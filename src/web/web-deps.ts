@@ -43,7 +43,7 @@ export interface WebDeps extends ProxyTrust {
   hookUrl(): Secret;
   /** The same of each source. Default: there is none. */
   sourceHooks?(): { name: string; url: Secret }[];
-  /** The messages of an alert, made again from what is stored; of deliveries that are muted none. Default: none. */
+  /** The messages of an alert, made again from what is stored; none for deliveries that are muted. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];
   /** What routes, mutes and causes of another file would have made of the newest 10,000 alerts since then. Default: nothing is tried. */
   tryFile?(text: string, from: number): Promise<Tally>;

@@ -73,7 +73,7 @@ export async function createWeb(deps: WebDeps) {
     await next();
     // Nobody reads it: an event stream would keep its place for good.
     if (c.req.method === "HEAD") await c.res.body?.cancel();
-    // Not by `c.header`: of an answer that is made, it reads the whole body anew, which takes longer than to write it.
+    // `c.header` is not used: it would read the whole body of a finished answer anew, which takes longer than to write it.
     for (const [name, value] of headers) {
       if (name !== policyForOthers || !c.res.headers.has(name)) c.res.headers.set(name, value);
     }

@@ -96,7 +96,7 @@ const resend = command({
   },
 });
 
-/** One alert, or all that failed, with what belongs to that. */
+/** Requires one alert or all that failed, with the options that belong to the one chosen. */
 async function requireOneWay(
   { id, ...options }: GivenOptions<typeof resendOptions> & { id?: string },
   { context }: Pick<Run, "context">,

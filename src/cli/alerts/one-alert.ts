@@ -112,7 +112,7 @@ export async function waitUntilSettled(
   }
 }
 
-/** In words how a test that was stored differs from what was posted; undefined: it does not, or its body is gone. */
+/** Says how a test that was stored differs from what was posted; undefined: it does not, or its body is gone. */
 export function describeStored({ request }: AlertDetailView, posted: unknown): string | undefined {
   if (request === null) return undefined;
   const sha256 = hashBody(Buffer.from(request.body, request.bodyEncoding));

@@ -11,8 +11,8 @@ import type { Output } from "../shell/output.ts";
 const remembered = 1_000;
 
 /**
- * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What lies between
- * is no news, unless something fails or is late; that, a resend, and what quiet hours let go end in another `←`.
+ * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What happens in between is
+ * no news, unless something fails or is late. Such a failure, a resend, and a release from quiet hours end in another `←`.
  */
 export function createTailLines(output: Output): (alert: AlertView) => string {
   /** How each alert that was shown ended last. */
@@ -44,7 +44,7 @@ export function createTailLines(output: Output): (alert: AlertView) => string {
   };
 }
 
-/** What is over is no emergency, whatever it was. */
+/** An alert that is over is no emergency, whatever its severity was. */
 function whatCame(alert: AlertView): Cell {
   const word = alert.status === "resolved" ? alert.status : (alert.severity ?? "unknown");
   const amount = amountOf(alert);

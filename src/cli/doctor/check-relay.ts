@@ -15,7 +15,7 @@ type Status = Said<"readStatus">;
 /** The relay itself: whether it runs, and what it says of itself. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
   const { client } = await connectRelay(run);
-  // Asked without the token first, so that a wrong one is not taken for a relay that is down.
+  // First asked without the token, so that a wrong token is not taken for a relay that is down.
   const isReady = await client.isReady();
   try {
     const status = await client.readStatus();

@@ -74,7 +74,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 
 const check = "configuration";
 
-/** What a configuration without mistakes holds, and what in it is perhaps not meant so. */
+/** What a configuration without mistakes holds, and what in it may not be meant. */
 export function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
   const { destinations, routes } = rules;
   const counts = `${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;

@@ -29,7 +29,7 @@ export interface Subject {
   repeatOf?: string;
   /** Why a stored one did not ring, by destination. */
   heldBack?: ReadonlyMap<string, string>;
-  /** What a stored one's relay has learned to call what it names by address. */
+  /** The name that the stored alert's relay has learned for what the alert names by address. */
   learnedName?: LearnedName;
 }
 

@@ -50,7 +50,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof AppError && error.code === "not_found";
 }
 
-/** The relay is older than what it is asked for; another 404 is about what is in it. */
+/** The relay is older than the route that it is asked for. Any other 404 is about a thing that is missing. */
 function isUnknownRoute(error: unknown): boolean {
   return isNotFound(error) && (error as AppError).message.includes("no such page");
 }

@@ -36,9 +36,9 @@ export const proofs: readonly Stage<RegisteringRun>[] = [
 ];
 
 /**
- * Where the configuration says that it listens on this machine. It has to know the secret before it is shown any other.
- * Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends, but
- * with `--dry-run`: a relay sends what waits.
+ * Asks the relay where the configuration says that it listens on this machine. It has to know the secret before it is shown any
+ * other. Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends. With
+ * `--dry-run` it does not: a relay sends what waits.
  */
 async function lookForRelay(run: RegisteringRun): Promise<Finding[]> {
   const { config, context, hook, options } = run;

@@ -14,7 +14,7 @@ interface SetupEnd {
   result: SetupResult;
   /** Absent: none was to be sent. */
   test?: ProofTest;
-  /** There is something of before to put back. */
+  /** The former state can be put back. */
   canUndo?: boolean;
   /** It was put back, because of a test that failed. */
   isUndone?: boolean;
@@ -104,7 +104,7 @@ export function judgeLastRun(last: LastRun, now: { id: string; outputs: Outputs 
   return describeDifference(now.outputs, last.before) === undefined ? "old" : "changed";
 }
 
-/** One line for people. @param publicUrl of this relay: only what registers it is tested */
+/** One line for people. @param publicUrl this relay's: only a run that registers it is tested */
 export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
   const wanted = last.step === "checking" ? null : last.after.webhookUrl;
   const isTested = wanted !== null && isOwnHook(wanted, publicUrl);

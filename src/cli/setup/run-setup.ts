@@ -61,7 +61,7 @@ export interface Run {
   output: Output;
   /** For a source: its hook's secret takes the place of the account's. */
   config: Config;
-  /** Whose account it is about, and what to say for it. */
+  /** The names of the account that the run is about. */
   names: AccountNames;
   client: AlertingClient;
   /** Where the service is. */
@@ -221,7 +221,7 @@ async function perform(begun: Run): Promise<void> {
   if (isChange) {
     const kept = options.restore ? undefined : await keep(run, plan);
     await askFirst(run, plan);
-    // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
+    // Everybody has agreed by this point: from here on the relay takes the new secret and the old one.
     if (options.rotateSecret) plan = await rotate(run, plan);
     if (kept !== undefined && hook === undefined) await saved.write({ ...kept, turnedOff: true });
     await change(run, plan);
@@ -281,7 +281,7 @@ function addressOf({ url, secret }: OwnHook): Hook {
   return { url: `${url}/hooks/${secret.reveal()}`, isHere: (other) => isSecretOf(other, url, [secret]) };
 }
 
-/** Without a hook of its own a run makes the account send nowhere that leads here. */
+/** A run without a hook makes the account send nowhere that leads here. */
 const isHereOf =
   ({ hook }: Run): Hook["isHere"] =>
   (url) =>

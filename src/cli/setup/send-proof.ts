@@ -32,7 +32,7 @@ export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook)
   const { alert, ...test } = await follow(run, relay, hook);
   const { ok, detail, deliveries } = test;
   const isShown = alert !== undefined && deliveries.length > 0;
-  // What the routes leave out is asked for as a resend, and is the first message there.
+  // Destinations that the routes leave out get it as a resend, which is the first message there.
   const asTests = deliveries.map((one) => ({ ...one, purpose: "test" as const }));
   const table = isShown && deliveriesTable({ ...alert, deliveries: asTests }, { now: output.now(), configured });
   await output.print(`\n${output.draw([table, verdictNote(ok, detail)])}\n`);

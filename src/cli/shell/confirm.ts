@@ -8,7 +8,7 @@ export function canAsk({ isTty }: CliContext): boolean {
   return isTty.stdin && isTty.stderr;
 }
 
-/** For `check` of a command that asks first: what is wrong where nobody can be asked. */
+/** For `check` of a command that asks first: the error where nobody can be asked. */
 export function refuseAlone(context: CliContext, what: string, hint?: string): AppError | undefined {
   if (canAsk(context)) return undefined;
   return new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });

@@ -166,7 +166,7 @@ function prose(cell: Cell, pen: Pen, indent = 0): string {
   return hangText(write(cell, pen), pen.width, indent);
 }
 
-/** Safe for a terminal, from any author. */
+/** Makes the cell safe for a terminal, by any author. */
 function write(cell: Cell, pen: Pen): string {
   const { now } = pen;
   if (cell === undefined || cell === false) return "";

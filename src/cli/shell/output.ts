@@ -39,8 +39,8 @@ export interface Output {
   result(data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void>;
   /**
    * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
-   * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document also where `work` fails: then an `error`
-   * stands next to the items.
+   * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next
+   * to the items.
    */
   list(work: (write: WriteItems) => Promise<Meta | undefined>): Promise<void>;
   /** For people on stdout. Does nothing with `--json`. */

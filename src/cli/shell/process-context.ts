@@ -38,7 +38,7 @@ export function createProcessContext(): CliContext {
     ownCommand: findOwnCommand(process.env.PATH, cwd, script),
     pid: process.pid,
     startAgain: (args, socket) =>
-      // As a path: the folder may have become another one, with the next version in it.
+      // The folder is given as a path: another folder may have come to its place, with the next version in it.
       again(args, {
         cwd,
         env: ownEnv,
@@ -47,7 +47,7 @@ export function createProcessContext(): CliContext {
     // A group of its own: the terminal sends Ctrl-C to all of this one.
     startApart: (args, place) => again(args, { ...place, detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] }),
     endWithParent() {
-      // Another supervisor's child has none, and no parent to learn of.
+      // The child of another supervisor has no such channel, and no parent to hear from.
       if (process.connected === undefined) return;
       const end = () => signals.take("the end of its supervisor");
       // It may have ended while this process was still being loaded.

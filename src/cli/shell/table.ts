@@ -7,7 +7,7 @@ export interface TableColumn {
   title: string;
   /** Numbers stand right. Default left. */
   align?: "left" | "right";
-  /** Never broken: ids and keys that the reader copies into the next command. Default false. */
+  /** The column is never broken: the reader copies its ids and keys into the next command. Default false. */
   keep?: boolean;
   /** Left out where no row has anything in it. Default false. */
   optional?: boolean;

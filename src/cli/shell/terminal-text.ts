@@ -34,7 +34,7 @@ export function fitText(text: string, width: number): string {
  */
 export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
   const lines: string[] = [];
-  // Counted on: to measure a long line again at each of its words takes seconds.
+  // The width is added up: measuring a long line again at each of its words takes seconds.
   let used = 0;
   for (const word of text.split(" ")) {
     const wordWidth = stringWidth(word);
@@ -50,7 +50,7 @@ export function wrapText(text: string, width: number, { keepsWords = false } = {
   return lines;
 }
 
-/** At least one character each. */
+/** Each piece has at least one character. */
 function breakWord(word: string, width: number): string[] {
   const pieces: string[] = [];
   for (let rest = word; rest !== ""; ) {
@@ -75,8 +75,8 @@ function firstColumns(text: string, width: number): string {
 }
 
 /**
- * Text whose further lines stand under its beginning, `indent` columns from the left. Nothing is cut, and without a
- * width nothing is broken.
+ * Text whose further lines begin under its beginning, `indent` columns from the left. Nothing is cut, and without a width nothing
+ * is broken.
  */
 export function hangText(text: string, width: number | undefined, indent: number): string {
   if (width === undefined || width < indent + leastHanging) return text;

@@ -88,7 +88,7 @@ async function findBot({ context: { env, signal }, output, prompts }: ChoosingRu
     } catch (error) {
       await session?.close();
       signal.throwIfAborted();
-      // A person may have another one, also where the environment has a wrong one.
+      // A person may have another token, also where the environment has a wrong one.
       if (prompts === undefined || !(error instanceof AppError)) throw error;
       await output.note([error.message, error.hint].filter((part) => part !== undefined).join("; "));
     }
@@ -142,7 +142,7 @@ function nameOf({ type = "chat", title, id }: KnownChat): string {
 }
 
 /**
- * A mail server, who sends, and who gets it. Whether the server takes all that is seen by the test.
+ * A mail server, who sends, and who gets it. The test shows whether the server takes all of that.
  * @throws AppError `usage` for what is missing where nobody can be asked
  */
 export async function chooseMail({ context: { env }, prompts, options }: ChoosingRun): Promise<Choice> {

@@ -14,7 +14,7 @@ interface TextOptions {
 /** Questions on stderr. Each throws `cancelled` at Ctrl-C or Escape, and what the context's signal is aborted with. */
 export type Prompts = NonNullable<Awaited<ReturnType<typeof openPrompts>>>;
 
-/** Undefined where nobody can be asked. @param stopped what is said at Ctrl-C */
+/** Undefined where nobody can be asked. @param stopped the message at Ctrl-C */
 export async function openPrompts(context: CliContext, stopped: string) {
   if (!canAsk(context)) return undefined;
   const clack = await import("@clack/prompts");

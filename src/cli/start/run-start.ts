@@ -133,7 +133,7 @@ async function sendTests(
   });
 }
 
-/** What will keep alerts from going where the test went. */
+/** Warns of what will keep alerts from going where the test went. */
 async function warn(
   { context: { env }, output }: ChoosingRun,
   { values, destinations }: Choice,

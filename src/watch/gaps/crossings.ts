@@ -6,7 +6,7 @@ import type { Sighting } from "./sightings.ts";
 export interface Crossing {
   /** Whether the condition holds from then on. */
   holds: boolean;
-  /** After the first, at or before the second. */
+  /** The crossing came after the first time, at or before the second. */
   fromAt: number;
   toAt: number;
   /** Until then the alert could be expected: the service may look a while after the record was made. */
@@ -58,7 +58,7 @@ interface Side {
   peak: number;
   firstAt: number;
   lastAt: number;
-  /** An alert said so: the service has seen it. */
+  /** An alert has told of this side, so the service has seen it. */
   isTold: boolean;
 }
 

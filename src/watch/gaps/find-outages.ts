@@ -131,7 +131,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
       if (!silent[turn]) brief[turn] = { due: brief[turn].due + 1, unseen: brief[turn].unseen + 1 };
       silent[turn] = true;
       countedBrief.add(due);
-      // That it was not seen says nothing of its rule.
+      // A crossing that the service did not see says nothing of its rule.
       past.unseen += 1;
       continue;
     }
@@ -206,7 +206,7 @@ function findRuns(
     const isWeak = crossing.mayBeUnseen && chance > mostUnseen;
     const least = crossing.mayBeUnseen ? leastUnseen : 0;
     const event = `${metricOf(due)} ${crossing.toAt}`;
-    // Two rules over one metric see the same thing.
+    // Two rules over one metric see the same change; it counts once.
     if (!isWeak && !run.events.has(event)) {
       run.score += Math.log(lossShare / Math.min(Math.max(chance, least), lossShare));
     }

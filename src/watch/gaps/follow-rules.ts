@@ -14,7 +14,7 @@ export interface ToldEnd {
 }
 
 export interface GapEvidence {
-  /** What is looked at. What lies before it, as far as it is given, only shows how the rules behave. */
+  /** The span that is judged. Earlier records and alerts, as far as they are given, only show how the rules behave. */
   since: number;
   until: number;
   now: number;
@@ -39,7 +39,7 @@ export interface GapEvidence {
 const staleMs = 3_600_000;
 const mostHoles = 3;
 
-/** Each rule whose alerts and records can be compared, with its crossings, and the alerts that are of no rule. */
+/** Finds each rule whose alerts and records can be compared, with its crossings, and the alerts that belong to no rule. */
 export function followRules(
   evidence: GapEvidence,
   reasons: Reasons,

@@ -107,7 +107,7 @@ function sightOf({ subscriptions, unreadSince }: GapEvidence, judged: readonly J
         .map(({ holds, fromAt, toAt }) => ({ ...turnOf(rule), status: statusOf(holds), fromAt, toAt })),
     ),
     compared: judged.map(({ rule }) => ruleOf(rule)),
-    // Once in a while services give an empty list: that says nothing of what was in it.
+    // Services now and then give an empty list: it does not show that the rules are gone.
     existing:
       "failed" in subscriptions || subscriptions.unread.length > 0 || subscriptions.rules.length === 0
         ? undefined
@@ -194,7 +194,7 @@ function sortCrossings(judged: JudgedRule, context: Context): Sorted[] {
   });
 }
 
-/** Whether others as brief were told of so often that the service sees such, and none of them failed. */
+/** Whether the service reports crossings as brief as this one: enough of them brought an alert, and none failed to. */
 function provenBrief(sorted: readonly Sorted[], outageOf: ReadonlyMap<Due, FoundOutage>) {
   const seen = { true: { told: 0, missed: 0 }, false: { told: 0, missed: 0 } };
   for (const { due, whileDown, kind } of sorted) {

@@ -161,7 +161,7 @@ function readPhrase(text: string): Condition | undefined {
   return { kind: /^(?:>|above|over)/i.test(parts[1] ?? "") ? "above" : "below", threshold };
 }
 
-/** The different numbers under the best name that has any. */
+/** The different numbers under the first of the usual names that has any. */
 function firstNumbers(candidates: readonly Candidate[]): number[] {
   const found = candidates.map(({ leaf }) => ({ name: leaf.names.at(-1), numbers: numbersIn(leaf) }));
   const best = found.find(({ numbers }) => numbers.length > 0)?.name;
@@ -241,7 +241,7 @@ function asObject(value: unknown): Record<string, unknown> | undefined {
     : undefined;
 }
 
-/** What is said of the metric is no condition: its `value` is the present one. */
+/** Members of the metric are no condition: its `value` is the present one. */
 function withoutMetric(object: Record<string, unknown>): Record<string, unknown> {
   if (asObject(object.metric) === undefined) return object;
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== "metric"));

@@ -5,7 +5,7 @@ import { listNames } from "../../core/gaps.ts";
 export function createReasons() {
   const groups = new Map<string, { names: Set<string>; crossings: number; rank: number }>();
   return {
-    /** @param isFirst it concerns everything, so it comes before the rest */
+    /** @param isFirst the reason concerns everything, so it comes before the others */
     add(what: string, why: string, { crossings = 0, isFirst = false }: { crossings?: number; isFirst?: boolean } = {}) {
       const group = groups.get(why) ?? { names: new Set(), crossings: 0, rank: isFirst ? Number.MAX_VALUE : 0 };
       group.names.add(what);

@@ -152,8 +152,8 @@ function isSame(a: GapRule, b: GapRule): boolean {
 const leastSightings = 3;
 
 /**
- * The rules that alerts reveal by themselves: a key, a threshold and a side that several of them share. For services
- * whose subscriptions cannot be read.
+ * Finds the rules that alerts reveal: a key, a threshold and a side that several alerts share. For services whose subscriptions
+ * cannot be read.
  */
 export function revealRules(sightings: readonly Sighting[], isKey: (word: string) => boolean): GapRule[] {
   const found = new Map<string, { rule: GapRule; count: number }>();

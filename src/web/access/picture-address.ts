@@ -29,7 +29,7 @@ export function pictureAddress(publicUrl: string, adminToken: Secret, now: numbe
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${text}.${signText(adminToken, "picture", text)}.png`;
 }
 
-/** Stands for a destination in addresses, from which nobody reads its name. */
+/** A tag in the place of a destination in addresses: nobody can read the name from it. */
 export function destinationTag(adminToken: Secret, name: string): string {
   return signText(adminToken, "picture", `destination ${name}`).slice(0, 10);
 }

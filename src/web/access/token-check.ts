@@ -28,7 +28,7 @@ export interface TokenCheckDeps {
   clock: Pick<Clock, "now" | "sleep">;
 }
 
-/** `limited`: wrong as well, and more than are answered at once. */
+/** `limited`: the token is wrong as well, and more were sent than are answered at once. */
 export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limited"; waitMs: number };
 
 export interface TokenCheck {

@@ -26,7 +26,7 @@ export interface EventStreamsOptions {
 }
 
 export interface StreamRequest {
-  /** Changes after this one are sent; absent: those from now on. */
+  /** Changes after this one are sent. Absent: changes from now on. */
   after?: ChangeCursor;
   /** Milliseconds from now for which it may go on; the stream ends when none are left. */
   allowedMs(): number;

@@ -39,7 +39,7 @@ const nothing = z.strictObject({});
 
 /** What no route knows is refused everywhere: a filter with a slip of the pen would have it act on all. */
 function readQuery(c: WebContext, { query = nothing }: Route): object {
-  // One that is given twice is no text.
+  // A parameter that is given twice is no text, so its check fails.
   const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]);
   return check(query, Object.fromEntries(given));
 }

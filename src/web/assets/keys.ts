@@ -29,7 +29,7 @@ function search(): void {
 
 const goTo = (path: string) => () => location.assign(path);
 
-/** Each with what it does; Enter is the browser's own. Where there are two, the first waits for the second. */
+/** Each key with what it does; Enter is the browser's own. Two letters are pressed one after the other. */
 const keys: readonly (readonly [keys: string, words: string, act?: () => void])[] = [
   ["/", "search", search],
   ["j", "next alert", () => moveBy(1)],

@@ -7,7 +7,7 @@ const reopenAfterMs = 5_000;
 /** A page that nobody sees gives its connection back: browsers have only six of them for one site. */
 const closeHiddenAfterMs = 60_000;
 const pollDestinationsMs = 15_000;
-/** What goes wrong is no event of the log, and most pages follow none. */
+/** Troubles are no events of the log, and most pages follow no events. */
 const pollHealthMs = 15_000;
 
 const { version, alert: ownAlert } = document.body.dataset;

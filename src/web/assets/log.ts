@@ -59,7 +59,7 @@ function dayRow(words: string, zoneName: string): Row {
 
 const timeFields = [...document.querySelectorAll<HTMLInputElement>(".filters input[type=datetime-local]")];
 
-/** What the field takes: the time in the zone that is shown, without a zone. */
+/** The text for the field: the time in the shown zone, without a zone. */
 function localText(at: string): string {
   if (zone() === utc) return at.slice(0, 19);
   const date = new Date(at);
@@ -238,7 +238,7 @@ function showNews(event: Event): void {
   shownRows()[0]?.querySelector<HTMLElement>(".what > a")?.focus({ preventScroll: true });
 }
 
-/** What came while nobody looked counts as seen once its rows are in sight. */
+/** Alerts that came while nobody looked count as seen once their rows are in sight. */
 function see(): void {
   if (unseen === 0 || document.hidden || topOf(rows()) < 0) return;
   unseen = 0;

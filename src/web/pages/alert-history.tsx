@@ -17,7 +17,9 @@ export const mostKeyEvents = 60;
 /** This many are listed on either side of the alert; the log has all. */
 const shownBeside = 4;
 
-/** Whether it fires or is over, since when, and the which time it is: what a reader who comes from a message asks first. */
+/**
+ * Whether the key fires or is over, since when, and how often it has fired: what a reader who comes from a message asks first.
+ */
 export function KeyLine({ history, id, frame }: { history: KeyHistory; id: string; frame: Frame }) {
   const state = describeKey(history, id);
   if (state === undefined) return null;

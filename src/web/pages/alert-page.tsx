@@ -106,7 +106,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** What can be downloaded or looked at of it. */
+/** The downloads and pictures of an alert. */
 function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store } = deps;
 

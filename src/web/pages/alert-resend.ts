@@ -46,8 +46,8 @@ export function alertResendPanel(alert: AlertDetail, destinations: readonly Dest
 }
 
 /**
- * Where it is missing; failing that, where it has been. What is on its way, or was kept back on purpose, would only
- * ring.
+ * Proposes the destinations where the alert is missing; without any, those where it has been. A delivery that is under way, or
+ * was kept back on purpose, would only ring.
  */
 function proposeDestinations(standing: DeliverySummary[]): Set<string> {
   const missing = standing.filter(

@@ -44,8 +44,8 @@ const zoneNamed = oncePerZone((name) => {
 });
 
 /**
- * To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. `session`: of a page that
- * the guard has not looked at.
+ * Called before the page reads its own data, so that troubles are looked for meanwhile. `session`: given by a page that the guard
+ * has not looked at.
  */
 export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)): Frame {
   const health = deps.operations.health();

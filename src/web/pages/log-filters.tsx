@@ -93,7 +93,7 @@ interface FilterFormProps {
   filters: LogFilters;
   destinations: string[];
   routes: string[];
-  /** Without any there is nothing to choose from. */
+  /** Without sources there is nothing to choose from. */
   sources: string[];
 }
 

@@ -21,7 +21,7 @@ function readRows(text: string | undefined): number {
   return Math.min(Math.max(rows, defaultPageSize), mostRows);
 }
 
-/** Until they are all counted, the bars cost each page this much. */
+/** Until all steps are counted, the bars cost each page this much. */
 const mostBarsMs = 3;
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. `GET /export`: all of them as a file. */

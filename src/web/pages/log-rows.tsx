@@ -25,7 +25,7 @@ interface AlertTableProps {
   learnedName?: WebDeps["learnedName"];
   /** The sparkline of each alert, by its id, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
-  /** Names, so that each has initials of its own. */
+  /** The names of destinations, so that each has initials of its own. */
   destinations: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function DayRow({ at, now }: { at: number; now: number }) {
 
 interface Row {
   alert: AlertSummary;
-  /** Less severe ones that say the same. */
+  /** Less severe alerts that say the same. */
   twins: AlertSummary[];
 }
 
@@ -234,7 +234,7 @@ function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now?
   );
 }
 
-/** Where a word stands that was searched for, when the row does not show it. */
+/** Finds the place of a searched word that the row does not show. */
 function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly string[]) {
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;

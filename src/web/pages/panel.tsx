@@ -300,7 +300,7 @@ function textOf(cell: Cell, frame: Frame): Child {
   return <Link to={cell.link}>{text(cell.text)}</Link>;
 }
 
-/** To another site only with its whole address as the text, which `text` is then. */
+/** A link to another site has its whole address as its text, which `text` is then. */
 function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   if (!/^https?:/i.test(to)) return <a href={to}>{children}</a>;
   return (

@@ -1,6 +1,6 @@
 /**
- * The link of a room leads to its first page. `name`: in the second line of links, next to the other pages of the room;
- * `asks`: the question that the page answers, and its title.
+ * The link of a room leads to its first page. `name`: its link in the second line, next to the other pages of the room; `asks`:
+ * the question that the page answers, which is its title.
  */
 const rooms = [
   { name: "Alerts", pages: [{ path: "/", name: "Log", asks: "What rang?" }] },

@@ -54,7 +54,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 
   async function tryBody({ body, source }: Typed): Promise<Panel> {
-    // As the hook would read it without a content type: the body itself shows whether it is JSON, a form or text.
+    // The text is read as the hook would read it without a content type: it shows itself whether it is JSON, a form or text.
     const bytes = Buffer.from(body.replaceAll("\r\n", "\n"));
     const tried = await operations.tryBody(bytes, undefined, source || undefined);
     return triedPanel(tried, await operations.destinations());

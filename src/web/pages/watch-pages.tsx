@@ -90,7 +90,7 @@ function hookPanel(address: string, isRevealed: boolean, sources: Panel): Panel 
   ];
 }
 
-/** How long a browser waits for a look; longer ones end by themselves. */
+/** How long a browser waits for a look; a longer look ends later by itself. */
 const mostWaitMs = 8_000;
 
 /** `GET /gaps`: alerts that should have arrived and did not, as the last look found; `POST /gaps` looks now. */
