@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 interface Status {
   data: {
@@ -65,11 +65,9 @@ it("another program's PUT is told once on each destination, over a kill, and put
   const { account, watches } = await world.untilVerdict(second, "trouble");
   expect(account).toMatchObject({ canPutBack: true, answer: { webhook: "elsewhere" } });
   const lookedAt = watches[0]?.lookedAt;
-  await waitUntil(
-    async () => (await second.getJson<Status>("/api/status")).data.watches[0]?.lookedAt,
-    (at) => at !== lookedAt,
-    { what: "another look" },
-  );
+  await expect
+    .poll(async () => (await second.getJson<Status>("/api/status")).data.watches[0]?.lookedAt)
+    .not.toBe(lookedAt);
   expect(world.count(words)).toEqual({ chats: [1, 1], mails: 1 });
 
   expect((await world.setup("--take-over", "--skip-proof", "--yes")).status).toBe(0);
@@ -109,11 +107,7 @@ it("the API puts the outputs back, and the relay stops at once while a look hang
   expect((await world.outputs()).webhookUrl).toBe(`${publicUrl}/hooks/${webhookSecret}`);
   world.sandbox.addFault({ kind: "delay", delayMs: 3_600_000, route: "GET /account", times: "always" });
   const refused = relay.api("/api/account/put-back", { method: "POST" }).catch(() => undefined);
-  await waitUntil(
-    () => world.sandbox.describe().waiting,
-    (waiting) => waiting > 0,
-    { what: "a look that hangs" },
-  );
+  await expect.poll(() => world.sandbox.describe().waiting).toBeGreaterThan(0);
   expect(await relay.stop()).toBe(0);
   await refused;
 });

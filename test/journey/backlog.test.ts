@@ -62,14 +62,12 @@ routes:
 
   const relay = await world.start(env);
   const critical = read.filter((seq) => seq % 10 === 1).map((seq) => ids[seq - 1] ?? "");
-  await waitUntil(
-    () => {
+  await expect
+    .poll(() => {
       const arrived = new Set(receiver.received.flatMap(({ alertIds }) => alertIds));
       return critical.filter((id) => !arrived.has(id));
-    },
-    (missing) => missing.length === 0,
-    { what: "what was critical and being read" },
-  );
+    })
+    .toEqual([]);
   await relay.kill();
 
   const db = new Database(join(world.dataDir, "tocsin.db"), { readonly: true });

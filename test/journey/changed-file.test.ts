@@ -10,11 +10,7 @@ const countOf = (relay: RelayProcess, event: string) => relay.log().split(`"even
 async function takeOver(relay: RelayProcess): Promise<void> {
   const before = countOf(relay, "configuration.taken_over");
   relay.process.kill("SIGHUP");
-  await waitUntil(
-    () => countOf(relay, "configuration.taken_over"),
-    (count) => count > before,
-    { what: "the new configuration" },
-  );
+  await expect.poll(() => countOf(relay, "configuration.taken_over")).toBeGreaterThan(before);
 }
 
 it("takes a changed file over 20 times under a stream of alerts: each is routed by one configuration, and sent once", async () => {
@@ -71,16 +67,16 @@ it("refuses a broken file with its line, tells it once, and says when a mended o
   const file = world.env.TOCSIN_CONFIG as string;
   const texts = () => world.chat.messages(deskChat).map(({ text }) => text);
   writeFileSync(file, `${valid}routes:\n  - { name: all, to: nobody }\n`);
-  await waitUntil(texts, ({ length }) => length === 1, { what: "the notice" });
+  await expect.poll(texts).toHaveLength(1);
   expect(texts()[0]).toContain("The changed configuration file is refused: a mistake");
   expect(texts()[0]).toMatch(/tocsin\.yaml:4:\d+.*nobody/);
   const { data } = await relay.getJson<{ data: { troubles: { name?: string; what: string }[] } }>("/api/status");
   expect(data.troubles).toMatchObject([{ name: "configuration" }]);
   expect((await relay.post('{"title":"still relayed"}')).status).toBe(202);
-  await waitUntil(texts, ({ length }) => length === 2, { what: "an alert by the old configuration" });
+  await expect.poll(texts).toHaveLength(2);
 
   writeFileSync(file, `${valid}routes:\n  - { name: all, to: desk }\n`);
-  await waitUntil(texts, ({ length }) => length === 3, { what: "the end" });
+  await expect.poll(texts).toHaveLength(3);
   expect(texts()[2]).toContain("The configuration file on disk is in force");
   const { ids } = await relay.post('{"title":"by the route"}');
   const alert = await waitUntil(
@@ -112,11 +108,7 @@ it("lets go of a destination that the file no longer names, and says so of what 
   });
   const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
   const { ids } = await relay.post('{"title":"waits"}');
-  await waitUntil(
-    () => gone.requests.length,
-    (count) => count > 0,
-    { what: "a try" },
-  );
+  await expect.poll(() => gone.requests.length).toBeGreaterThan(0);
   writeFileSync(join(world.dataDir, "tocsin.yaml"), `destinations:\n${line("stays", stays.origin)}`);
   await takeOver(relay);
   const detail = await waitUntil(

@@ -68,11 +68,7 @@ delivery: { ambiguous: { wait: 1s } }
     const relay = await world.start({ LOG_LEVEL: "error" });
     const before = acknowledged.length;
     const sending = Array.from({ length: 3 }, () => sendUntilKilled(relay));
-    await waitUntil(
-      () => acknowledged.length,
-      (count) => count >= before + 1 + random.below(20),
-      { what: "acknowledged alerts" },
-    );
+    await expect.poll(() => acknowledged.length).toBeGreaterThanOrEqual(before + 1 + random.below(20));
     await relay.kill();
     await Promise.all(sending);
   }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { StandInMessage } from "../../workshop/chat/world.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
-import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import type { RelayProcess } from "../support/relay-process.ts";
 
 /** `npm run test:long -- crash` makes 200, and a fourth as many between commit and call. */
 const rounds = Number(process.env.CRASH_KILLS ?? 12);
@@ -62,22 +62,13 @@ delivery:
     const sending = Array.from({ length: 4 }, () => sendUntilKilled(relay));
     await new Promise((resolve) => setTimeout(resolve, 30 + random() * 250));
     // On a busy machine nothing has come by then: each other round goes on until something has.
-    if (round % 2 === 1)
-      await waitUntil(
-        () => acknowledged.length,
-        (count) => count >= before + 3,
-        { what: "acknowledged alerts" },
-      );
+    if (round % 2 === 1) await expect.poll(() => acknowledged.length).toBeGreaterThanOrEqual(before + 3);
     await relay.kill();
     await Promise.all(sending);
   }
 
   const relay = await world.start(env);
-  await waitUntil(
-    () => countUnsettled(relay),
-    (count) => count === 0,
-    { what: "an end for every delivery" },
-  );
+  await expect.poll(() => countUnsettled(relay)).toBe(0);
   expect(acknowledged.length).toBeGreaterThan(rounds);
 
   const seen = new Map<string, { times: number; marked: number }>();
@@ -121,11 +112,7 @@ destinations:
     }
   }
   const relay = await world.start(env);
-  await waitUntil(
-    () => countUnsettled(relay),
-    (count) => count === 0,
-    { what: "an end for every delivery" },
-  );
+  await expect.poll(() => countUnsettled(relay)).toBe(0);
   const arrived = receiver.received.flatMap(({ alertIds }) => alertIds);
   expect(acknowledged.filter((id) => !arrived.includes(id))).toEqual([]);
   expect(new Set(arrived).size).toBe(arrived.length);

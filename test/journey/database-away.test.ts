@@ -33,14 +33,10 @@ describe("a start while PostgreSQL is away", () => {
       "store_unavailable",
     ]);
     await server.start();
-    await waitUntil(
-      () => statusOf(`${relay.url}/readyz`),
-      (code) => code === 200,
-      { what: "a relay that is ready" },
-    );
+    await expect.poll(() => statusOf(`${relay.url}/readyz`)).toBe(200);
     expect(await statusOf(`${relay.url}/hooks/another`)).toBe(404);
     const { ids } = await relay.post('{"title":"after"}');
-    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+    await expect.poll(arrived).toContain(ids[0] ?? "");
     expect(relay.log().match(/store\.awaited/g)).toHaveLength(1);
     expect(relay.log()).toContain("store.reached");
     expect(await relay.stop()).toBe(0);
@@ -55,7 +51,7 @@ describe("a start while PostgreSQL is away", () => {
     expect(await (await fetch(`${relay.url}/readyz`)).json()).toEqual({ data: { ready: false, spooled: 1 } });
     expect(await statusOf(`${relay.url}/readyz?alerts`)).toBe(200);
     await server.start();
-    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+    await expect.poll(arrived).toContain(ids[0] ?? "");
     expect(arrived()).toHaveLength(1);
   });
 
@@ -67,7 +63,7 @@ describe("a start while PostgreSQL is away", () => {
     expect(await first.stop()).toBe(0);
     await server.start();
     await start({ SPOOL_DIR: join(dataDir, "spool") });
-    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+    await expect.poll(arrived).toContain(ids[0] ?? "");
   });
 
   it("says which limit leaves it without connections, waits, and works over two", async () => {
@@ -92,11 +88,7 @@ describe("a start while PostgreSQL is away", () => {
       hint: expect.stringContaining("`ALTER ROLE … CONNECTION LIMIT …`"),
     });
     await runSql(server.url, "ALTER ROLE limited CONNECTION LIMIT 2");
-    await waitUntil(
-      () => statusOf(`${relay.url}/readyz`),
-      (code) => code === 200,
-      { what: "a relay that is ready" },
-    );
+    await expect.poll(() => statusOf(`${relay.url}/readyz`)).toBe(200);
     const posted = await Promise.all(Array.from({ length: 20 }, (_, index) => relay.post(`{"title":"${index}"}`)));
     expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([202]));
     expect((await relay.api("/api/alerts")).status).toBe(200);

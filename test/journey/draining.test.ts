@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { makePostgresDatabase } from "../support/postgres.ts";
-import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 it("goes on taking alerts for a while when it is told to stop and others run, saying that it is not ready; the last one ends at once", async () => {
@@ -16,25 +16,12 @@ it("goes on taking alerts for a while when it is told to stop and others run, sa
   };
   const [one, two] = await Promise.all([start(), start()]);
   const isReady = async (url: string) => (await fetch(`${url}/readyz`)).status;
-  for (const { url } of [one, two])
-    await waitUntil(
-      () => isReady(url),
-      (status) => status === 200,
-      { what: "a relay" },
-    );
+  for (const { url } of [one, two]) await expect.poll(() => isReady(url)).toBe(200);
   const agent = new Agent({ keepAlive: true });
   const ended = one.stop();
-  await waitUntil(
-    () => isReady(one.url),
-    (status) => status === 503,
-    { what: "that it says no" },
-  );
+  await expect.poll(() => isReady(one.url)).toBe(503);
   // It asks who else runs before it drains.
-  await waitUntil(
-    () => one.log(),
-    (log) => log.includes("relay.draining"),
-    { what: "that it drains" },
-  );
+  await expect.poll(() => one.log()).toContain("relay.draining");
   const asked = request(one.hookUrl, { method: "POST", agent });
   asked.end("sent by a balancer that has not looked yet");
   const [answer] = await once(asked, "response");

@@ -70,11 +70,7 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
   await primary.stop("SIGKILL");
   proxy.leadTo(standby.url);
   // It is a standby yet, which no relay uses.
-  await waitUntil(
-    () => refused,
-    (count) => count > 0,
-    { what: "a refused alert" },
-  );
+  await expect.poll(() => refused).toBeGreaterThan(0);
   await runSql(standby.url, "SELECT pg_promote()");
   await acceptMore(100);
   isOver = true;

@@ -48,7 +48,7 @@ it.each(ways)(
     const restartMs: number[] = [];
     for (let round = 0; round < restarts; round += 1) {
       const enough = senders.answered() + alertsPerSecond / 2;
-      await waitUntil(senders.answered, (count) => count >= enough, { what: "alerts between restarts" });
+      await expect.poll(senders.answered).toBeGreaterThanOrEqual(enough);
       const startedAt = performance.now();
       await relay.restart();
       restartMs.push(Math.round(performance.now() - startedAt));
@@ -136,11 +136,7 @@ describe("what it writes reaching nobody, as on a full disk or behind a terminal
       stdio: fd === 0 ? [socket, full, full] : ["ignore", full, full, socket],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    await waitUntil(
-      () => postOnce(hookUrl, "first").catch(() => 0),
-      (status) => status === 202,
-      { what: "an answer" },
-    );
+    await expect.poll(() => postOnce(hookUrl, "first").catch(() => 0)).toBe(202);
     const ended = once(child, "exit");
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
@@ -152,7 +148,7 @@ describe("the supervisor", () => {
     const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
     const [first = 0] = relayPids(relay);
     process.kill(first, "SIGKILL");
-    await waitUntil(relay.log, (log) => log.includes('"signal":"SIGKILL"'), { what: "the word of its end" });
+    await expect.poll(relay.log).toContain('"signal":"SIGKILL"');
     expect((await relay.post(`{"title":"waited"}`)).status).toBe(202);
     const [, second = 0] = relayPids(relay);
     expect(await relay.stop()).toBe(0);
@@ -167,17 +163,13 @@ describe("the supervisor", () => {
     const relay = await startRelayProcess(dataDir, quiet, supervised);
     writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
     relay.process.kill("SIGHUP");
-    await waitUntil(relay.log, (log) => log.includes("supervisor.restart_refused"), { what: "the refusal" });
+    await expect.poll(relay.log).toContain("supervisor.restart_refused");
     expect(relay.log()).toMatch(/"why":"TRUSTED_PROXIES: .*nonsense!/);
     expect((await relay.post(`{"title":"meanwhile"}`)).status).toBe(202);
     expect(relayPids(relay)).toHaveLength(1);
     writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
     relay.process.kill("SIGHUP");
-    await waitUntil(
-      () => relayPids(relay),
-      (pids) => pids.length === 2,
-      { what: "the next relay" },
-    );
+    await expect.poll(() => relayPids(relay)).toHaveLength(2);
     expect((await relay.post(`{"title":"behind it"}`)).status).toBe(202);
   });
 
@@ -187,7 +179,7 @@ describe("the supervisor", () => {
     const relay = await startRelayProcess(dataDir, quiet, supervised);
     writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
     process.kill(relayPids(relay)[0] ?? 0, "SIGKILL");
-    await waitUntil(relay.log, (log) => log.includes('"status":2'), { what: "the refusal" });
+    await expect.poll(relay.log).toContain('"status":2');
     const waiting = relay.post(`{"title":"waited"}`);
     writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
     relay.process.kill("SIGHUP");
@@ -233,11 +225,7 @@ describe("the supervisor", () => {
     const { data } = await relay.getJson<{ data: { relay: { socketIsHeld: boolean } } }>("/api/status");
     expect(data.relay.socketIsHeld).toBe(true);
     await relay.kill();
-    await waitUntil(
-      () => relayPids(relay).filter(isAlive),
-      (alive) => alive.length === 0,
-      { what: "the end of its relay" },
-    );
+    await expect.poll(() => relayPids(relay).filter(isAlive)).toEqual([]);
   });
 });
 

@@ -176,11 +176,7 @@ describe("when things break", () => {
       const body = JSON.stringify({ title: `During the outage ${index}`, eventId: `outage-${index}` });
       ids.push(...(await relay.post(body)).ids);
     }
-    await waitUntil(
-      () => world.mailbox.mails(mailAddress).length,
-      (count) => count >= 5,
-      { what: "five mails" },
-    );
+    await expect.poll(() => world.mailbox.mails(mailAddress).length).toBeGreaterThanOrEqual(5);
     expect(world.chat.messages(deskChat)).toHaveLength(0);
     await proxy.up();
     for (const id of ids) await waitForState(relay, id, "sent");

@@ -77,11 +77,7 @@ it("goes on without an error while the next version changes the schema, and star
   const { ids } = await again.post('{"title":"after"}');
   accepted.push(...ids);
   const arrived = () => new Set(receiver.received.flatMap(({ alertIds }) => alertIds));
-  await waitUntil(
-    () => accepted.filter((id) => !arrived().has(id)).length,
-    (missing) => missing === 0,
-    { what: "every alert that was taken, at the desk" },
-  );
+  await expect.poll(() => accepted.filter((id) => !arrived().has(id)).length).toBe(0);
   const all = receiver.received.flatMap(({ alertIds }) => alertIds);
   expect(all.length).toBe(new Set(all).size);
   expect(await again.stop()).toBe(0);

@@ -52,16 +52,8 @@ it("sends all that it has taken, and nothing twice unmarked, through a stop of P
   const before = postOn(first, "before");
   await before.grow(50);
   await server.stop("SIGQUIT");
-  await waitUntil(
-    () => readyStatus(first),
-    (status) => status === 503,
-    { what: "503 of readyz" },
-  );
-  await waitUntil(
-    () => before.refused.length,
-    (count) => count >= 20,
-    { what: "alerts that are refused" },
-  );
+  await expect.poll(() => readyStatus(first)).toBe(503);
+  await expect.poll(() => before.refused.length).toBeGreaterThanOrEqual(20);
   expect(first.log().match(/"store\.away"/g)).toHaveLength(1);
   expect(first.log(), "one for each").not.toMatch(/does not answer[^\n]*"alert\.not_stored"/);
   const refusal = await fetch(first.hookUrl, { method: "POST", body: "{}" });
@@ -81,11 +73,7 @@ it("sends all that it has taken, and nothing twice unmarked, through a stop of P
   await after.end();
   const accepted = [...before.accepted, ...after.accepted];
   const arrived = () => new Set(receiver.received.flatMap(({ alertIds }) => alertIds));
-  await waitUntil(
-    () => accepted.filter((id) => !arrived().has(id)).length,
-    (missing) => missing === 0,
-    { what: "every alert that was taken, at the desk" },
-  );
+  await expect.poll(() => accepted.filter((id) => !arrived().has(id)).length).toBe(0);
   const unmarked = receiver.received.filter(({ markedRepeat }) => !markedRepeat).flatMap(({ alertIds }) => alertIds);
   expect(unmarked.length).toBe(new Set(unmarked).size);
 

@@ -41,11 +41,9 @@ destinations:
     const from = senders.nextSerial();
     // Both are attached to this process, and a second's alerts have come.
     await page.waitForSelector("body[data-stream=open]");
-    await waitUntil(
-      () => tail.seen().filter((serial) => serial >= from).length,
-      (count) => count >= alertsPerSecond,
-      { what: "alerts in the tail" },
-    );
+    await expect
+      .poll(() => tail.seen().filter((serial) => serial >= from).length)
+      .toBeGreaterThanOrEqual(alertsPerSecond);
     expect(await relay.stop()).toBe(0);
     relay = await world.start(env);
   }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 interface Status {
   data: {
@@ -70,11 +70,7 @@ it("a second account is registered, watched, told of and put back by itself, bes
   const trouble = found.watches.find(({ name }) => name === "account:second")?.troubles.join();
   expect(trouble).toContain("tocsin setup --source second --take-over");
   const words = "second: The account sends its alerts to https://other.example/…";
-  await waitUntil(
-    () => told(words),
-    (count) => count > 0,
-    { what: "the notice" },
-  );
+  await expect.poll(() => told(words)).toBeGreaterThan(0);
 
   const answer = await relay.api("/api/account/put-back", {
     method: "POST",
@@ -84,11 +80,7 @@ it("a second account is registered, watched, told of and put back by itself, bes
   expect(await answer.json()).toEqual({ data: { result: "put-back" } });
   expect(await webhookOf(second)).toBe(hookOf(ownSecret));
   const again = "second: The account sends its alerts here again";
-  await waitUntil(
-    () => told(again),
-    (count) => count > 0,
-    { what: "the notice that it is well" },
-  );
+  await expect.poll(() => told(again)).toBeGreaterThan(0);
   expect([told(words), told(again)]).toEqual([1, 1]);
 
   expect((await setup("--source", "second", "--restore")).status).toBe(0);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
-import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Relays that have nothing but the address of a database, and a command line on yet another machine. */
@@ -49,22 +49,14 @@ it("relays without a folder make one set of secrets, follow a rotation, and writ
   const second = secretIn(await addressOf());
   expect(second).not.toBe(first);
   for (const relay of relays) {
-    await waitUntil(
-      () => postTo(relay, second),
-      (status) => status === 202,
-      { what: "that it takes the new secret" },
-    );
+    await expect.poll(() => postTo(relay, second)).toBe(202);
     expect(await postTo(relay, first)).toBe(202);
   }
   const third = await start();
   expect([await postTo(third.relay, first), await postTo(third.relay, second)]).toEqual([202, 202]);
   expect((await run("sources", "--retire", "forge")).stderr).toContain("404 from now on");
   for (const relay of [...relays, third.relay]) {
-    await waitUntil(
-      () => postTo(relay, first),
-      (status) => status === 404,
-      { what: "that the former secret is over" },
-    );
+    await expect.poll(() => postTo(relay, first)).toBe(404);
   }
 
   expect((await run("check")).stdout).toMatch(/database +PostgreSQL tocsin_test_/);
@@ -89,11 +81,7 @@ it("a relay goes on where it was killed, without a folder, once its leases have 
   await runSql(url, "UPDATE alerts SET routed_at = NULL");
   await runSql(url, "UPDATE lanes SET lease_until = clock_timestamp()");
   const next = await start();
-  await waitUntil(
-    () => runSql(url, "SELECT 1 FROM alerts WHERE routed_at IS NULL"),
-    (left) => left.length === 0,
-    { what: "that the alert is routed" },
-  );
+  await expect.poll(() => runSql(url, "SELECT 1 FROM alerts WHERE routed_at IS NULL")).toEqual([]);
   expect(await next.relay.stop()).toBe(0);
 });
 

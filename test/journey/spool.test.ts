@@ -63,11 +63,7 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
   const second = await start();
   await take(second.post('{"title":"after"}'));
   const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
-  await waitUntil(
-    () => sent.filter((id) => !arrived().includes(id)),
-    (missing) => missing.length === 0,
-    { what: "every alert that was taken, at the desk" },
-  );
+  await expect.poll(() => sent.filter((id) => !arrived().includes(id))).toEqual([]);
   expect(arrived()).toHaveLength(new Set(arrived()).size);
   const status = await second.getJson<{ data: { spool: { alerts: number }; alerts: { total: number } } }>(
     "/api/status",
@@ -108,15 +104,13 @@ it("sends an alert behind one commit, which may be answered late or never, once 
       JOIN requests r ON r.seq = a.request_seq JOIN deliveries d ON d.alert_seq = a.seq WHERE a.id = '${id}'`;
     return (await runSql<{ claimed: boolean }>(server.url, sql))[0]?.claimed;
   };
-  await waitUntil(
-    async () => {
+  await expect
+    .poll(async () => {
       const id = await post();
       sent.push(id);
       return wasClaimedWith(id);
-    },
-    (isClaimed) => isClaimed === true,
-    { what: "a lane that is idle" },
-  );
+    })
+    .toBe(true);
   await expectArrived(...sent.splice(0));
 
   proxy.holdBack("COMMIT\0");

@@ -7,7 +7,7 @@ import { openPage } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { openRaw } from "../support/raw-http.ts";
-import { adminToken, type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { adminToken, type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createHttpVendor } from "../support/vendors/http-vendor.ts";
 
@@ -30,7 +30,7 @@ destinations:
 }
 
 async function untilStopping(relay: RelayProcess): Promise<void> {
-  await waitUntil(relay.log, (log) => log.includes("relay.stopping"), { what: "a stop" });
+  await expect.poll(relay.log).toContain("relay.stopping");
 }
 
 it("ends while a raw reader of the stream and `alerts tail` stay, and says so to both", async () => {
@@ -41,11 +41,7 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
     text += chunk;
   });
   await reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
-  await waitUntil(
-    () => text,
-    (all) => all.includes("event: ready"),
-    { what: "the stream" },
-  );
+  await expect.poll(() => text).toContain("event: ready");
   const tail = spawn(process.execPath, [bin, "alerts", "tail", "--url", relay.url], {
     env: { PATH: process.env.PATH, ADMIN_TOKEN: adminToken },
     cwd: makeTempFolder(),
@@ -63,33 +59,17 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   tail.stdout.on("data", (chunk) => {
     shown += chunk;
   });
-  await waitUntil(
-    () => said,
-    (all) => all.includes("waiting for the first"),
-    { what: "the tail" },
-  );
+  await expect.poll(() => said).toContain("waiting for the first");
   // It may not have opened its stream by then; what comes by that shows that it has.
   await relay.post(`{"title":"By the stream"}`);
-  await waitUntil(
-    () => shown,
-    (all) => all.includes("By the stream"),
-    { what: "the tail's stream" },
-  );
+  await expect.poll(() => shown).toContain("By the stream");
   // Both would go on for ever; the reader also asks for another stream over its kept connection, as a browser does.
   const ended = relay.stop();
-  await waitUntil(
-    () => text,
-    (all) => all.includes("event: stopping\nretry: 2000\n"),
-    { what: "the last event" },
-  );
+  await expect.poll(() => text).toContain("event: stopping\nretry: 2000\n");
   void reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
   expect(await ended).toBe(0);
   expect(tail.exitCode).toBeNull();
-  await waitUntil(
-    () => said,
-    (all) => all.includes("the relay is being stopped; trying again in 1 s"),
-    { what: "the tail's word" },
-  );
+  await expect.poll(() => said).toContain("the relay is being stopped; trying again in 1 s");
 });
 
 it("ends while the log page is open in a browser, which goes on when the relay is back", async () => {
@@ -112,7 +92,7 @@ it("ends while the log page is open in a browser, which goes on when the relay i
 it("accepts alerts until the last send has ended, refuses changes, and delivers them after the next start", async () => {
   const { vendor, count, relay, start } = await startWithHangingVendor();
   const first = await relay.post(`{"title":"under way"}`);
-  await waitUntil(count, (held) => held === 1, { what: "the first send" });
+  await expect.poll(count).toBe(1);
   const half = await openRaw(relay.url);
   await half.write(`POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`);
 
@@ -134,7 +114,7 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   const again = await start();
   const sent = await waitForState(again, first.ids[0] ?? "", "sent");
   expect(sent.deliveries).toHaveLength(1);
-  await waitUntil(count, (held) => held > 0, { what: "the sends of the new process" });
+  await expect.poll(count).toBeGreaterThan(0);
   const { data } = await again.getJson<{ data: ApiAlert[] }>("/api/alerts");
   expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
 });
@@ -149,27 +129,25 @@ it("ends in order when the terminal that it was started at is closed", async () 
   });
   onTestFinished(() => void terminal.kill("SIGKILL"));
   const says = () => (existsSync(log) ? readFileSync(log, "utf8") : "");
-  await waitUntil(says, (text) => text.includes("relay.started"), { what: "the start" });
+  await expect.poll(says).toContain("relay.started");
   terminal.kill("SIGKILL");
-  await waitUntil(says, (text) => text.includes("relay.stopped"), { what: "the end" });
+  await expect.poll(says).toContain("relay.stopped");
 });
 
 it("a later second signal ends it at once, and nothing that was answered is lost", async () => {
   const { count, relay, start } = await startWithHangingVendor();
   const accepted = [...(await relay.post(`{"title":"under way"}`)).ids];
-  await waitUntil(count, (held) => held === 1, { what: "the first send" });
+  await expect.poll(count).toBe(1);
   const exited = once(relay.process, "exit");
   relay.process.kill("SIGTERM");
   await untilStopping(relay);
   accepted.push(...(await relay.post(`{"title":"meanwhile"}`)).ids);
-  await waitUntil(
-    () => {
+  await expect
+    .poll(() => {
       relay.process.kill("SIGINT");
       return relay.process.exitCode;
-    },
-    (code) => code !== null,
-    { what: "the end" },
-  );
+    })
+    .not.toBe(null);
   expect((await exited)[0]).toBe(1);
 
   const again = await start();

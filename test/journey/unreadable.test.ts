@@ -82,11 +82,7 @@ it("begins no start with the alert that the last one died of, and sends it as it
 
   const last = await start();
   const countOf = (id: string) => receiver.received.filter(({ alertIds }) => alertIds.includes(id)).length;
-  await waitUntil(
-    () => [poison, ...good].filter((id) => countOf(id) === 0),
-    (missing) => missing.length === 0,
-    { what: "a message for every alert" },
-  );
+  await expect.poll(() => [poison, ...good].filter((id) => countOf(id) === 0)).toEqual([]);
   const { data } = await last.getJson<{
     data: { title: string; facts: { format: string; text: string }; decisions: { reason: string }[] };
   }>(`/api/alerts/${poison}`);
@@ -127,23 +123,15 @@ it("reads an alert as always though the whole process stood still while it was r
   const state = () => readFileSync(`/proc/${relay.process.pid}/stat`, "utf8").replace(/.*\) /s, "")[0];
   // Answered when it goes on.
   const posting = relay.post("please stand still", { "content-type": "text/plain" });
-  await waitUntil(state, (letter) => letter === "T", { what: "the process standing still" });
+  await expect.poll(state).toBe("T");
   // Longer than a body may take.
   const since = performance.now();
-  await waitUntil(
-    () => performance.now() - since,
-    (ms) => ms > 3_000,
-    { what: "a pause" },
-  );
+  await expect.poll(() => performance.now() - since).toBeGreaterThan(3_000);
   relay.process.kill("SIGCONT");
   const {
     ids: [id = ""],
   } = await posting;
-  await waitUntil(
-    () => receiver.received.filter(({ alertIds }) => alertIds.includes(id)),
-    (messages) => messages.length === 1,
-    { what: "the message" },
-  );
+  await expect.poll(() => receiver.received.filter(({ alertIds }) => alertIds.includes(id))).toHaveLength(1);
   expect((await relay.getJson<{ data: unknown }>(`/api/alerts/${id}`)).data).toMatchObject({
     title: "please stand still",
   });

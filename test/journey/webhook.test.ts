@@ -28,23 +28,11 @@ routes:
   for (let index = 0; index < 6; index += 1) ids.push(...(await relay.post(bodyOf(index))).ids);
   await relay.post('{"title":"Last"}');
 
-  await waitUntil(
-    () => quick.requests.length,
-    (count) => count === 1,
-    { what: "the message to the other webhook" },
-  );
-  await waitUntil(
-    () => slow.requests.length,
-    (count) => count >= 4,
-    { what: "four requests at once" },
-  );
+  await expect.poll(() => quick.requests.length).toBe(1);
+  await expect.poll(() => slow.requests.length).toBeGreaterThanOrEqual(4);
   for (let answered = 1; answered <= 6; answered += 1) {
     const mostUnderWay = Math.min(4, 6 - answered + 1);
-    await waitUntil(
-      () => slow.held.length,
-      (count) => count >= mostUnderWay,
-      { what: `${mostUnderWay} requests under way` },
-    );
+    await expect.poll(() => slow.held.length).toBeGreaterThanOrEqual(mostUnderWay);
     expect(slow.held).toHaveLength(mostUnderWay);
     slow.held.shift()?.();
   }
@@ -94,11 +82,7 @@ destinations:
 
   const relay = await world.start(noOthers);
   // The start asks whether the address takes connections. It does, as a server that refuses messages does, and the alert is the try.
-  await waitUntil(
-    () => receiver.requests.length,
-    (count) => count > 1,
-    { what: "a second try of the alert" },
-  );
+  await expect.poll(() => receiver.requests.length).toBeGreaterThan(1);
   const after = await waitUntil(
     () => read(relay),
     (desk) => desk?.nextTryAt !== undefined,

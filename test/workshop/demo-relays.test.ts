@@ -170,11 +170,7 @@ describe("tocsin demo --relays", () => {
     demo.process.kill("SIGINT");
     expect(await exited).toEqual([0, null]);
     await nothingIsLeft(demo, pids);
-    await waitUntil(
-      () => namesOf(databases),
-      (names) => names.length === 0,
-      { what: "that its database is gone" },
-    );
+    await expect.poll(() => namesOf(databases)).toEqual([]);
     expect(await namesOf("SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual(
       [],
     );
