@@ -82,7 +82,7 @@ it("another program's PUT is told once on each destination, over a kill, and put
   expect(everything).not.toMatch(new RegExp(`4f1c9a|${webhookSecret}|${world.sandbox.apiKey}`));
 });
 
-it("status knows what setup has just done, and what it has put back, long before the next look", async () => {
+it("status knows what setup and the API have just done, long before the next look, and a look that hangs holds up no stop", async () => {
   const world = await startWorld("1h");
   const relay = await world.start();
   expect((await world.untilVerdict(relay, "idle")).account.answer?.webhook).toBe("nowhere");
@@ -94,20 +94,14 @@ it("status knows what setup has just done, and what it has put back, long before
   await world.untilVerdict(second, "trouble");
   expect((await world.setup("--take-over", "--skip-proof", "--yes")).status).toBe(0);
   await world.untilVerdict(second, "well");
-});
 
-it("the API puts the outputs back, and the relay stops at once while a look hangs", async () => {
-  const world = await startWorld();
-  const relay = await world.start();
-  await world.setup("--skip-proof", "--yes");
-  await world.untilVerdict(relay, "well");
   await world.setOutputs(others);
-  const answer = await relay.api("/api/account/put-back", { method: "POST" });
-  expect(await answer.json()).toEqual({ data: { result: "put-back" } });
+  const putBack = () => second.api("/api/account/put-back", { method: "POST" });
+  expect(await (await putBack()).json()).toEqual({ data: { result: "put-back" } });
   expect((await world.outputs()).webhookUrl).toBe(`${publicUrl}/hooks/${webhookSecret}`);
   world.sandbox.addFault({ kind: "delay", delayMs: 3_600_000, route: "GET /account", times: "always" });
-  const refused = relay.api("/api/account/put-back", { method: "POST" }).catch(() => undefined);
+  const refused = putBack().catch(() => undefined);
   await expect.poll(() => world.sandbox.describe().waiting).toBeGreaterThan(0);
-  expect(await relay.stop()).toBe(0);
+  expect(await second.stop()).toBe(0);
   await refused;
 });

@@ -3,6 +3,7 @@ import type { StandInMessage } from "../../workshop/chat/world.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import type { RelayProcess } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 /** `npm run test:long -- crash` makes 200, and a fourth as many between commit and call. */
 const rounds = Number(process.env.CRASH_KILLS ?? 12);
@@ -15,7 +16,7 @@ const killBeforeCall = new URL("../support/kill-before-call.mjs", import.meta.ur
  * without the mark.
  */
 it(`delivers everything it acknowledged through ${rounds} kills, and marks each repeat`, async () => {
-  const random = createRandom(seed);
+  const random = createSeededRandom(seed).next;
   const receiver = await createDeliveryReceiver({ longestMs: 25, random });
   const world = await createJourneyWorld({
     chat: { limits: { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 } },
@@ -92,7 +93,7 @@ delivery:
 }, 1_200_000);
 
 it("marks nothing whose call had not left, through kills between the commit and the call", async () => {
-  const receiver = await createDeliveryReceiver({ longestMs: 1, random: createRandom(seed) });
+  const receiver = await createDeliveryReceiver({ longestMs: 1, random: createSeededRandom(seed).next });
   const world = await createJourneyWorld({
     yaml: `
 destinations:
@@ -134,15 +135,4 @@ function expectMarkedInChat(messages: StandInMessage[], acknowledged: string[]):
     const unmarked = about.filter(({ text }) => !text.includes("possible repeat"));
     expect(unmarked.length).toBeLessThanOrEqual(1);
   }
-}
-
-/** mulberry32: the same moments in every run, as far as the machine allows. */
-function createRandom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,7 +1,7 @@
-import { expect, it, onTestFinished } from "vitest";
-import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
-import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
-import { createSlackVendor } from "../support/vendors/app-vendors.ts";
+import { expect, it } from "vitest";
+import { type ClockedRelay, startClockedRelay } from "../support/clocked-relay.ts";
+import { deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
+import { openRingingWorld } from "../support/ringing-world.ts";
 
 const minute = 60_000;
 const followers = 40;
@@ -13,24 +13,9 @@ interface Found {
   };
 }
 
-async function openWorld(options: string, inhibit = "") {
-  const slack = await createSlackVendor();
-  onTestFinished(() => slack.close());
-  const yaml = `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", chart: false }
-  mail: { type: email, to: [${mailAddress}], chart: false }
-  work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false }
-routes:
-  - { name: all, to: [desk, mail, work]${options} }
-${inhibit}
-`;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  const relay = await startClockedRelay(world, { SLACK_URL: `${slack.origin}${slack.path}` }, Date.now());
-  const inChat = () => world.chat.messages(deskChat);
-  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("eth"));
-  return { relay, slack, inChat, mails, rings: () => inChat().filter(({ silent }) => !silent).length };
-}
+/** @param options of the route to all three destinations */
+const openWorld = (options: string, inhibit = "") =>
+  openRingingWorld({ rules: `routes: [{ name: all, to: [desk, mail, work]${options} }]\n${inhibit}` });
 
 const cause = { title: "Bridge of eth halted", severity: "critical", alertKey: "bridge", chain: "eth" };
 const follower = (index: number) => ({
@@ -52,22 +37,12 @@ const all = Array.from({ length: followers }, (_, index) => follower(index));
 const everyTitle = [cause, ...all].map(({ title }) => title);
 
 it("loses none of a group when it is killed while they wait", async () => {
-  const yaml = `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", chart: false }
-  mail: { type: email, to: [${mailAddress}], chart: false }
-routes:
-  - { name: all, to: [desk, mail], group: { by: [chain], wait: 30s } }
-`;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  const relay = await startClockedRelay(world, {}, Date.now());
+  const { world, relay, inChat, mails } = await openWorld(", group: { by: [chain], wait: 30s }");
   await send(relay, all);
   const at = await relay.now();
   await relay.kill();
-  expect(world.chat.messages(deskChat)).toHaveLength(0);
+  expect(inChat()).toHaveLength(0);
   const again = await startClockedRelay(world, {}, at);
-  const inChat = () => world.chat.messages(deskChat);
-  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("eth"));
   await again.until(
     () => inChat().length + mails().length,
     (count) => count >= 2,
@@ -84,19 +59,16 @@ routes:
 });
 
 it("sends a group as one message to the fallback, and behind quiet hours that began while it waited", async () => {
-  const yaml = `
-destinations:
+  const destinations = `
   lost: { type: telegram, chatId: "-1009999999999", chart: false }
-  mail: { type: email, to: [${mailAddress}], chart: false, timeZone: UTC, quietHours: { from: "22:00", to: "07:00" } }
-  desk: { type: telegram, chatId: "${deskChat}", chart: false }
-routes:
-  - { name: all, to: [lost, mail], fallback: { to: desk }, group: { by: [chain], wait: 30s } }
+  night: { type: email, to: [${mailAddress}], chart: false, timeZone: UTC, quietHours: { from: "22:00", to: "07:00" } }
 `;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 21, 59, 40));
+  const rules = "routes: [{ name: all, to: [lost, night], fallback: { to: desk }, group: { by: [chain], wait: 30s } }]";
+  const world = await openRingingWorld({ rules, destinations }, Date.UTC(2026, 10, 21, 21, 59, 40));
+  const { relay } = world;
   for (const body of all.slice(0, 5)) await relay.post(JSON.stringify({ status: "firing", ...body }));
-  const inChat = () => world.chat.messages(deskChat).filter(({ text }) => text.includes("Pool"));
-  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("Pool"));
+  const inChat = () => world.inChat().filter(({ text }) => text.includes("Pool"));
+  const mails = () => world.mails().filter(({ text }) => text.includes("Pool"));
   await relay.advance(minute);
   expect(inChat()).toHaveLength(1);
   expect(mails()).toHaveLength(0);
@@ -111,22 +83,13 @@ routes:
 });
 
 it("mutes what waits in a group and in quiet hours when a mute begins, counts it in the receipt, and releases it", async () => {
-  const yaml = `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", chart: false }
-  ops: { type: telegram, chatId: "${opsChat}", chart: false, timeZone: UTC, quietHours: { from: "22:00", to: "22:10" } }
-routes:
-  - { name: all, to: [desk, ops], group: { by: [chain], wait: 2m } }
-`;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 22, 0, 0));
+  const quietHours = 'timeZone: UTC, quietHours: { from: "22:00", to: "22:10" }';
+  const destinations = `  ops: { type: telegram, chatId: "${opsChat}", chart: false, ${quietHours} }`;
+  const rules = "routes: [{ name: all, to: [desk, ops], group: { by: [chain], wait: 2m } }]";
+  const { world, relay } = await openRingingWorld({ rules, destinations }, Date.UTC(2026, 10, 21, 22, 0, 0));
   for (const body of all.slice(0, 3)) await relay.post(JSON.stringify({ status: "firing", ...body }));
-  const send = (path: string, body: object) =>
-    relay.api(path, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const headers = { "content-type": "application/json" };
+  const send = (path: string, body: object) => relay.api(path, { method: "POST", headers, body: JSON.stringify(body) });
   const made = await send("/api/mutes", { all: true, for: "30m", reason: "migration" });
   const { id } = ((await made.json()) as { data: { id: string } }).data;
   const texts = () =>
@@ -206,17 +169,13 @@ it("lists in place what a cause holds back that was told in the digest of its gr
 });
 
 it("says last of each key whether it is over, with two causes and ends that say less than their beginnings", async () => {
-  const yaml = `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", chart: false }
-routes:
-  - { name: all, to: desk, flapping: off }
+  const rules = `
+routes: [{ name: all, to: desk, flapping: off }]
 inhibit:
   - { name: bridge down, while: title~Bridge*, hold: title~Pool*, equal: [chain] }
   - { name: rpc down, while: title~Rpc*, hold: title~Pool*, equal: [chain] }
 `;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  const relay = await startClockedRelay(world, {}, Date.UTC(2026, 10, 21, 12));
+  const { relay, inChat } = await openRingingWorld({ rules }, Date.UTC(2026, 10, 21, 12));
   const rpc = { title: "Rpc of eth is down", severity: "critical", alertKey: "rpc", chain: "eth" };
   const over = ({ title, alertKey }: typeof cause) => ({ title, alertKey, status: "resolved" });
   const post = async (body: object) => {
@@ -224,8 +183,7 @@ inhibit:
     await relay.advance(minute);
   };
   const last = (title: string) =>
-    world.chat
-      .messages(deskChat)
+    inChat()
       .findLast(({ text }) => text.includes(title))
       ?.text.split("\n")[0];
   // The first one is told before its causes, the second one waits for both.
@@ -235,7 +193,7 @@ inhibit:
   await post(over(cause));
   expect(last("• ✅ Pool 1")).toBeDefined();
   expect(last("• ⚠️ Pool 2")).toBe(last("• ✅ Pool 1"));
-  const bridge = world.chat.messages(deskChat).filter(({ text }) => text.includes("Bridge of eth halted"));
+  const bridge = inChat().filter(({ text }) => text.includes("Bridge of eth halted"));
   expect(bridge.some(({ text }) => text.includes("it fired") || text.includes("time since"))).toBe(false);
   await relay.stop();
 });

@@ -1,32 +1,20 @@
-import { expect, it, onTestFinished } from "vitest";
-import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
-import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
-import { createSlackVendor } from "../support/vendors/app-vendors.ts";
+import { expect, it } from "vitest";
+import type { ClockedRelay } from "../support/clocked-relay.ts";
+import { openRingingWorld } from "../support/ringing-world.ts";
 
 const minute = 60_000;
 const noon = Date.parse("2026-11-21T12:00:00Z");
 
-async function openWorld(quietHours = "", rings = "flapping: off") {
-  const slack = await createSlackVendor();
-  onTestFinished(() => slack.close());
-  const quiet = quietHours === "" ? "" : `, timeZone: Europe/Zurich, quietHours: ${quietHours}`;
-  const yaml = `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", chart: false${quiet} }
-  mail: { type: email, to: [${mailAddress}], chart: false${quiet} }
-  work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false${quiet} }
+async function openWorld(rings = "flapping: off") {
+  const rules = `
 routes:
   - { name: notes, match: { chain: base }, to: [work], flapping: off }
   - { name: all, to: [desk, mail, work], ${rings} }
 `;
-  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  return {
-    world,
-    env: { SLACK_URL: `${slack.origin}${slack.path}`, PUBLIC_URL: "https://tocsin.example" },
-    inChat: () => world.chat.messages(deskChat),
-    mails: () => world.mailbox.mails(mailAddress),
-    slack: () => slack.seen.map((one) => JSON.stringify(one)),
-  };
+  const { relay, inChat, mails, slack } = await openRingingWorld({ rules }, noon, {
+    PUBLIC_URL: "https://tocsin.example",
+  });
+  return { relay, inChat, mails, slack: () => slack.seen.map((one) => JSON.stringify(one)) };
 }
 
 type World = Awaited<ReturnType<typeof openWorld>>;
@@ -56,15 +44,14 @@ async function muteFor(relay: ClockedRelay, span: string): Promise<string> {
   return (await send<{ id: string }>(relay, "/api/mutes", asked)).id;
 }
 
-const receipts = ({ inChat, mails, slack }: World) => ({
+const receipts = ({ inChat, mails, slack }: Omit<World, "relay">) => ({
   chat: inChat().filter(({ text }) => text.includes("While muted")),
   mails: mails().filter(({ subject }) => subject.includes("While muted")),
   slack: slack().filter((text) => text.includes("While muted")),
 });
 
 it("tells each destination once at the end of a mute what was held back, and releases what still fires", async () => {
-  const world = await openWorld();
-  const relay = await startClockedRelay(world.world, world.env, noon);
+  const { relay, ...world } = await openWorld();
   const id = await muteFor(relay, "1h");
   await fire(relay, "ONYX");
   await fire(relay, "ONYX", "warning", { value: 22 });
@@ -104,8 +91,7 @@ it("tells each destination once at the end of a mute what was held back, and rel
 });
 
 it("keeps back what waited to be told when the mute began, and counts it at its end", async () => {
-  const world = await openWorld("", "cooldown: 2h");
-  const relay = await startClockedRelay(world.world, world.env, noon);
+  const { relay, ...world } = await openWorld("cooldown: 2h");
   await fire(relay, "ONYX");
   await relay.advance(minute);
   await fire(relay, "ONYX", "warning", { value: 24.1 });

@@ -3,9 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openPage } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
-import { findLastingPort } from "../support/lasting-port.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { adminToken, type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -33,60 +31,20 @@ async function untilStopping(relay: RelayProcess): Promise<void> {
   await expect.poll(relay.log).toContain("relay.stopping");
 }
 
-it("ends while a raw reader of the stream and `alerts tail` stay, and says so to both", async () => {
+it("ends while a reader of the stream stays that asks for another one over its connection, and says so to it", async () => {
   const relay = await startRelayProcess(makeTempFolder(), {});
   const reader = await openRaw(relay.url);
   let text = "";
   reader.socket.on("data", (chunk) => {
     text += chunk;
   });
-  await reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
+  const ask = () => reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
+  await ask();
   await expect.poll(() => text).toContain("event: ready");
-  const tail = spawn(process.execPath, [bin, "alerts", "tail", "--url", relay.url], {
-    env: { PATH: process.env.PATH, ADMIN_TOKEN: adminToken },
-    cwd: makeTempFolder(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  onTestFinished(async () => {
-    tail.kill("SIGKILL");
-    await once(tail, "exit");
-  });
-  let said = "";
-  tail.stderr.on("data", (chunk) => {
-    said += chunk;
-  });
-  let shown = "";
-  tail.stdout.on("data", (chunk) => {
-    shown += chunk;
-  });
-  await expect.poll(() => said).toContain("waiting for the first");
-  // It may not have opened its stream by then; what comes by that shows that it has.
-  await relay.post(`{"title":"By the stream"}`);
-  await expect.poll(() => shown).toContain("By the stream");
-  // Both would go on for ever; the reader also asks for another stream over its kept connection, as a browser does.
   const ended = relay.stop();
   await expect.poll(() => text).toContain("event: stopping\nretry: 2000\n");
-  void reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
+  void ask();
   expect(await ended).toBe(0);
-  expect(tail.exitCode).toBeNull();
-  await expect.poll(() => said).toContain("the relay is being stopped; trying again in 1 s");
-});
-
-it("ends while the log page is open in a browser, which goes on when the relay is back", async () => {
-  const world = await createJourneyWorld();
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", PORT: String(await findLastingPort()) };
-  const relay = await world.start(env);
-  const page = await openPage();
-  await page.goto(`${relay.url}/login`);
-  await page.fill("input[name=token]", adminToken);
-  await page.click("button.primary");
-  await page.waitForSelector("body[data-stream=open]");
-  expect(await relay.stop()).toBe(0);
-  await page.waitForSelector("#lost:has-text('Tocsin was stopped, trying again')");
-  const again = await world.start(env);
-  await page.waitForSelector("body[data-stream=open]");
-  await again.post(`{"title":"After the restart"}`);
-  await page.waitForSelector("#rows:has-text('After the restart')");
 });
 
 it("accepts alerts until the last send has ended, refuses changes, and delivers them after the next start", async () => {
