@@ -59,8 +59,8 @@ export interface DigestContext {
   late?: { byMs: number; why: string };
   /** The name of the one that it goes to: its link leads to what it got. */
   destination?: string;
-  /** The first lines that routes give, by the ids of their alerts. */
-  titles?: ReadonlyMap<string, string>;
+  /** What routes add, by the ids of their alerts. */
+  extras?: ReadonlyMap<string, MessageExtras>;
   /** What did not ring before them, by the ids of their alerts. */
   damped?: ReadonlyMap<string, HeldBack>;
 }

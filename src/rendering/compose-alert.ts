@@ -10,7 +10,7 @@ import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
 import { writeDamped } from "./damped-line.ts";
 import { factLineOf, isTest, writeHeadline } from "./headline.ts";
-import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
+import { bold, code, link, pageOfAlert, text, time, writeExtras } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
 
@@ -57,7 +57,7 @@ export function composeAlert(
     ...writeHistory(alert, context, status),
     ...writeWith(context),
     ...writeDetails(alert, context, said, facts?.learned),
-    ...writeExtras(context),
+    ...writeExtras(context.extras),
     ...writeSmallPrint(alert, context, publicUrl),
     ending,
   ];
@@ -256,12 +256,6 @@ function writeWith({ extras }: MessageContext): Block[] {
   const listed = titles.map((title) => clip(cleanLine(title), maxWithUnits)).join("; ");
   const more = count > titles.length ? ` and ${(count - titles.length).toLocaleString("en")} more` : "";
   return [paragraph([bold(`With it: ${count.toLocaleString("en")}`), text(` (${listed}${more})`)])];
-}
-
-/** What its route says, in the words of the one who runs Tocsin. */
-function writeExtras({ extras: { note: said = "", links = [] } = {} }: MessageContext): Block[] {
-  const inlines = links.flatMap(({ label, url }, index) => [...(index === 0 ? [] : [text(" · ")]), link(label, url)]);
-  return [paragraph(said === "" ? [] : [text(said)]), paragraph(inlines)];
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {

@@ -6,6 +6,7 @@ import { isNameOfCause, writeGroup } from "../core/group.ts";
 import type { DigestContext } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
+import { groupBy } from "../ground/group-by.ts";
 import { withoutGroups } from "../ground/numbers/decimal.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
@@ -13,7 +14,7 @@ import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
 import { writeUnrung } from "./damped-line.ts";
 import { stateSymbol } from "./headline.ts";
-import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
+import { bold, link, pageOfAlert, pageOfLog, text, time, writeExtras } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
@@ -70,7 +71,7 @@ export function composeDigest(
   const named = nameOf && ((subject: BareSubject) => nameOf(subject, context.now));
   const layout = {
     now: context.now,
-    titles: context.titles,
+    extras: context.extras,
     damped: context.damped,
     publicUrl,
     named,
@@ -93,6 +94,7 @@ export function composeDigest(
       items: [...(isReceipt ? writeWorst(alerts, shown, layout) : []), ...shown.map((item) => writeItem(item, layout))],
     },
     ...writeRest(rest),
+    ...writeSaid(items, context),
     ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
     ...writeEnding(alerts.length, span, context, publicUrl),
@@ -197,7 +199,7 @@ function groupOf({ reason, groupName }: DigestContext): string {
 
 interface ItemLayout {
   now: number;
-  titles?: DigestContext["titles"];
+  extras?: DigestContext["extras"];
   damped?: DigestContext["damped"];
   named: SubjectName | undefined;
   publicUrl: string | undefined;
@@ -212,11 +214,11 @@ export function writeAlertLine(alert: Alert, now: number): Inline[] {
 }
 
 function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inline[] {
-  const { now, titles, damped, named, publicUrl, hasSymbol, hasTime } = layout;
+  const { now, extras, damped, named, publicUrl, hasSymbol, hasTime } = layout;
   const { facts } = alert;
   const page = pageOfAlert(publicUrl, alert.id);
   const line = alert.origin === "hook" ? writeFactLine(facts, named) : undefined;
-  const made = titles?.get(alert.id) ?? ((isResolved(alert) && line?.over) || line?.title);
+  const made = extras?.get(alert.id)?.title ?? ((isResolved(alert) && line?.over) || line?.title);
   const title = isolate(
     made === undefined ? shortTitle(facts, maxTitleUnits) : cutTitle(made, maxTitleUnits + maxValueUnits),
   );
@@ -312,6 +314,19 @@ function writeRest(items: DigestItem[]): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
   return [{ kind: "paragraph", inlines: [text(`and ${count(left.length)} more: ${writeCounts(left)}`)] }];
+}
+
+/** What routes say of those that still fire: each note once, with how many it is about, and the links that all share. */
+function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
+  const firing = items.flatMap(({ alert }) => (isResolved(alert) ? [] : (extras?.get(alert.id) ?? {})));
+  const noted = groupBy(firing, ({ note = "" }) => note);
+  noted.delete("");
+  const notes = [...noted].slice(0, maxParts).map(([note, { length }]) => {
+    return length === firing.length ? note : `${note} (${count(length)} of ${count(firing.length)})`;
+  });
+  const isShared = ({ url }: { url: string }) => firing.every(({ links }) => links?.some((one) => one.url === url));
+  const links = firing[0]?.links?.filter(isShared);
+  return [...notes.flatMap((note) => writeExtras({ note })), ...writeExtras({ links })];
 }
 
 /** The id by which the reader finds the earlier copy: that of the first line. */

@@ -1,4 +1,5 @@
-import type { Inline } from "../core/document.ts";
+import type { Block, Inline } from "../core/document.ts";
+import type { MessageExtras } from "../core/rules.ts";
 import { isolate } from "../ground/text/clean.ts";
 
 /** Within this distance of the message the hour alone says which day is meant. */
@@ -12,6 +13,14 @@ export const text = (value: string): Inline => ({ kind: "text", text: value });
 export const bold = (value: string): Inline => ({ kind: "bold", text: value });
 export const code = (value: string): Inline => ({ kind: "code", text: value });
 export const link = (value: string, href: string): Inline => ({ kind: "link", text: value, href });
+
+/** What a route says, in the words of the one who runs Tocsin. */
+export function writeExtras({ note = "", links = [] }: MessageExtras = {}): Block[] {
+  const inlines = links.flatMap(({ label, url }, index) => [...(index === 0 ? [] : [text(" · ")]), link(label, url)]);
+  return [note === "" ? [] : [text(note)], inlines].flatMap((inlines) =>
+    inlines.length === 0 ? [] : { kind: "paragraph", inlines },
+  );
+}
 
 /** `now` is when the message is made: times close to it are shown without their date. */
 export function time(at: number, now: number): Inline {

@@ -287,6 +287,31 @@ describe("updates", () => {
     for (const index of Array.from({ length: 6 }).keys()) expect(text).toContain(`Titled ${index}`);
   });
 
+  it("says in a digest what routes say of those that still fire, and the links that these share", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    const planOf = (note: string, ...names: string[]) => {
+      const links = names.map((name) => ({ label: name, url: `https://charts.example/${name}` }));
+      return {
+        planned: {
+          ...{ state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' },
+          extras: { note, links },
+        },
+      };
+    };
+    await accept({ alertKey: "a" }, planOf("Call the risk officer.", "Chart", "Pool"));
+    await accept({ alertKey: "b" }, planOf("Call the risk officer.", "Chart", "Bridge"));
+    await accept({ alertKey: "c" }, planOf("Ask the bridge's team.", "Chart"));
+    await accept({ alertKey: "d" }, planOf("It is over.", "Other"));
+    await accept({ alertKey: "d", status: "resolved" }, planOf("It is over.", "Other"));
+    await clock.advance(5_000);
+    const lines = channels.chat?.calls.flatMap(({ text }) => text.split("\n")) ?? [];
+    expect(channels.chat?.calls).toHaveLength(1);
+    expect(lines).toContain("Call the risk officer. (2 of 3)");
+    expect(lines).toContain("Ask the bridge's team. (1 of 3)");
+    expect(lines).toContain("Chart");
+    expect(lines.join("\n")).not.toMatch(/Pool|Bridge|It is over|Other/);
+  });
+
   it("says in a digest what did not ring before each of its alerts", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
     const held = { state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' };

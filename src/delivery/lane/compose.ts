@@ -109,15 +109,13 @@ export function createComposer(deps: ComposerDeps): Composer {
     },
     digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);
-      const titles = new Map(
-        deliveries.flatMap(({ alertId, extras }) => (extras?.title === undefined ? [] : [[alertId, extras.title]])),
-      );
+      const extras = new Map(deliveries.flatMap(({ alertId, extras }) => (extras ? [[alertId, extras]] : [])));
       const damped = new Map(deliveries.flatMap(({ alertId, damped }) => (damped ? [[alertId, damped]] : [])));
       const data = vendorOf(destination.type).can.carries ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
       return render(
         destination.type,
-        () => rendering.composeDigest(alerts, { ...context, titles, damped }),
+        () => rendering.composeDigest(alerts, { ...context, extras, damped }),
         options,
         alerts[0] as Alert,
       );
