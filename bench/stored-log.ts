@@ -106,8 +106,12 @@ class RowWriter {
     const requestSeq = this.#add("requests", {
       received_at: receivedAt,
       content_type: "application/json",
-      headers:
-        '[["host","tocsin.example.com"],["user-agent","watcher/4.2"],["content-type","application/json"],["x-forwarded-for","203.0.113.7"]]',
+      headers: JSON.stringify([
+        ["host", "tocsin.example.com"],
+        ["user-agent", "watcher/4.2"],
+        ["content-type", "application/json"],
+        ["x-forwarded-for", "203.0.113.7"],
+      ]),
       body,
       fingerprint,
       items: request.alerts.length,

@@ -1,4 +1,4 @@
-// `npm run lint` runs it: words that a reader from abroad stumbles over are in no comment and in no document.
+// `npm run lint` runs it: words and openings that a reader from abroad stumbles over are in no comment, message or document.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -17,33 +17,49 @@ const out =
   "nobody that|so many|so long as|of which|by now|of theirs|beside";
 const words = new RegExp(`\\b(${out})\\b`, "i");
 
+/** Words in front of the subject. In code the beginning of a text or of a sentence in it. */
+const opening = "(?:Of|By(?! default\\b)|Beside|So)(?= )";
+const opens = new RegExp(`(?<=^|[.:!?] )${opening}`);
+const opensInside = new RegExp(`(?<=[.:!?] )${opening}`);
+const opensMessage = new RegExp(`(?<=["\`']|[.!?] )${opening}(?= [a-z])`);
+
 const paths = execFileSync("git", ["ls-files", "src", "workshop", "bench", "scripts", "*.md"], { encoding: "utf8" })
   .split("\n")
   // Migrations stay as they were run.
   .filter((path) => /\.(tsx?|m?js|css|md)$/.test(path) && path !== "scripts/check-words.mjs");
 
-/** The lines that people read as prose: of a document all but code, of code the comments. */
-function proseOf(path, text) {
+/** Each line with its `prose` (empty where it is code), its `code`, and whether it is the first of a sentence. */
+function linesOf(path, text) {
   let isInside = false;
+  let isOpen = false;
   return text.split("\n").map((line) => {
     const bare = line.trim();
     if (path.endsWith(".md")) {
       if (bare.startsWith("```")) isInside = !isInside;
-      return isInside ? "" : bare.replace(/`[^`]*`/g, "");
+      const prose = isInside ? "" : bare.replace(/`[^`]*`/g, "`x`").replace(/^(?:[-*>|#]|\d+\.)\s+/, "");
+      return { line, prose, isFirst: true };
     }
-    const isComment = isInside || /^(\/\/|\/\*)/.test(bare);
+    const isComment = isInside || /^\{?(\/\/|\/\*)/.test(bare);
     if (isComment) isInside = (isInside || bare.includes("/*")) && !bare.includes("*/");
-    return isComment ? bare : "";
+    const prose = isComment ? bare.replace(/^\{?(?:\/\/|\/?\*+)\/?\s?/, "") : "";
+    const isFirst = !isOpen;
+    isOpen = isComment && !/([.:!?]|\*\/)$/.test(bare) && prose !== "";
+    return { line, prose, isFirst, code: isComment ? "" : bare };
   });
 }
 
 const found = paths.flatMap((path) =>
-  proseOf(path, readFileSync(path, "utf8")).flatMap((line, index) => {
-    const [word] = words.exec(line) ?? [];
-    return word === undefined ? [] : [`${path}:${index + 1}: "${word}" is out: ${line}`];
+  linesOf(path, readFileSync(path, "utf8")).flatMap(({ line, prose, isFirst, code = "" }, index) => {
+    const [word] = words.exec(prose) ?? [];
+    const [start] = (isFirst ? opens : opensInside).exec(prose) ?? opensMessage.exec(code) ?? [];
+    const what = word === undefined ? start && `a sentence begins with "${start}"` : `"${word}" is out`;
+    return what === undefined ? [] : [`${path}:${index + 1}: ${what}: ${line.trim()}`];
   }),
 );
 if (found.length > 0) {
-  console.error(`${found.join("\n")}\nWrite a plain word in its place: ${plain.join("; ")}.`);
+  console.error(
+    `${found.join("\n")}\nWrite a plain word in its place: ${plain.join("; ")}. ` +
+      'Begin a sentence with its subject, not with Of, By, Beside or So; only "By default" may stay.',
+  );
   process.exitCode = 1;
 }

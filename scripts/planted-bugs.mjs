@@ -302,7 +302,9 @@ const ofTheStore = [
     name: "saves a pace under an old fence",
     file: `${transactions}/lanes.ts`,
     from: 'sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) })',
-    to: 'sql.insertion("save_paces", "paces", { conflict: "replace", where: { ...underFence(sql), text: ":group IS NOT NULL AND :fence IS NOT NULL" } })',
+    to:
+      'sql.insertion("save_paces", "paces", { conflict: "replace", ' +
+      'where: { ...underFence(sql), text: ":group IS NOT NULL AND :fence IS NOT NULL" } })',
     tests: sqlite,
   },
   {
@@ -1195,7 +1197,10 @@ const ofTheRooms = [
     name: "answers before the commit",
     file: "dist/intake/door/door.js",
     from: "const acceptance = await this.#deps.store.acceptRequest(this.#toIncoming(request, source, signedKey, body));",
-    to: 'const incoming = this.#toIncoming(request, source, signedKey, body); this.#deps.store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+    to:
+      "const incoming = this.#toIncoming(request, source, signedKey, body); " +
+      "this.#deps.store.acceptRequest(incoming).catch(() => {}); " +
+      'const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
     tests: crash,
   },
   {

@@ -106,10 +106,9 @@ export function drawBars(bars: Bars): string {
     .slice(-1)
     .map(({ value }) => {
       const at = pixel(y(value));
-      return (
-        `<path d="M${plot.left} ${at}H${plot.right}" ` +
-        `stroke="${theme.grid}"/>${drawLabel({ x: plot.left - 6, y: at + 4, text: writeValue(value), size: 11, anchor: "end", fill: theme.soft })}`
-      );
+      const place = { x: plot.left - 6, y: at + 4, size: 11, anchor: "end" } as const;
+      const label = drawLabel({ ...place, text: writeValue(value), fill: theme.soft });
+      return `<path d="M${plot.left} ${at}H${plot.right}" stroke="${theme.grid}"/>${label}`;
     });
   const times = timeTicks(from, to, Math.floor(width / 90), timeZone)
     .filter(({ value }) => x(value) > plot.left + 16 && x(value) < plot.right - 16)

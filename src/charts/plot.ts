@@ -1,8 +1,8 @@
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { writeNumber, writeShortNumber } from "../ground/numbers/format-number.ts";
-import { oncePerZone } from "../ground/time/zoned-time.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
+import { oncePerZone } from "../ground/time/zoned-time.ts";
 import { type KnownPoint, thinOut } from "./series.ts";
 import { pixel } from "./svg.ts";
 

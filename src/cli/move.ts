@@ -96,8 +96,10 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
       [
         "next",
         from === undefined
-          ? say`set DATABASE_URL to that database and start the relay with the same WEBHOOK_SECRET, ADMIN_TOKEN and DATA_DIR; then: ${{ code: "tocsin status" }}`
-          : say`unset DATABASE_URL, start the relay, then: ${{ code: "tocsin status" }}. It takes up the search index by and by; no relay starts on that database any more`,
+          ? say`set DATABASE_URL to that database and start the relay with the same WEBHOOK_SECRET, ADMIN_TOKEN and
+            DATA_DIR; then: ${{ code: "tocsin status" }}`
+          : say`unset DATABASE_URL, start the relay, then: ${{ code: "tocsin status" }}. It takes up the search index by
+            and by; no relay starts on that database any more`,
       ],
     ]),
   );

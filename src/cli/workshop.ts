@@ -78,9 +78,7 @@ async function loadWorkshop(name: keyof Workshop): Promise<Workshop> {
   throw new AppError(
     "failed",
     `tocsin ${name} is not part of the installed package: it runs in a clone of Tocsin's repository`,
-    {
-      hint: "clone the repository, run npm ci && npm run build in it, and then this command there",
-    },
+    { hint: "clone the repository, run npm ci && npm run build in it, and then this command there" },
   );
 }
 

@@ -122,8 +122,8 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
 const mostOfOther = 64 * 1024;
 
 /**
- * What another file says of routes, mutes and causes, over the destinations of a configuration in force. No variable is read for it: people who may see
- * the page need not know what the machine's variables hold.
+ * What another file says of routes, mutes and causes, over the destinations of a configuration in force. No variable is
+ * read for it: people who may see the page need not know what the machine's variables hold.
  * @throws AppError `invalid_request` with each mistake and its line
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {

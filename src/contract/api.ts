@@ -52,7 +52,9 @@ const { state, ...filters } = alertFilters.shape;
 const filterQuery = {
   ...filters,
   q: filters.q.describe(
-    "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur literally. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `raw:` asks for a text in the body as it came; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
+    `Words that all must occur in title, text, facts or fields; each may be the start of a word, and what is in quotes must occur
+    literally. \`token:USDC\`, \`chain:eth\`, \`metric:tvl\`, \`title:depeg\`, \`value>1000000\`, \`status:firing\` ask for facts; \`raw:\`
+    asks for a text in the body as it came; \`severity:\`, \`state:\`, \`destination:\`, \`route:\`, \`source:\` and \`key:\` are filters.`,
   ),
   route: filters.route.describe("At least one delivery is by the route of this name."),
   key: filters.key.describe("Has this alert key, as `facts.alertKey` says it."),
@@ -63,7 +65,9 @@ const filterQuery = {
 const logQuery = {
   ...filterQuery,
   state: state.describe(
-    "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `damped` (it did not ring at one of its destinations), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
+    `A state that at least one delivery has (a resent one counts as its resend), or \`problem\` (a delivery failed, expired or may not have
+    arrived, no route wanted the alert, or routing failed), \`unmatched\` (no route wanted it), \`damped\` (it did not ring somewhere),
+    \`dropped\` (by a route, on purpose), \`repeat\` (of an earlier alert, not sent), or \`unrouted\` (not decided yet).`,
   ),
 };
 const failedQuery = z.strictObject({
@@ -82,8 +86,7 @@ const match = z
     },
   )
   .meta({
-    description:
-      "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
+    description: "As in the configuration: a text (`severity=info value<5`), a list of them, or a map. All must hold.",
     example: { severity: "info", value: { lt: 5 } },
   });
 const muted = {
@@ -100,23 +103,21 @@ export const api = {
       limit: limitSchema.meta({ default: 50 }),
       cursor: z.string().optional().describe("`meta.nextCursor` of the answer before."),
     }),
-    answers:
-      "One page. `nextCursor` is null at the end of the log. With `searchedTo` the page is not full though the log goes on: filters that few alerts pass are looked for no longer than a moment, and alerts older than that time come with `nextCursor`.",
+    answers: `One page; \`nextCursor\` is null at the end of the log. \`searchedTo\`: the page is not full though the log has more, as
+    filters that few alerts pass are looked for no longer than a moment. \`nextCursor\` leads to alerts before that time.`,
     data: z.array(alerts.alertView),
     meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
   }),
   exportAlerts: route({
     path: "GET /api/export",
     says: "Every alert that the filters let through, newest first, as a file",
-    more: "Sent as it is read. A file that is not whole ends with a line that says so (in NDJSON an object with `error`), and its connection breaks before the end.",
+    more: "Sent as it is read. A file that is not whole ends with a line that says so (NDJSON: `error`), and its connection breaks.",
     query: z.strictObject({
       ...logQuery,
       format: z
         .enum(exportFormats, { error: "must be csv or ndjson" })
         .default("ndjson")
-        .describe(
-          "`ndjson`: an alert a line, as the list gives it. `csv`: RFC 4180, where nothing that a sender wrote is a formula.",
-        ),
+        .describe("`ndjson`: an alert a line, as in the list. `csv`: RFC 4180; no text of a sender is a formula."),
       view: z
         .enum(["events", "keys"], { error: "must be events or keys" })
         .default("events")
@@ -134,19 +135,17 @@ export const api = {
   readEvidence: route({
     path: "GET /api/alerts/:id/evidence",
     says: "All that is known of one alert, as one document",
-    more: "The alert as `GET /api/alerts/{id}` gives it, its messages made again, the alerts of the same key, and the hash of the configuration. Without credentials.",
+    more: "`GET /api/alerts/{id}`, its messages made again, the alerts of the same key, the hash of the configuration. No credentials.",
     answers: "The evidence.",
     data: alerts.evidenceView,
   }),
   routeAgain: route({
     path: "GET /api/alerts/:id/routes",
     says: "What today's routes and mutes would do with an alert, next to what was decided then",
-    more: "By the facts as they were read when it arrived. Stores and sends nothing.",
+    more: "Judges the facts as they were read when it arrived. Stores and sends nothing.",
     answers: "What differs by destination, and each route's answer.",
     data: alerts.routedAgainView,
-    fails: {
-      409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself.",
-    },
+    fails: { 409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself." },
   }),
   findByIdPart: route({
     path: "GET /api/ids",
@@ -159,7 +158,7 @@ export const api = {
         .meta({ description: "The first characters of an id, or the last.", example: "ac120002" }),
     }),
     answers:
-      "At most 10, newest first. Beginnings are found at any age, endings among the newest 100,000 alerts: with `searchedTo` no further back than that time.",
+      "At most 10, newest first. Beginnings are found at any age, endings among the newest 100,000 alerts, back to `searchedTo`.",
     data: z.array(alerts.alertView),
     meta: z.object({ searchedTo: instant.optional() }),
     fails: { 400: "The part cannot be one." },
@@ -168,20 +167,16 @@ export const api = {
   resend: route({
     path: "POST /api/alerts/:id/resend",
     says: "Send an alert once more, marked as a resend",
-    body: z.strictObject({
-      destination: z.string().optional().describe("Default: every destination that it had."),
-    }),
+    body: z.strictObject({ destination: z.string().optional().describe("Default: every destination that it had.") }),
     answers: "The new deliveries.",
     data: z.array(alerts.deliveryView),
-    fails: {
-      404: "No such alert or destination.",
-      409: "Not routed yet, or nowhere to send it.",
-    },
+    fails: { 404: "No such alert or destination.", 409: "Not routed yet, or nowhere to send it." },
   }),
   release: route({
     path: "POST /api/release",
     says: "Send now what quiet hours hold",
-    more: "Without a body: all of it, at every destination. It goes out as the summary that the end of the quiet hours would bring. What is held since nobody knows whether it arrived is released only where its alert is named, and goes out marked as a possible repeat; `resend` is the other way. Asked again, it releases nothing more.",
+    more: `Without a body: all of it, everywhere, as the summary that the end of the quiet hours would bring. An alert that is held because
+    nobody knows whether it arrived is sent only where it is named, marked as a possible repeat. Asked again, it sends nothing more.`,
     body: z.strictObject({
       destination: z.string().optional().describe("Default: every destination."),
       alerts: z
@@ -207,7 +202,9 @@ export const api = {
   resendFailed: route({
     path: "POST /api/resend",
     says: "Resend everything that failed",
-    more: "To the destinations where it failed, one message in four while other alerts are due there, and as digests when it is much: `resending` of the destination says how many have arrived. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
+    more: `Goes where it failed, one message in four while other alerts are due, as digests when it is much; \`resending\` of the
+    destination counts what has arrived. With the \`failedUntil\` of the preview, nothing is resent that the preview has not counted. Asked
+    twice, it makes nothing twice. A dead or paused destination is tried first; while it still refuses, what failed there stays failed.`,
     body: failedQuery,
     answers: "What is on its way, and what stays failed.",
     data: destinations.resendResultView,
@@ -216,7 +213,7 @@ export const api = {
   readStatus: route({
     path: "GET /api/status",
     says: "Health of the relay, its queue, its destinations and its disk",
-    more: "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. It costs as much as `/readyz`, however long the log is. Fields may be added.",
+    more: "For monitors, as cheap as `/readyz`. Answers 200 also while not ready: see `relay.ready`, `relay.reasons`. Fields may be added.",
     answers: "As it is now.",
     data: status.statusView,
     fails: { 503: "The store does not answer." },
@@ -224,7 +221,7 @@ export const api = {
   putBack: route({
     path: "POST /api/account/put-back",
     says: "Make the account send to this relay again",
-    more: "Sets webhook and messenger channel at the alerting service to what setup had left, and reads back. Changes nothing when they are that.",
+    more: "Sets webhook and messenger channel at the alerting service as setup left them, and reads back. Changes nothing if they are.",
     body: z.strictObject({
       source: z.string().optional().describe("Whose own account. Default: that of the environment."),
     }),
@@ -252,7 +249,7 @@ export const api = {
   tryDestination: route({
     path: "POST /api/destinations/:name/try",
     says: "Ask a destination now whether it works",
-    more: "Nothing is sent to people. When it works again, what waits is sent. It is not called before the time until which it has asked for silence.",
+    more: "Nothing is sent to people. If it works, what waits is sent. It is not called while it has asked for silence.",
     answers: "What it said.",
     data: destinations.tryResultView,
     timeoutMs: tryTimeoutMs,
@@ -260,7 +257,8 @@ export const api = {
   testDestination: route({
     path: "POST /api/destinations/:name/test",
     says: "Send one marked test message straight to a destination",
-    more: "Whatever routes, mutes and quiet hours say, and also where it is dead or paused. It goes as any delivery does: `GET /api/alerts/{id}` with the id in `alert` says what becomes of it. While one is still on its way there, and within 10 s of one, no second one is sent: that one is the answer.",
+    more: `Whatever routes, mutes and quiet hours say, and also where it is dead or paused. \`GET /api/alerts/{id}\` with the id in
+    \`alert\` says what becomes of it. While one is on its way, and within 10 s of one, that one is the answer.`,
     body: z.strictObject({
       severity: z
         .enum(severities, { error: `must be one of ${severities.join(", ")}` })
@@ -273,7 +271,8 @@ export const api = {
   pauseDestination: route({
     path: "POST /api/destinations/:name/pause",
     says: "Let nothing be sent to a destination until it is resumed",
-    more: "New alerts for it wait and do not expire; routes' fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a restart. Nothing changes at one that is paused already.",
+    more: `New alerts for it wait and do not expire; fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a
+    restart. Nothing changes at one that is paused already.`,
     answers: "The destination, with `paused`.",
     data: destinations.destinationView,
   }),
@@ -287,14 +286,14 @@ export const api = {
   readShapes: route({
     path: "GET /api/shapes",
     says: "What the payloads of alerts are made of",
-    more: "By kinds of alerts that are made alike, the one that was seen last first: each path with its type, an example, how many had it and when, what is read from it and which routes look at it.",
+    more: "One entry a kind of alert, the last seen first: its paths with type, example, how many had it and when, and what reads it.",
     answers: "As far as this relay has seen.",
     data: watches.shapesView,
   }),
   listRefused: route({
     path: "GET /api/refused",
     says: "Requests whose sender did not pass the check of their source, newest first",
-    more: "They are no alerts and went to nobody. Of each source 200 are kept, of a flood only some.",
+    more: "They are no alerts and went to nobody. Each source keeps 200, and only some of a flood.",
     query: z.strictObject({
       source: z.string().optional(),
       before: z.string().optional().describe("Only those older than the one with this id."),
@@ -312,16 +311,16 @@ export const api = {
   releaseRefused: route({
     path: "POST /api/refused/:id/release",
     says: "Relay one of them anyway",
-    more: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts, and so it is when its sender has sent it again since and passed.",
+    more: "Accepted now, as if its sender had passed. Asked again, or sent again by a sender that passed, it is the same alerts.",
     answers: "Ids of the alerts; `duplicate`: they were there before.",
     data: refused.releasedRefusedView,
   }),
   lastGaps: route({
     path: "GET /api/gaps",
     says: "Alerts that should have arrived and did not, as the last look found",
-    more: "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
+    more: "Compares the records of the service with the log. Asks nobody now; null before the first look, or where nobody looks.",
     query: z.strictObject({ source: gapSource }),
-    answers: "Of the last seven days.",
+    answers: "What the last seven days show.",
     data: watches.gapsView.nullable(),
   }),
   checkGaps: route({
@@ -329,9 +328,7 @@ export const api = {
     says: "Look now for alerts that should have arrived and did not",
     more: "Asks the alerting service, one metric after the other, so it may take a minute. Sends no notice.",
     body: z.strictObject({
-      since: writtenInstant
-        .optional()
-        .describe("Default, and at most: seven days ago, which is what the service has records of."),
+      since: writtenInstant.optional().describe("Default, and at most: seven days ago, as far as records go."),
       until: writtenInstant.optional().describe("Default: now."),
       source: gapSource,
     }),
@@ -396,7 +393,10 @@ export const api = {
   openStream: route({
     path: "GET /api/stream",
     says: "Changes of alerts as server-sent events",
-    more: "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row only the last is sent. Resumes by Last-Event-ID; `event: ready` comes first and has the id of the place where the stream begins. The log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew. `event: stopping` is the last before the relay is stopped: open the stream again after `retry` milliseconds.",
+    more: `\`event: alert\` has the alert as in the list, its version as \`id\`, and only the last of several changes. Resumes by
+    Last-Event-ID. \`event: ready\` comes first, with the place where the stream begins; what is before is read through /api/alerts.
+    \`event: reset\`: the database is older than the id given (restored from a copy); read the log anew. \`event: stopping\` is the last
+    before the relay stops; open the stream again after \`retry\` milliseconds.`,
     query: z.strictObject({
       after: z.string().optional().describe("Like Last-Event-ID, for clients that cannot set headers."),
     }),

@@ -118,16 +118,19 @@ export function createDocument(publicUrl: string): ApiDocument {
     info: {
       title: "Tocsin",
       version: "1",
-      description:
-        "Alerts, their deliveries, destinations and mutes. Times are ISO 8601 in UTC. Answers hold their content in `data`, failures in `error`.",
+      description: `Alerts, their deliveries, destinations and mutes. Times are ISO 8601 in UTC. Answers hold their content in \`data\`,
+      failures in \`error\`.`,
     },
     servers: [{ url: publicUrl }],
     security: [{ adminToken: [] }],
     paths,
     components: { schemas, securitySchemes: { adminToken: { type: "http", scheme: "bearer" } } },
   };
-  return document;
+  return unbroken(document);
 }
+
+/** Descriptions are broken in the code alone. */
+const unbroken = (document: ApiDocument): ApiDocument => JSON.parse(JSON.stringify(document).replace(/\\n\s*/g, " "));
 
 /** The status of an answer that is no failure. */
 export function statusOf({ status, data, media }: Route): 200 | 201 | 204 {

@@ -121,7 +121,8 @@ const notTaken = (destination: string) =>
 const notSeen = (destination: string, waitedMs: number) =>
   new AppError(
     "store_unavailable",
-    `The relay that runs the destination ${destination} has not answered within ${Math.ceil(waitedMs / 1000)} s: it is unknown whether it has done it.`,
+    `The relay that runs the destination ${destination} has not answered within ${Math.ceil(waitedMs / 1000)} s: ` +
+      "it is unknown whether it has done it.",
     {
       hint: "The page Destinations and `tocsin status` show in some seconds how it is now. If it was not done, ask again.",
       retryAfterMs: 5_000,

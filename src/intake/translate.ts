@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import type { Leaves } from "../facts/leaves.ts";
 import { longestTitle } from "../core/title.ts";
+import type { Leaves } from "../facts/leaves.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
 import { composeFacts, type FoundFacts, findFacts, type SourceNaming } from "./find/find-facts.ts";

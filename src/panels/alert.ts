@@ -74,7 +74,8 @@ export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[
     [
       "named by",
       named &&
-        say`the service: ${{ code: named.address }} on ${named.chain} is ${named.name}${named.learnedAt > receivedAt && say`, learned since: its messages have the address`}`,
+        say`the service: ${{ code: named.address }} on ${named.chain} is
+          ${named.name}${named.learnedAt > receivedAt && say`, learned since: its messages have the address`}`,
     ],
     ["link", link !== undefined && (/^https?:\/\//i.test(link) ? { link, text: link } : link)],
     ["origin", origin !== "hook" && origin],
@@ -148,7 +149,8 @@ function describeNone(alert: AlertDetailView): Cell {
   return [
     none && { chip: none.words, tone: none.tone },
     repeatOf !== undefined &&
-      say` It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`alert ${repeatOf}` }}, which names its own event by an id or a time: the sender sent it again.`,
+      say` It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`alert ${repeatOf}` }}, which names
+        its own event by an id or a time: the sender sent it again.`,
     routingError !== undefined && say` ${routingError}; it is tried again.`,
   ];
 }
@@ -166,7 +168,10 @@ function whereTo({ destination, channel, recipient, purpose, insteadOf, state, d
   const card = `/destinations#${cardIdOf(destination)}`;
   // Its state says it of what has arrived in one.
   const isInDigest = digestId !== undefined && state !== "digested";
-  return say`${{ link: card, text: destination }} ${channel}${recipient !== destination && say` to ${recipient}`}${{ words: purposeWords[purpose] }}${insteadOf !== undefined && say` for ${insteadOf}`}${isInDigest && say`, in a digest`}`;
+  const to = recipient !== destination && say` to ${recipient}`;
+  const instead = insteadOf !== undefined && say` for ${insteadOf}`;
+  const way = say`${channel}${to}${{ words: purposeWords[purpose] }}${instead}${isInDigest && say`, in a digest`}`;
+  return say`${{ link: card, text: destination }} ${way}`;
 }
 
 function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertDetailView): Cell {
@@ -216,7 +221,8 @@ function describeDamped({ count, sinceAt, lowest, highest, worst, advice }: Damp
   const between = lowest !== undefined && highest !== undefined && { words };
   const furthest =
     count > 1 && say`, the worst is ${{ link: `/alerts/${worst.id}`, text: say`${worst.value ?? "here"}` }}`;
-  return say`did not ring: ${{ words: String(count) }} since ${{ at: sinceAt }}${between}${furthest}${advice !== undefined && `; ${advice}`}`;
+  return say`did not ring: ${{ words: String(count) }} since
+    ${{ at: sinceAt }}${between}${furthest}${advice !== undefined && `; ${advice}`}`;
 }
 
 /** What quiet hours say of it stands with what was decided. */
@@ -314,7 +320,8 @@ function todayPanel(
   const onlyHour = differences.length > 0 ? " Only the hour differs:" : "";
   const rest = isSame ? `the same as then.${onlyHour}` : "something else:";
   return [
-    paragraph`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}${isSame && differences.length === 0 && mayRing}`,
+    paragraph`${{ bold: say`If it came now` }}, today's routes and mutes would do
+      ${{ words: rest }}${isSame && differences.length === 0 && mayRing}`,
     differences.length > 0 && {
       kind: "table",
       columns: [{ title: "destination" }, { title: "then" }, { title: "now" }],

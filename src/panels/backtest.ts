@@ -102,7 +102,9 @@ export function tryFilePanel({ file, days }: TypedRules): Panel {
       title: "Try another file",
       id: "try-file-title",
       panel: [
-        paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or changed.`,
+        paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and
+          ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or
+          changed.`,
         {
           kind: "acts",
           acts: [

@@ -90,7 +90,8 @@ function describeSeen(destination: DestinationView): Cell {
 const listOf = (texts: readonly string[]): Cell => texts.flatMap((text, index) => [index > 0 && { words: ", " }, text]);
 
 const describeMove = (movedTo: string, definedAt: string): Cell =>
-  say`The group was upgraded and has the new id ${{ code: movedTo }}. Messages go there already; write it into ${{ code: definedAt }} when you can.`;
+  say`The group was upgraded and has the new id ${{ code: movedTo }}. Messages go there already; write it into
+    ${{ code: definedAt }} when you can.`;
 
 function troublePanel(destination: DestinationView): Panel {
   const { reason, since, nextTryAt } = destination;
@@ -180,7 +181,8 @@ function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationVie
         about: `${held.count} held for ${name}`,
         ...asks(
           `Release ${held.count} held now…`,
-          paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once as one summary, with sound unless all of it is over.`,
+          paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once
+            as one summary, with sound unless all of it is over.`,
         ),
       }),
     actOn(
@@ -189,7 +191,8 @@ function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationVie
       "test",
       asks(
         "Send a test…",
-        paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
+        paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say.
+          People there see and hear it.`,
       ),
     ),
     !paused &&
@@ -199,7 +202,8 @@ function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationVie
         "pause",
         asks(
           "Pause…",
-          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks still work. Every page says so meanwhile.`,
+          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not
+            given up; routes' fallbacks still work. Every page says so meanwhile.`,
         ),
       ),
   ];
@@ -234,7 +238,8 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
   const { name, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting");
   if (paused !== undefined) {
-    const text = say`${name} is paused since ${{ at: paused.at }}: what comes for it waits until somebody resumes it${waiting > 0 && say`; ${waiting} waiting`}.`;
+    const text = say`${name} is paused since ${{ at: paused.at }}: what comes for it waits until somebody resumes
+      it${waiting > 0 && say`; ${waiting} waiting`}.`;
     const resume: Action = { label: "Resume", command: `tocsin destinations resume ${name}` };
     return [
       { kind: "note", note: "warning", text },
@@ -321,9 +326,11 @@ function notesOf(destination: DestinationView): Cell[] {
   const next = nextTryAt !== undefined && say` Next try ${{ age: nextTryAt, isComing: true }}.`;
   return [
     paused &&
-      say`${name} is paused since ${{ at: paused.at }} by ${describePauser(paused)}. Resume with: ${{ code: `tocsin destinations resume ${name}` }}`,
+      say`${name} is paused since ${{ at: paused.at }} by ${describePauser(paused)}. Resume with:
+        ${{ code: `tocsin destinations resume ${name}` }}`,
     health !== "ok" &&
-      say`${name} is ${verdictChip(destination)}${began}: ${reason.replace(/\.$/, "") || "no reason is known"}. ${advice}${rest.map((words) => [{ code: command }, words])}${next}`,
+      say`${name} is ${verdictChip(destination)}${began}: ${reason.replace(/\.$/, "") || "no reason is known"}.
+        ${advice}${rest.map((words) => [{ code: command }, words])}${next}`,
     movedTo !== undefined && say`${name}: ${describeMove(movedTo, definedAt)}`,
     failed > 0 &&
       say`${name}: ${failed} failed. Resend with: ${{ code: `tocsin alerts resend --failed --destination ${name}` }}`,

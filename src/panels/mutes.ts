@@ -189,5 +189,7 @@ export function triedMutePanel(matchers: readonly Matcher[], preview: MutePrevie
 }
 
 export const endedMutePanel: Panel = [
-  noteDone`Ended. Alerts that match are sent again from now on. Each destination is told in some seconds what was held back from it; what still fires of that can be released: on the page Mutes, or with ${{ code: "tocsin mutes release" }}.`,
+  noteDone`Ended. Alerts that match are sent again from now on. Each destination is told in some seconds what was held
+    back from it; what still fires of that can be released: on the page Mutes, or with
+    ${{ code: "tocsin mutes release" }}.`,
 ];

@@ -137,9 +137,9 @@ export interface Choices {
   choices: readonly { value: string; text: Cell; isChosen: boolean }[];
 }
 
-/** A sentence: the words are ours, what stands between them may be a stranger's. */
+/** A sentence: the words are ours, what stands between them may be a stranger's. A line break in the code is a space. */
 export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
-  return words.flatMap((text, index): Cell[] => [{ words: text }, cells[index]]);
+  return words.flatMap((text, index): Cell[] => [{ words: text.replace(/\n\s*/g, " ") }, cells[index]]);
 }
 
 type Tag = (words: TemplateStringsArray, ...cells: Cell[]) => Section;

@@ -19,7 +19,9 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
       received: ({ receivedAt }) => ({ at: receivedAt }),
       source: ({ source }) => source,
       why: ({ id, detail, unkept }) =>
-        say`${{ link: `/refused/${id}`, text: sentence(detail) }}${unkept > 0 && say` (and ${unkept} before it that were counted and not kept)`}`,
+        say`${{ link: `/refused/${id}`, text: sentence(detail) }}${
+          unkept > 0 && say` (and ${unkept} before it that were counted and not kept)`
+        }`,
       from: ({ address }) => address,
       size: { of: ({ bodyBytes }) => formatBytes(bodyBytes), align: "right" },
       relayed: ({ released }) => released !== undefined && "yes",
@@ -110,7 +112,9 @@ export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
       title: "Relay it anyway",
       id: "release-title",
       panel: [
-        paragraph`Nobody has proven who sent this. If you know that it is right, it is taken now as ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
+        paragraph`Nobody has proven who sent this. If you know that it is right, it is taken now as
+          ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under
+          the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
         {
           kind: "acts",
           acts: [

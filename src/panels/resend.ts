@@ -47,7 +47,8 @@ function describeFailed(failed: FailedAtDestination, now: number): Cell {
   const from = relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && say`${{ age: oldestAt }} to `;
   const how = asDigests ? ", as digests." : alerts > 1 ? ", one message each." : ".";
   return [
-    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${all}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
+    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${all}${several}, received
+      ${from}${{ age: newestAt }}${{ words: how }}`,
     health === undefined &&
       say` It is no longer configured. Under a new name: open an alert, and resend it to the new destination.`,
     paused && say` Somebody has paused it: they wait until it is resumed.`,
@@ -62,7 +63,9 @@ export function resentPanel({ resent, left }: ResendResult, isRelease = false): 
   const how = isRelease ? ", marked as late" : ' again, marked "Resent"';
   return [
     resent > 0 &&
-      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way${{ words: how }}: one message in four while new alerts come. The top of each page says how many have arrived, until all have, and so does ${{ code: "tocsin status" }}.`,
+      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way${{ words: how }}: one message in four
+        while new alerts come. The top of each page says how many have arrived, until all have, and so does
+        ${{ code: "tocsin status" }}.`,
     ...left.map(
       ({ destination, deliveries, why }) =>
         noteFailed`${{ bold: say`${deliveries} to ${destination} stay ${{ words: isRelease ? "muted" : "failed" }}:` }} ${why}.`,

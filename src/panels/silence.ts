@@ -67,7 +67,9 @@ function describeLearning(since: number, learning: NonNullable<StatusView["silen
   const { days, daysNeeded, arrivals, arrivalsNeeded, isReading } = learning;
   const reading = isReading ? " The log is being read." : "";
   const rare = days >= daysNeeded ? " Alerts are too rare for auto: write a time." : "";
-  return say`Learning since ${{ age: since }}, needs ${daysNeeded} days with Tocsin running (so far ${days}) and ${arrivalsNeeded} spans of five minutes with an alert within six weeks (so far ${arrivals}). Until then no notice is sent.${reading}${rare}`;
+  return say`Learning since ${{ age: since }}, needs ${daysNeeded} days with Tocsin running (so far ${days}) and
+    ${arrivalsNeeded} spans of five minutes with an alert within six weeks (so far ${arrivals}). Until then no notice is
+    sent.${reading}${rare}`;
 }
 
 function canaryCard({ state, lastOkAt, nextAt, since, stage, detail }: CanaryView): Card {

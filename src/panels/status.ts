@@ -52,11 +52,7 @@ export function statusPanel(status: RelayStatus): Panel {
       (running
         ? noteWarning`The configuration file here has a mistake: the relay runs with what it read before, and the next start fails.`
         : noteWarning`The configuration file here has a mistake: no relay starts with it.`),
-    troubles.length > 1 && {
-      kind: "list",
-      title: "Also wrong",
-      items: troubles.slice(1).map(describeTrouble),
-    },
+    troubles.length > 1 && { kind: "list", title: "Also wrong", items: troubles.slice(1).map(describeTrouble) },
     {
       kind: "facts",
       rows: [

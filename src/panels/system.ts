@@ -92,7 +92,8 @@ function configurationNotes(configuration: SystemView["configuration"] | undefin
   return [
     ...(configuration?.refused ?? []).map((line) => noteFailed`Refused: ${line}`),
     configuration?.onDisk === "differs" &&
-      noteWarning`${file} has changed and is not in force: it is taken over within some seconds when it has no mistake. See ${{ code: "tocsin check" }}.`,
+      noteWarning`${file} has changed and is not in force: it is taken over within some seconds when it has no mistake.
+        See ${{ code: "tocsin check" }}.`,
     configuration?.onDisk === "gone" && noteFailed`${file} cannot be read any more: the next start fails.`,
   ];
 }
@@ -126,7 +127,9 @@ function describeSpool({ alerts, bytes, maxBytes, oldestAt, problem, damagedFile
   const waits =
     alerts === 0
       ? say`nothing waits`
-      : say`${{ chip: `${countOf(alerts, "alert")} WAITING`, tone: "bad" }} for the database${oldestAt !== undefined && say`, the oldest of ${{ at: oldestAt }}`}; ${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
+      : say`${{ chip: `${countOf(alerts, "alert")} WAITING`, tone: "bad" }} for the
+        database${oldestAt !== undefined && say`, the oldest of ${{ at: oldestAt }}`}; ${formatBytes(bytes)} of
+        ${formatBytes(maxBytes)}`;
   const damaged = damagedFiles.length > 0 && say`; DAMAGED: ${damagedFiles.join(", ")}`;
   return [waits, damaged, problem !== undefined && say`; full or failing: ${problem}`];
 }

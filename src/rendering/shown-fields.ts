@@ -13,8 +13,8 @@ const machineNames = new Set(
   tokensymbol tokenaddress tokenname chain chainid network threshold value previous current previousvalue before price
   externalurl generatorurl silenceurl panelurl isautomated valuestring tags queryid userid accountid chainid eventid alertid ruleid
   alias dedupkey fingerprint monitorcondition signaltype importancelevel statechangetime
-  blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn alarmarn sid subscription
-  lastping npings period statistic namespace alerttransition orgname`.split(/\s+/),
+  blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn
+  alarmarn sid subscription lastping npings period statistic namespace alerttransition orgname`.split(/\s+/),
 );
 /** In digits and letters for programs; the alert's own time is a fact. */
 const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;

@@ -34,9 +34,9 @@ export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge
   const tried = triedPercents.map((percent) => ({ percent, count: countRings(rings, triedOptions(percent), judge) }));
   const best = tried.reduce((one, other) => (other.count < one.count ? other : one));
   const rang = memory.rings.length;
-  return best.count < rang
-    ? `With ${writeRinging(triedOptions(best.percent))} it would have rung ${best.count === 1 ? "once" : `${best.count} times`}, not ${rang} times`
-    : undefined;
+  if (best.count >= rang) return undefined;
+  const times = best.count === 1 ? "once" : `${best.count} times`;
+  return `With ${writeRinging(triedOptions(best.percent))} it would have rung ${times}, not ${rang} times`;
 }
 
 function countRings(rings: readonly Ring[], options: ReturnType<typeof triedOptions>, judge: Judge): number {

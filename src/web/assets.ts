@@ -16,11 +16,7 @@ interface Asset {
 
 export type Assets = ReturnType<typeof loadAssets>;
 
-const types = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
-} as const;
+const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" } as const;
 
 /** Reads them once. */
 export function loadAssets() {

@@ -22,9 +22,6 @@ export async function collectEvidence(deps: WebDeps, alert: AlertDetail): Promis
     relay: { version, url: publicUrl, configurationSha256: configurationHash ?? null },
     alert: viewAlertDetail(alert, deps),
     messages: composeAgain?.(alert) ?? [],
-    sameKey: {
-      isAll: !hasOlder && events.length < mostKeyEvents / 2,
-      alerts: events,
-    },
+    sameKey: { isAll: !hasOlder && events.length < mostKeyEvents / 2, alerts: events },
   };
 }

@@ -50,12 +50,7 @@ export async function createWeb(deps: WebDeps) {
   const assets = loadAssets();
   const answerExport = createExports(deps);
   const streams = createEventStreams({ store, publicUrl, learnedName: deps.learnedName, clock, log });
-  const sessions = await openSessions({
-    adminToken,
-    store,
-    now: clock.now,
-    onEnded: () => streams.closeEnded(),
-  });
+  const sessions = await openSessions({ adminToken, store, now: clock.now, onEnded: () => streams.closeEnded() });
   const closing = new AbortController();
   if (store.capabilities.sharedByRelays) {
     const look = sessions.lookForEnded;

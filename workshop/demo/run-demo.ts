@@ -156,7 +156,8 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
       WEBHOOK_SECRET: webhookSecret.reveal(),
       ADMIN_TOKEN: adminToken.reveal(),
     },
-    besides: `\n${count} relays serve all of that, behind a balancer. Kill one in another terminal, and see the others take over:\n${output.draw(
+    besides: `\n${count} relays serve all of that, behind a balancer.
+Kill one in another terminal, and see the others take over:\n${output.draw(
       factsOf(relays.map(({ name, pid }) => [name, `kill -9 ${pid}`])),
     )}The page System says which of them does what, and X-Served-By of each answer which one gave it.\n`,
     data: { relays },
@@ -207,7 +208,13 @@ async function announce(served: Served, world: DemoWorld, context: CliContext, o
           ...apps,
           ["service", links.service],
         ]),
-      )}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
+      )}${served.besides}
+Send one yourself, by the buttons of the service's page, or in another terminal:
+  curl -d 'pool drained' ${links.hook}
+
+Alerts as they come (→) and how each ended (←);
+Ctrl-C ends the demo and removes what it made:
+`,
   );
 }
 

@@ -63,7 +63,8 @@ const stormOfThePage = 300;
 
 const indexStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
 pre{background:#f3f3f3;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
-form{display:flex;flex-wrap:wrap;gap:.5rem}button{font:inherit;padding:.4rem .9rem;color:inherit;background:#eee;border:1px solid #767676;border-radius:.3rem}
+form{display:flex;flex-wrap:wrap;gap:.5rem}
+button{font:inherit;padding:.4rem .9rem;color:inherit;background:#eee;border:1px solid #767676;border-radius:.3rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;min-width:42rem}time{white-space:nowrap}code{overflow-wrap:anywhere}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-align:top}
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre,button{background:#222}th,td{border-color:#444}a{color:#8bf}}`;

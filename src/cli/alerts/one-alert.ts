@@ -123,9 +123,7 @@ export function describeStored({ request }: AlertDetailView, posted: unknown): s
 function goesOn(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
-    throw new AppError("cancelled", error.message, {
-      hint: `the relay still sends; see: tocsin alerts show ${id}`,
-    });
+    throw new AppError("cancelled", error.message, { hint: `the relay still sends; see: tocsin alerts show ${id}` });
   };
 }
 

@@ -140,8 +140,5 @@ function createProgressLine({ stderr, isTty, columns = 80 }: CliContext): Progre
     shown = text;
     await writeText(stderr, `\r\u001b[K${text}`);
   };
-  return {
-    update: (text) => rewrite(fitText(terminalText(text), columns - 1)),
-    clear: () => rewrite(""),
-  };
+  return { update: (text) => rewrite(fitText(terminalText(text), columns - 1)), clear: () => rewrite("") };
 }

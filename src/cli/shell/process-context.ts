@@ -83,10 +83,7 @@ export function loadDotEnv(cwd: string): void {
   try {
     process.loadEnvFile(path);
   } catch (cause) {
-    throw new AppError("config_invalid", `cannot read ${path}`, {
-      hint: "check its permissions, or remove it",
-      cause,
-    });
+    throw new AppError("config_invalid", `cannot read ${path}`, { hint: "check its permissions, or remove it", cause });
   }
 }
 

@@ -84,9 +84,7 @@ export const deliveryDetailView = view("DeliveryWithAttempts", {
 
 /** What was read of a body; title, severity and status stand next to it. */
 const factsView = view("Facts", {
-  format: z
-    .enum(bodyFormats)
-    .describe("`unreadable`: reading it failed twice; it was sent as received, and `notes` says why."),
+  format: z.enum(bodyFormats).describe("`unreadable`: reading failed twice; it was sent as received, see `notes`."),
   text: text.optional(),
   metric: text.optional(),
   token: text.optional(),
@@ -95,7 +93,7 @@ const factsView = view("Facts", {
   previousValue: text.optional(),
   threshold: text.optional(),
   unit: text.optional(),
-  occurredAt: instant.optional().describe("By the sender's word."),
+  occurredAt: instant.optional().describe("As the sender says."),
   link: text.optional(),
   externalId: text.optional(),
   source: text.optional(),
@@ -167,7 +165,7 @@ export const routedAgainView = view("RoutedAgain", {
       onlyByHour: flag.describe("The quiet hours of now would have done the same then."),
     }),
   ),
-  decisions: z.array(decisionView).describe("Of now, route by route."),
+  decisions: z.array(decisionView).describe("Today's decisions, route by route."),
   isTooLarge: flag.describe("The body was too large to be read: conditions on `payload` count as not met."),
 });
 
@@ -197,7 +195,7 @@ export const evidenceView = view("Evidence", {
   relay: z.object({
     version: text,
     url: text,
-    configurationSha256: text.nullable().describe("Of the configuration in force when this was made, without secrets."),
+    configurationSha256: text.nullable().describe("Names the configuration in force then, without its secrets."),
   }),
   alert: alertDetailView,
   messages: z

@@ -11,18 +11,17 @@ export const destinationView = view("Destination", {
   name: text,
   channel,
   recipients: z.array(text).describe("Chat id or mailboxes; for webhooks the host of the address only."),
-  verdict: z
-    .enum(destinationVerdicts)
-    .describe(
-      "`proven`: a message or a probe got through. `untried`: nothing was tried yet. `failing`: `health`, `since` and `reason` say how; with `health` `ok` all that was sent there was refused.",
-    ),
+  verdict: z.enum(destinationVerdicts).describe(
+    `\`proven\`: a message or a probe got through. \`untried\`: nothing was tried yet. \`failing\`: \`health\`, \`since\` and \`reason\`
+    say how; with \`health\` \`ok\` all that was sent there was refused.`,
+  ),
   provenAt: instant.optional().describe("When a message, or a probe that proves as much, last got through."),
   health: health.describe("The worse of its own and that of the account it shares."),
   reason: text.describe("Why it is not ok; empty when it is."),
   reasonCode: z
     .enum(reasonCodes)
     .optional()
-    .describe("The same as a code. Absent: it is ok, or was bad before there was one."),
+    .describe("As a code. Absent: it is ok, or was bad before there were codes."),
   since: instant.optional(),
   nextTryAt: instant.optional().describe("The next try by itself. Absent: its next message is the try."),
   lastSentAt: instant.optional().describe("When it last took a message."),
@@ -38,7 +37,7 @@ export const destinationView = view("Destination", {
   paused: z
     .object({ at: instant, by: text.describe("`page`, `api` or `command`.") })
     .optional()
-    .describe("By a person: alerts for it wait until it is resumed."),
+    .describe("A person has paused it: alerts for it wait until it is resumed."),
   movedTo: text.optional().describe("The group was upgraded; messages go there."),
   relay: text.optional().describe("The relay that delivers to it, while several run. Absent: none has it just now."),
   definedAt: text,
@@ -53,7 +52,7 @@ export const destinationView = view("Destination", {
   resending: z
     .object({ made: count, arrived: count, since: instant })
     .optional()
-    .describe("Of what was resent together, while some of it waits."),
+    .describe("Given while some of what was resent together waits."),
 });
 
 export const releaseView = z
@@ -63,13 +62,13 @@ export const releaseView = z
 export const resendPreviewView = view("ResendPreview", {
   failedUntil: instant.describe("For `POST /api/resend`: what fails later is not counted."),
   deliveries: count.describe("At destinations that are configured."),
-  over: count.optional().describe("Of a mute: what is left out since its alert is over. `over` includes it."),
+  over: count.optional().describe("For a mute: what is left out since its alert is over. `over` includes it."),
   destinations: z.array(
     z.object({
       destination: text,
       deliveries: count,
       alerts: count,
-      heldBack: count.optional().describe("Of a mute: alerts that these stand for, as the latest of each key."),
+      heldBack: count.optional().describe("For a mute: all the alerts, of which these are the latest of each key."),
       health: health.optional().describe("Absent: it is no longer configured, and nothing is resent to it."),
       paused: flag.optional().describe("A person has paused it: what is resent waits until it is resumed."),
       asDigests: flag.describe("They are too many to go out one by one."),
@@ -87,11 +86,10 @@ export const resendResultView = view("ResendResult", {
 
 export const tryResultView = view("TryResult", {
   destination: text,
-  result: z
-    .enum(["works", "answers", "fails", "parked"])
-    .describe(
-      "`works`: it takes messages. `answers`: it can be reached; the next message shows whether it takes them. `parked`: it has asked for silence until `nextTryAt`, and was not called.",
-    ),
+  result: z.enum(["works", "answers", "fails", "parked"]).describe(
+    `\`works\`: it takes messages. \`answers\`: it can be reached; the next message shows whether it takes them. \`parked\`: it has asked
+    for silence until \`nextTryAt\`, and was not called.`,
+  ),
   detail: text.describe("What it said."),
   health,
   waiting: count.describe("Deliveries that wait for it."),

@@ -27,6 +27,6 @@ export const refusedDetailView = refusedView
   .meta({ id: "RefusedRequestDetail" });
 
 export const releasedRefusedView = z.object({
-  ids: z.array(text).describe("Of the alerts."),
+  ids: z.array(text).describe("The ids of the alerts."),
   duplicate: flag.default(false).describe("They were there before: released, or sent again by a sender that passed."),
 });

@@ -24,8 +24,8 @@ export const relayView = view("Relay", {
 });
 
 export const runningRelayView = view("RunningRelay", {
-  id: text.describe("Of its process: another one after each start."),
-  name: text.describe("Of its machine, as a rule; no two have the same."),
+  id: text.describe("The id of its process: another one after each start."),
+  name: text.describe("The name of its machine, as a rule; no two have the same."),
   version: text,
   isSelf: flag.describe("It is the one that answers."),
   configuration: z
@@ -42,7 +42,7 @@ export const runningRelayView = view("RunningRelay", {
   seenAt: instant.describe("When it last said that it runs: every 3 s."),
   destinations: z
     .array(z.object({ name: text, since: instant.optional() }))
-    .describe("Of those that the answering relay has."),
+    .describe("Those of the answering relay's destinations that it serves."),
 });
 
 export const alertCountsView = view("AlertCounts", {
@@ -51,7 +51,7 @@ export const alertCountsView = view("AlertCounts", {
   oldestReceivedAt: instant.optional().describe("When the oldest came that is kept."),
   lastReceivedAt: instant
     .optional()
-    .describe("Of the last alert of a sender, no test and no notice. Absent: none came yet."),
+    .describe("When a sender's last alert came, no test and no notice. Absent: none came yet."),
 });
 
 export const queueView = view("Queue", {

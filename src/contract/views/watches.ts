@@ -23,7 +23,8 @@ export const accountView = view("Account", {
         .enum(["here", "stranger", "elsewhere", "answered", "nowhere"])
         .optional()
         .describe(
-          "Where alerts go. `stranger`: here, with a secret that it does not take. `answered`: to another address than the registered one, where this relay answers. `nowhere`: the webhook is off.",
+          `Where alerts go. \`stranger\`: here, with a secret that it does not take. \`answered\`: to another address than the registered
+          one, where this relay answers. \`nowhere\`: the webhook is off.`,
         ),
       webhookAddress: text.optional().describe("Without its path, which may be a secret."),
       messengerChannelId: text.nullable().optional(),
@@ -121,7 +122,11 @@ export const troubleView = view("Trouble", {
       "unsteady",
     ])
     .describe(
-      "`store`, `reading`: alerts are refused, or sent as received. `spool`: alerts wait on this relay for the database. `muted`: a mute holds back every alert. `lane`: no relay delivers there, or watches, though some run. `destination`: one takes no messages. `undelivered`: one takes messages, and has refused some in the last 24 hours. `resending`: some of what failed there waits to be sent again. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `relay`: another configuration, or another relay that is not ready. `unsteady`: a destination fails at times.",
+      `\`store\`, \`reading\`: alerts are refused, or sent as received. \`spool\`: alerts wait on this relay for the database. \`muted\`: a
+      mute holds back every alert. \`lane\`: no relay delivers there, or watches, though some run. \`destination\`: one takes no messages.
+      \`undelivered\`: one takes messages, and has refused some in the last 24 hours. \`resending\`: some of what failed there waits to be
+      sent again. \`watch\`, \`canary\`, \`silence\`: alerts may be missing. \`backlog\`: something waits too long. \`paused\`: by a
+      person. \`relay\`: another configuration, or another relay that is not ready. \`unsteady\`: a destination fails at times.`,
     ),
   level: z.enum(["bad", "warn"]).describe("`bad`: lost, missing, or reaching nobody. `warn`: late."),
   what: text.meta({ example: "trading-desk is dead" }),
@@ -130,9 +135,9 @@ export const troubleView = view("Trouble", {
   notes: z.array(text).meta({ description: "What comes of it.", example: ["3 not delivered"] }),
   reason: text.optional().describe("What was said last."),
   name: text.optional().describe("The destination, watch, route, source or mute it is about."),
-  source: text.optional().describe("Of a watch over the account of a source."),
+  source: text.optional().describe("The source whose account a watch is about."),
   failed: count.optional().describe("Deliveries to it that failed or expired and were not resent."),
-  expired: count.optional().describe("Of those."),
+  expired: count.optional().describe("Those of them that expired."),
   canPutBack: flag.optional().describe("`POST /api/account/put-back` would fix it."),
 });
 
@@ -140,7 +145,7 @@ export const shapesView = view("Shapes", {
   kinds: z.array(
     z.object({
       number: count,
-      title: text.describe("Of the first alert of the kind."),
+      title: text.describe("The title of the first alert of the kind."),
       alerts: count,
       shapes: count.describe("Different ones among them that are known."),
       source: text.nullable().describe("What that sender calls itself."),
@@ -211,7 +216,7 @@ export const gapsView = view("Gaps", {
         rule: text.optional().describe("It is about this rule alone. Absent: the account."),
         whileDown: flag,
         asleep: flag.optional().describe("The relay ran and did nothing: asleep, or its clock was set."),
-        comesAgainAt: instant.optional().describe("Of the first alert after it, or of the relay."),
+        comesAgainAt: instant.optional().describe("When the first alert after it came, or the relay ran again."),
       }),
     )
     .describe("Times in which alerts did not arrive, more than chance explains."),

@@ -25,7 +25,7 @@ export const titlesKept = 5;
  *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
  *     "worse" ──a worse kind: dead──▶ "worse" again             "better" ──the same again within 10 min──▶ waits
  *
- * So one outage has one notice and one end. A second one comes before its end only where waiting helps no more.
+ * One outage has one notice and one end. A second one comes before its end only where waiting helps no more.
  *
  * @param canSend there is a destination to send it to
  */

@@ -82,7 +82,7 @@ function statementsOf(sql: Dialect) {
  *     muted ──▶ as planned; it is only remembered, and ends nothing but a summary that is not so any more
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
- * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
+ * At most one summary of a key waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
  * reach some recipients is made good to them by what fires next.
  */
 export function createRinging(sql: Dialect) {

@@ -53,8 +53,8 @@ function writeLoss(
       ...(missing.length > mostListed ? [`And ${missing.length - mostListed} more, see Gaps on the page.`] : []),
       ...(away === "" ? [again === undefined ? "No alert has come since." : writeAgain(again, isOver)] : []),
       ...(isOver ? [] : ["You get one more notice, when alerts come again and no more are lost."]),
-      `The service's records show ${missing.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} ` +
-        "is in the log. Tocsin does not send afterwards what is missing: " +
+      `The service's records show ${missing.length === 1 ? "this crossing" : "these crossings"}, and no alert of ` +
+        `${missing.length === 1 ? "it" : "them"} is in the log. Tocsin does not send afterwards what is missing: ` +
         `look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
     ].join("\n"),
   };

@@ -65,11 +65,7 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
       if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
       if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`))) return undefined;
-      const session = {
-        id,
-        startedAt: Number.parseInt(startedAt, 36),
-        seenAt: Number.parseInt(seenAt, 36),
-      };
+      const session = { id, startedAt: Number.parseInt(startedAt, 36), seenAt: Number.parseInt(seenAt, 36) };
       return lifetimeMs(session) > 0 ? session : undefined;
     },
     /** The same session as seen just now; undefined while the cookie is fresh enough. */

@@ -74,7 +74,8 @@ function sharePanel({ id, request }: AlertDetail, publicUrl: string): Panel {
   ];
   return [
     { kind: "acts", acts: [{ label: "Download the evidence", link: `/alerts/${id}/evidence` }] },
-    aside`One JSON file: the request, what was read and decided, each attempt, the messages, the key's history, and the hash of the configuration. It holds no secret of Tocsin's; the body is as the sender wrote it.`,
+    aside`One JSON file: the request, what was read and decided, each attempt, the messages, the key's history, and the
+      hash of the configuration. It holds no secret of Tocsin's; the body is as the sender wrote it.`,
     ...line("permalink", "Address of this page", `${publicUrl}/alerts/${id}`),
     ...line(
       "curl-evidence",

@@ -41,7 +41,8 @@ function describeState({ now, episode, isCurrent, isSinceLeast, since: at, time 
   if (now === "unknown") return say`Neither firing nor over: its sender says nothing of that${again}`;
   if (!isCurrent) {
     const over = { words: lasted === undefined ? "This one is over" : `Over after ${lasted}` };
-    return say`${{ bold: over }}${{ words: now === "firing" ? "; it fires again since" : ", fired again, and is over since" }} ${since}${again}`;
+    return say`${{ bold: over }}${{ words: now === "firing" ? "; it fires again since" : ", fired again, and is over since" }}
+      ${since}${again}`;
   }
   if (now === "firing")
     return say`${{ bold: say`Firing since` }} ${since}, and nothing has said that it is over${again}`;

@@ -7,7 +7,9 @@ export function apiPanel({ paths, components }: ApiDocument, publicUrl: string):
     Object.entries(methods).map(([method, operation]) => operationSection(method.toUpperCase(), path, operation)),
   );
   return [
-    paragraph`Answers hold their content in ${{ code: "data" }}, failures in ${{ code: "error" }} with ${{ code: "code" }}, ${{ code: "message" }} and often a ${{ code: "hint" }}. Times are ISO 8601 in UTC. Scripts send the admin token. The same as a document for tools: ${{ link: "/api/openapi.json", text: "openapi.json" }}.`,
+    paragraph`Answers hold their content in ${{ code: "data" }}, failures in ${{ code: "error" }} with
+      ${{ code: "code" }}, ${{ code: "message" }} and often a ${{ code: "hint" }}. Times are ISO 8601 in UTC. Scripts
+      send the admin token. The same as a document for tools: ${{ link: "/api/openapi.json", text: "openapi.json" }}.`,
     {
       kind: "block",
       text: `curl -sS '${publicUrl}/api/alerts?severity=critical&limit=10' \\\n  -H "Authorization: Bearer $ADMIN_TOKEN"`,

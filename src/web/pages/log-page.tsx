@@ -143,7 +143,7 @@ function LogPage(log: Log) {
                 <input type="checkbox" name="sound" />
                 <span>Sound</span>
               </label>
-              <p class="soft">Of what this view shows, while the page is open.</p>
+              <p class="soft">For what this view shows, while the page is open.</p>
             </div>
           </details>
           <button type="button" id="keys" class="plain on-desk" hidden>

@@ -110,7 +110,8 @@ function addMutePanel(written?: WrittenForm): Section {
     panel: [
       previewNote(written?.preview),
       { kind: "acts", acts: [muteAct("/mutes", [match], written?.all ? undefined : written)] },
-      aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them), ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
+      aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them),
+        ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
       { kind: "acts", acts: [muteAllAct(written?.all ? written : undefined)] },
     ],
   };

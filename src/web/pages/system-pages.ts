@@ -17,7 +17,8 @@ export function addSystemPages(app: Hono<WebEnv>, deps: PageDeps, document: () =
     return [
       ...systemPanel(status, system),
       { kind: "acts", title: "This browser", id: "browser-title", acts: [{ label: "Log out", post: "/logout" }] },
-      aside`${{ code: "tocsin status" }} and ${{ code: "GET /api/status" }} say the same; ${{ code: "tocsin doctor" }} also asks the alerting service and each destination.`,
+      aside`${{ code: "tocsin status" }} and ${{ code: "GET /api/status" }} say the same; ${{ code: "tocsin doctor" }}
+        also asks the alerting service and each destination.`,
     ];
   });
   addPanelPage(app, deps, "/api", () => apiPanel(document(), deps.publicUrl));

@@ -23,7 +23,9 @@ export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
   addGapsPage(app, deps);
   addSilencePage(app, deps);
   addPanelPage(app, deps, "/shapes", async () => [
-    paragraph`The fields in your senders' alerts. If a field that Tocsin or a route uses disappears or changes its type, you get one notice; alerts are still sent. To say which field is the title, the severity and so on, use ${{ code: "mapping:" }} in ${{ code: "tocsin.yaml" }}.`,
+    paragraph`The fields in your senders' alerts. If a field that Tocsin or a route uses disappears or changes its type,
+      you get one notice; alerts are still sent. To say which field is the title, the severity and so on, use
+      ${{ code: "mapping:" }} in ${{ code: "tocsin.yaml" }}.`,
     ...shapesPanel(await deps.operations.shapes()),
   ]);
   addRefusedPages(app, deps);
@@ -76,7 +78,8 @@ function hookPanel(address: string, isRevealed: boolean, sources: Panel): Panel 
       title: "Where alerts are sent to",
       id: "hook-title",
       panel: [
-        paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For other senders, enter it as their webhook address.`,
+        paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For
+          other senders, enter it as their webhook address.`,
         { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
         {
           kind: "acts",
@@ -107,7 +110,9 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return [
       c.req.query("done") === "looking" &&
         noteDone`The look takes longer than usual. Open this page again in a minute.`,
-      paragraph`Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and no alert of it is in the log. You get a notice when more are missing than chance explains, and one when alerts come again.`,
+      paragraph`Alerts that should have arrived and did not: the alerting service's records of a metric cross a
+        threshold, and no alert of it is in the log. You get a notice when more are missing than chance explains, and
+        one when alerts come again.`,
       all.length > 1 && {
         kind: "acts",
         acts: all.map((one) => ({
@@ -157,7 +162,8 @@ function nothingSeen(source: string, watch: WatchView | undefined): Section {
     return {
       kind: "empty",
       empty: "Nobody looks for missing alerts",
-      text: say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on, and restart Tocsin.`,
+      text: say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on,
+        and restart Tocsin.`,
     };
   }
   if (watch.lookedAt !== undefined) return { kind: "empty", empty: sentence(watch.summary) };
@@ -179,9 +185,12 @@ function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
         ? {
             kind: "empty",
             empty: "No notice when alerts stop arriving",
-            text: say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns from the last six weeks how long it is usually quiet at each hour of the week, and sends one notice when it lasts too long. A time, e.g. ${{ code: "silence: 6h" }}, needs nothing to be learned.`,
+            text: say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns
+              from the last six weeks how long it is usually quiet at each hour of the week, and sends one notice when
+              it lasts too long. A time, e.g. ${{ code: "silence: 6h" }}, needs nothing to be learned.`,
           }
-        : aside`One notice when no alert arrives that should have, and one when they arrive again. Tests, Tocsin's own notices, refused requests and repeats do not count; nor does time in which Tocsin did not run.`,
+        : aside`One notice when no alert arrives that should have, and one when they arrive again. Tests, Tocsin's own
+          notices, refused requests and repeats do not count; nor does time in which Tocsin did not run.`,
       ...silencePanel(watches, operations.canary()),
     ];
   });

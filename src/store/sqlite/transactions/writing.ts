@@ -1,5 +1,6 @@
 import { routesThatTook } from "../../../core/rules.ts";
 import { insertedColumns, type TableName } from "../../tables.ts";
+import { hourMs } from "../../transactions/statistics.ts";
 import {
   type NewRequest,
   newColumns,
@@ -8,7 +9,6 @@ import {
   toRoutedRow,
   type Written,
 } from "../../transactions/writing.ts";
-import { hourMs } from "../../transactions/statistics.ts";
 import type { TransactionContext } from "./context.ts";
 import type { Searching } from "./searching.ts";
 
