@@ -45,10 +45,12 @@ export const newsRules: readonly Rule[] = [
     const isHighest = recent.length > 0 && recent.every((ring) => isWorse(severity, ring.severity));
     return isHighest ? `${severity} after ${recent.at(-1)?.severity}` : undefined;
   },
-  ({ event: { value, threshold }, rule, memory, direction }) => {
+  (firing) => {
+    const { event, rule, memory, direction } = firing;
+    const { value, threshold } = event;
     if (value === undefined) return undefined;
     const found = beyondExtreme(memory.rings, value, direction);
-    if (found === undefined) return "the first value on this side";
+    if (found === undefined) return hasTurned(firing) ? "the first value on this side" : undefined;
     const { extreme, beyond } = found;
     const bound = rule.again?.furtherBy ?? (threshold === undefined ? boundWithoutThreshold : ownBound);
     const isFarFromThreshold = () => {
@@ -67,11 +69,19 @@ export const freeRules: readonly Rule[] = [
   ({ event, last }) => (last.isQuiet && !event.isQuiet ? "quiet hours held the message before it" : undefined),
   ({ event: { severity }, last }) =>
     isWorse(severity, last.severity) ? `${severity} after ${last.severity}` : undefined,
-  ({ direction, last }) =>
-    direction !== undefined && last.direction !== undefined && direction !== last.direction
+  (firing) => {
+    const { direction, last } = firing;
+    return direction !== undefined && last.direction !== undefined && direction !== last.direction && hasTurned(firing)
       ? `it turned: ${direction} after ${last.direction}`
-      : undefined,
+      : undefined;
+  },
 ];
+
+/** Without a threshold any wobble of a price changes its direction. */
+function hasTurned({ event: { value, threshold }, last }: Firing): boolean {
+  if (threshold !== undefined || value === undefined || last.value === undefined) return true;
+  return reaches(Math.abs(value - last.value), boundWithoutThreshold, last.value);
+}
 
 /** What holds a firing back, in their order: the first that says why does. */
 export const holdRules: readonly { by: Damper; why: Rule }[] = [

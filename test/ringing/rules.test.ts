@@ -8,6 +8,9 @@ const again = { ...fifth, flapping: false };
 const rearm = { rearm: { backBy: { percent: 2 } }, flapping: false };
 const end = (at: number, value?: number): Step => ({ at, status: "resolved", value });
 const fires = (at: number, value?: number): Step => ({ at, value });
+/** Without a threshold; the first fell. */
+const moves = (...values: number[]) =>
+  values.map((value, at): Step => ({ at, value, previousValue: values[at - 1] ?? value + 1, threshold: undefined }));
 const muted = (step: Step): Step => ({ ...step, isMuted: true });
 const each = (every: number, count: number, value = 99) =>
   Array.from({ length: count }, (_, index) => fires(index * every, value));
@@ -203,6 +206,10 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
     "floor",
     "it rang 4 times",
   ],
+  ["a wobble without a threshold", again, moves(100, 100.1), "again", "0.1 % further than 100, 5 % needed"],
+  ["a wobble back", again, moves(100, 102, 99.9, 100), "again", "0.1 % further than 99.9, 5 % needed"],
+  ["the first that turned without a threshold", again, moves(100, 102), "rings", "the first value on this side"],
+  ["one that turned back", again, moves(100, 102, 99.9), "rings", "it turned: down after up"],
   ["a new extreme by 5 %", {}, [...each(20, 5, 90), fires(100, 85.5)], "rings", "5.0 % further than 90"],
   ["twice as far from the threshold", {}, [...each(20, 5), fires(100, 98)], "rings", "1.0 % further than 99"],
   ["twice as far, but near", {}, [...each(20, 5, 99.8), fires(100, 99.5)], "floor", "it rang 4 times"],
