@@ -50,7 +50,13 @@ export function createGroupMessages() {
       for (const all of byName.values()) {
         const told = all.filter(({ isOver }) => !isOver);
         for (const together of groupBy(told, ({ dueAt }) => dueAt).values()) {
-          const rung = together.find(({ rings }) => rings);
+          const endOf = new Map<string, number>();
+          for (const [index, { event }] of together.entries())
+            if (event.status === "resolved") endOf.set(event.alertKey, index);
+          // What is over in its own message makes no sound.
+          const rung = together.find(
+            ({ event, rings }, index) => rings && !((endOf.get(event.alertKey) ?? -1) > index),
+          );
           if (rung) rung.count.rings += 1;
           if (together.length < 2) continue;
           for (const { count } of together) count.joined += 1;

@@ -122,6 +122,12 @@ test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
     { alerts: 41, rings: 1, joined: 41, messages: 1 },
   ],
   [
+    "those that are over when the message of their group goes out ring no more than it does",
+    [...fortyPools.slice(0, 2), ...fortyPools.slice(0, 2).map(over)],
+    { routes: [route("all", ["desk"], { group: times })] },
+    { alerts: 2, rings: 0, joined: 4, messages: 1 },
+  ],
+  [
     "40 behind a cause ring with it, and once for what still fires when it is over",
     [bridge, ...fortyPools, ...fortyPools.slice(0, 30).map(over), over(bridge)],
     { routes: [route("all", ["desk"])], ...behindBridge },
@@ -192,9 +198,11 @@ function tellRows(came: readonly Came[], ruleOf: (one: Came) => GroupRule) {
   const messages = [...told.values()].map((those) => those.map(({ came }) => came));
   const together = messages.filter(({ length }) => length > 1);
   const fires = ({ facts }: Came) => facts.status === "firing";
+  const isEndOf = (one: Came) => (other: Came) => !fires(other) && other.facts.alertKey === one.facts.alertKey;
   return {
     alerts: came.filter(fires).length,
-    rings: messages.filter((one) => one.some(fires)).length,
+    rings: messages.filter((one) => one.some((came, place) => fires(came) && !one.slice(place).some(isEndOf(came))))
+      .length,
     joined: together.flat().length,
     messages: together.length,
   };
