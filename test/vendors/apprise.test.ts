@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createAppriseChannel } from "../../src/vendors/apprise/send.ts";
 import type { AppriseDestination } from "../../src/vendors/apprise/vendor.ts";
@@ -9,30 +9,15 @@ import { type AppriseVendor, createAppriseVendor } from "../support/vendors/appr
 import { echo, json, text } from "../support/vendors/http-vendor.ts";
 
 let vendor: AppriseVendor;
-const channels: Channel[] = [];
-
 beforeEach(async () => {
   vendor = await createAppriseVendor();
-});
-
-afterEach(async () => {
-  for (const channel of channels.splice(0)) await channel.close();
-  await vendor.close();
+  onTestFinished(vendor.close);
 });
 
 function open(change: Partial<AppriseDestination>): Channel {
-  const channel = createAppriseChannel(
-    {
-      ...destinationBase("all"),
-      type: "apprise",
-      server: vendor.origin,
-      urls: [],
-      allowInternal: ["127.0.0.1"],
-      ...change,
-    },
-    { now: Date.now },
-  );
-  channels.push(channel);
+  const base = { ...destinationBase("all"), type: "apprise" as const, allowInternal: ["127.0.0.1"] };
+  const channel = createAppriseChannel({ ...base, server: vendor.origin, urls: [], ...change }, { now: Date.now });
+  onTestFinished(() => channel.close());
   return channel;
 }
 

@@ -1,62 +1,51 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createDiscordChannel } from "../../src/vendors/discord/send.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { pngOf } from "../support/png.ts";
+import { sayOutcome } from "../support/say-outcome.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createDiscordVendor, type DiscordVendor } from "../support/vendors/app-vendors.ts";
 
 let vendor: DiscordVendor;
 let channel: Channel;
 
-const open = (query = "") =>
-  createDiscordChannel(
-    {
-      ...destinationBase("ops"),
-      type: "discord",
-      url: new Secret(vendor.origin + vendor.path + query),
-      allowInternal: ["127.0.0.1"],
-    },
-    { now: Date.now },
-  );
+function open(path = vendor.path): Channel {
+  const url = new Secret(vendor.origin + path);
+  const destination = { ...destinationBase("ops"), type: "discord" as const, url, allowInternal: ["127.0.0.1"] };
+  const opened = createDiscordChannel(destination, { now: Date.now });
+  onTestFinished(() => opened.close());
+  return opened;
+}
 const message = (body: object) => ({ kind: "discord" as const, text: "", body: JSON.stringify(body) });
+
+/** Sends it; the reference of the message. */
+async function send(sent: ReturnType<typeof message>, change = {}): Promise<string> {
+  const outcome = await channel.send(sent, sendContext(change));
+  if (outcome.kind !== "sent" || outcome.ref === undefined) throw new Error("not sent");
+  return outcome.ref;
+}
 
 beforeEach(async () => {
   vendor = await createDiscordVendor();
+  onTestFinished(vendor.close);
   channel = open();
-});
-
-afterEach(async () => {
-  await channel.close();
-  await vendor.close();
 });
 
 describe("a picture for a message on Discord", () => {
   const picture = { png: pngOf(800, 400), alt: "TVL of USDC" };
   const firing = message({ content: "**TVL 24 M**", embeds: [{ description: "below 25 M", color: 1 }] });
-
-  async function send(sent = firing): Promise<string> {
-    const outcome = await channel.send(sent, sendContext());
-    if (outcome.kind !== "sent" || outcome.ref === undefined) throw new Error("not sent");
-    return outcome.ref;
-  }
+  const image = { url: "attachment://chart.png" };
 
   it("joins its embed, with its line, and the text stays as it was", async () => {
-    const ref = await send();
+    const ref = await send(firing);
     const line = "24 h −3.2 %";
     expect(await channel.illustrate?.(ref, firing, { ...picture, line }, sendContext())).toEqual({ kind: "sent", ref });
     expect(vendor.messages).toMatchObject([
       {
         content: "**TVL 24 M**",
-        embeds: [
-          {
-            description: "below 25 M",
-            color: 1,
-            image: { url: "attachment://chart.png" },
-            footer: { text: line },
-          },
-        ],
+        embeds: [{ description: "below 25 M", color: 1, image, footer: { text: line } }],
         attachments: [{ filename: "chart.png", description: "TVL of USDC", size: picture.png.length }],
       },
     ]);
@@ -70,120 +59,70 @@ describe("a picture for a message on Discord", () => {
     ]);
   });
 
-  it("stays when the message is edited", async () => {
-    const ref = await send();
+  it("stays when the message is edited, also by a channel that knows nothing of it", async () => {
+    const ref = await send(firing);
     await channel.illustrate?.(ref, firing, picture, sendContext());
     await channel.edit?.(ref, message({ content: "over", embeds: [{ description: "after 8 min" }] }), sendContext());
+    const attachments = [{ filename: "chart.png" }];
     expect(vendor.messages).toMatchObject([
-      {
-        content: "over",
-        embeds: [{ description: "after 8 min", image: { url: "attachment://chart.png" } }],
-        attachments: [{ filename: "chart.png" }],
-      },
+      { content: "over", embeds: [{ description: "after 8 min", image }], attachments },
     ]);
-    await channel.close();
-    channel = open();
-    await channel.edit?.(ref, message({ content: "again" }), sendContext());
-    expect(vendor.messages).toMatchObject([{ content: "again", embeds: [], attachments: [{ filename: "chart.png" }] }]);
-  });
-
-  it("keeps the thread of the webhook's address", async () => {
-    await channel.close();
-    channel = open("?thread_id=42");
-    await channel.illustrate?.(await send(), firing, picture, sendContext());
-    expect(new URL(vendor.requests[1]?.path ?? "", vendor.origin).searchParams.get("thread_id")).toBe("42");
+    await open().edit?.(ref, message({ content: "again" }), sendContext());
+    expect(vendor.messages).toMatchObject([{ content: "again", embeds: [], attachments }]);
   });
 
   it("says why it was refused: the message is gone, it is no picture, too many calls", async () => {
-    expect(await channel.illustrate?.("12345", firing, picture, sendContext())).toMatchObject({
-      kind: "rejected",
-      scope: "message",
-      reason: "edit_target_gone",
-    });
+    const illustrate = async (ref: string, given = picture) =>
+      sayOutcome(await channel.illustrate?.(ref, firing, given, sendContext()));
+    expect(await illustrate("12345")).toBe("rejected message edit_target_gone");
+    const ref = await send(firing);
     const rubbish = { ...picture, png: new TextEncoder().encode("no picture") };
-    const ref = await send();
-    expect(await channel.illustrate?.(ref, firing, rubbish, sendContext())).toMatchObject({
-      kind: "rejected",
-      scope: "message",
-    });
-    vendor.behave({
-      kind: "answer",
-      answer: () => ({ status: 429, body: JSON.stringify({ retry_after: 2.5 }) }),
-    });
-    expect(await channel.illustrate?.(ref, firing, picture, sendContext())).toMatchObject({
-      kind: "retry",
-      waitMs: 2_500,
-    });
+    expect(await illustrate(ref, rubbish)).toBe("rejected message message_refused");
+    vendor.behave({ kind: "answer", answer: () => ({ status: 429, body: '{"retry_after":2.5}' }) });
+    expect(await illustrate(ref)).toBe("retry rate_limited 2500 free");
     expect(vendor.messages).toMatchObject([{ content: "**TVL 24 M**", attachments: [] }]);
+  });
+
+  it("keeps the thread of the webhook's address, as edits do", async () => {
+    channel = open(`${vendor.path}?thread_id=42`);
+    const ref = await send(firing);
+    await channel.edit?.(ref, firing, sendContext());
+    await channel.illustrate?.(ref, firing, picture, sendContext());
+    const threads = vendor.requests.map(({ path }) => new URL(path, vendor.origin).searchParams.get("thread_id"));
+    expect(threads).toEqual(["42", "42", "42"]);
   });
 });
 
 describe("a Discord webhook", () => {
+  const probe = (probed = channel) => probed.probe("ops", AbortSignal.timeout(240_000));
+
   it("is called at a pinned version, where waits are counted in seconds", async () => {
-    await channel.send(message({ content: "a" }), sendContext());
+    await send(message({ content: "a" }));
     expect(vendor.requests[0]?.path).toMatch(/^\/api\/v10\/webhooks\/.*\?wait=true$/);
   });
 
-  it("keeps the thread of its address, in edits too", async () => {
-    await channel.close();
-    channel = open("?thread_id=42");
-    const sent = await channel.send(message({ content: "a" }), sendContext());
-    if (sent.kind !== "sent" || sent.ref === undefined) throw new Error("not sent");
-    await channel.edit?.(sent.ref, message({ content: "b" }), sendContext());
-    expect(vendor.requests.map(({ path }) => new URL(path, vendor.origin).searchParams.get("thread_id"))).toEqual([
-      "42",
-      "42",
-    ]);
-  });
-
   it("makes no sound when told so, and keeps other flags", async () => {
-    await channel.send(message({ content: "a", flags: 4 }), sendContext({ silent: true }));
-    await channel.send(message({ content: "b" }), sendContext());
+    await send(message({ content: "a", flags: 4 }), { silent: true });
+    await send(message({ content: "b" }));
     expect(vendor.messages.map(({ flags }) => flags)).toEqual([4096 | 4, 0]);
   });
 
   it("replaces the whole message by an edit, also when text becomes embeds or embeds become text", async () => {
-    const sent = await channel.send(message({ embeds: [{ title: "firing" }] }), sendContext());
-    if (sent.kind !== "sent" || sent.ref === undefined) throw new Error("not sent");
-    await channel.edit?.(sent.ref, message({ content: "resolved" }), sendContext());
+    const ref = await send(message({ embeds: [{ title: "firing" }] }));
+    await channel.edit?.(ref, message({ content: "resolved" }), sendContext());
     expect(vendor.messages).toMatchObject([{ content: "resolved", embeds: [] }]);
-    await channel.edit?.(sent.ref, message({ embeds: [{ title: "again" }] }), sendContext());
+    await channel.edit?.(ref, message({ embeds: [{ title: "again" }] }), sendContext());
     expect(vendor.messages).toMatchObject([{ content: "", embeds: [{ title: "again" }] }]);
   });
 
-  it("reports that the message to edit is gone, and not the destination", async () => {
-    expect(await channel.edit?.("12345", message({ content: "b" }), sendContext())).toMatchObject({
-      kind: "rejected",
-      scope: "message",
-      reason: "edit_target_gone",
-    });
-  });
-
   it("is probed by reading it, and found gone", async () => {
-    expect(await channel.probe("ops", AbortSignal.timeout(240_000))).toMatchObject({ kind: "sent" });
+    expect(await probe()).toMatchObject({ kind: "sent" });
     expect(vendor.requests[0]?.method).toBe("GET");
-    await channel.close();
-    channel = createDiscordChannel(
-      {
-        ...destinationBase("ops"),
-        type: "discord",
-        url: new Secret(`${vendor.origin}/api/webhooks/1/deleted`),
-        allowInternal: ["127.0.0.1"],
-      },
-      { now: Date.now },
-    );
-    expect(await channel.probe("ops", AbortSignal.timeout(240_000))).toMatchObject({
-      kind: "rejected",
-      scope: "destination",
-      reason: "gone",
-    });
+    expect(sayOutcome(await probe(open("/api/webhooks/1/deleted")))).toBe("rejected destination gone");
   });
 
   it("is not gone because a server that imitates Discord does not know the question", async () => {
     vendor.behave({ kind: "answer", answer: () => ({ status: 404, body: "not found" }) });
-    expect(await channel.probe("ops", AbortSignal.timeout(240_000))).toMatchObject({
-      kind: "rejected",
-      scope: "message",
-    });
+    expect(await probe()).toMatchObject({ kind: "rejected", scope: "message" });
   });
 });

@@ -1,40 +1,28 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
+import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import { createNtfyChannel } from "../../src/vendors/ntfy/send.ts";
 import { type NtfyDestination, ntfy } from "../../src/vendors/ntfy/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
-import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createNtfyVendor, type NtfyVendor } from "../support/vendors/app-vendors.ts";
+import { createNtfyVendor } from "../support/vendors/app-vendors.ts";
 import { text } from "../support/vendors/http-vendor.ts";
 
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
+const base = { ...destinationBase("phone"), type: "ntfy" as const, allowInternal: ["127.0.0.1"] };
 
-async function open(options?: {
-  sequences?: boolean;
-  change?: Partial<NtfyDestination>;
-}): Promise<{ vendor: NtfyVendor; channel: Channel }> {
-  const vendor = await createNtfyVendor({ sequences: options?.sequences ?? true });
-  const channel = createNtfyChannel(
-    {
-      ...destinationBase("phone"),
-      type: "ntfy",
-      server: vendor.origin,
-      topic: vendor.topic,
-      token: new Secret(vendor.token),
-      allowInternal: ["127.0.0.1"],
-      ...options?.change,
-    },
-    { now: Date.now },
-  );
-  closers.push(vendor.close, channel.close);
+async function open(change: Partial<NtfyDestination> = {}, sequences = true) {
+  const vendor = await createNtfyVendor({ sequences });
+  const { origin: server, topic, token } = vendor;
+  const destination = { ...base, server, topic, token: new Secret(token), ...change };
+  const channel = createNtfyChannel(destination, { now: Date.now });
+  onTestFinished(async () => {
+    await channel.close();
+    await vendor.close();
+  });
   return { vendor, channel };
 }
 
-const message = (words: string): Message => ({
+const message = (words: string): NtfyMessage => ({
   kind: "ntfy",
   title: "TVL fell",
   text: words,
@@ -45,57 +33,44 @@ const message = (words: string): Message => ({
 
 describe("ntfy", () => {
   it("is shown without its topic, which is as good as a key", () => {
-    const destination: NtfyDestination = {
-      ...destinationBase("phone"),
-      type: "ntfy",
-      server: "https://ntfy.sh",
-      topic: "canary-topic",
-      allowInternal: [],
-    };
+    const destination = { ...base, server: "https://ntfy.sh", topic: "canary-topic" };
     expect([ntfy.describe(destination), ...ntfy.shownRecipients(destination)]).toEqual([
       "a topic of ntfy.sh",
       "ntfy.sh",
     ]);
   });
 
-  it("is given title, priority, tags and the link to click", async () => {
+  it("is given title, priority, tags and the link to click; a silent message rings no phone", async () => {
     const { vendor, channel } = await open();
     await channel.send(message("a"), sendContext());
+    await channel.send(message("b"), sendContext({ deliveryId: "d2", silent: true }));
     expect(vendor.shown).toMatchObject([
       { title: "TVL fell", message: "a", priority: 5, click: "https://desk.example/alerts/1" },
+      { message: "b", priority: 2 },
     ]);
     expect(JSON.parse(vendor.requests[0]?.body ?? "")).toMatchObject({ tags: ["rotating_light"] });
   });
 
-  it("rings no phone for a silent message", async () => {
-    const { vendor, channel } = await open();
-    await channel.send(message("a"), sendContext({ silent: true }));
-    expect(vendor.shown).toMatchObject([{ priority: 2 }]);
-  });
-
   it("shows a repeat of one delivery in place of the first", async () => {
     const { vendor, channel } = await open();
-    await channel.send(message("a"), sendContext({ deliveryId: "d1" }));
-    await channel.send(message("a (possible repeat)"), sendContext({ deliveryId: "d1" }));
+    await channel.send(message("a"), sendContext());
+    await channel.send(message("a (possible repeat)"), sendContext());
     expect(vendor.shown).toMatchObject([{ message: "a (possible repeat)" }]);
   });
 
   it("gives nothing to edit by on a server that knows no sequences", async () => {
-    const { channel } = await open({ sequences: false });
+    const { channel } = await open({}, false);
     expect(await channel.send(message("a"), sendContext())).toEqual({ kind: "sent" });
   });
 
-  it("is found wrong when its topic, token or server is", async () => {
-    const destination = { kind: "rejected", scope: "destination" };
-    for (const change of [
-      { topic: "somebody-elses" },
-      { topic: "not a topic" },
-      { token: new Secret("tk_wrong") },
-      { token: undefined },
-    ]) {
-      const { channel } = await open({ change });
-      expect(await channel.send(message("a"), sendContext())).toMatchObject(destination);
-    }
+  it.each([
+    { topic: "somebody-elses" },
+    { topic: "not a topic" },
+    { token: new Secret("tk_wrong") },
+    { token: undefined },
+  ])("is found wrong when its topic or token is: %j", async (change) => {
+    const { channel } = await open(change);
+    expect(await channel.send(message("a"), sendContext())).toMatchObject({ kind: "rejected", scope: "destination" });
   });
 
   it("is not called healthy by a page of somebody else", async () => {

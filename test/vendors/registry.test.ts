@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Document } from "../../src/core/document.ts";
+import type { Document, Inline } from "../../src/core/document.ts";
 import type { MessageForm } from "../../src/core/message.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createTimeFormat } from "../../src/ground/time/time-format.ts";
@@ -13,13 +13,6 @@ const types = vendors.map(({ type }) => type).join("|");
 
 /** Comparisons with a vendor's type, in every form in which one may be written. */
 const asksWhich = new RegExp(`(?:case |[!=]== )"(?:${types})"|"(?:${types})" [!=]==|\\b(?:${types}): ["[{(]`);
-
-test("the search finds each way to ask which vendor it is", () => {
-  expect('switch (type) { case "telegram": }').toMatch(asksWhich);
-  expect('destination.type !== "slack"').toMatch(asksWhich);
-  expect('"email" === channel').toMatch(asksWhich);
-  expect('const names = { telegram: "Telegram" }').toMatch(asksWhich);
-});
 
 test("nobody outside of vendors/ asks which vendor it is", () => {
   const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
@@ -47,21 +40,13 @@ test("each folder of a vendor is registered", () => {
 });
 
 test.each(vendors)("$type has the plain form that it says it has", ({ can, render }) => {
-  const document: Document = {
-    subject: "TVL fell",
-    severity: "critical",
-    status: "firing",
-    blocks: [
-      {
-        kind: "paragraph",
-        inlines: [
-          { kind: "bold", text: "TVL" },
-          { kind: "text", text: " fell" },
-        ],
-      },
-    ],
-  };
-  const facts = { title: "TVL fell", severity: "critical" as const, status: "firing" };
+  const inlines: Inline[] = [
+    { kind: "bold", text: "TVL" },
+    { kind: "text", text: " fell" },
+  ];
+  const state = { severity: "critical", status: "firing" } as const;
+  const document: Document = { subject: "TVL fell", ...state, blocks: [{ kind: "paragraph", inlines }] };
+  const facts = { title: "TVL fell", ...state };
   const alerts = [{ ...facts, id: "1", receivedAt: 0, facts }];
   const data = { type: "alert" as const, deliveryId: "d", at: 0, alerts, repeat: false, silent: false };
   const messagesOf = (form: MessageForm) => render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });

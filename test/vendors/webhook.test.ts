@@ -1,8 +1,8 @@
 import { createServer as createTcpServer } from "node:net";
 import { createServer } from "node:tls";
-import { Webhook } from "standardwebhooks";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
+import type { ResolveHost } from "../../src/vendors/http/open-connection.ts";
 import { createSigner, createWebhookChannel } from "../../src/vendors/webhook/send.ts";
 import { type WebhookDestination, webhook } from "../../src/vendors/webhook/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
@@ -16,32 +16,20 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 let vendor: HttpVendor;
 let answer: VendorAnswer;
 let now: number;
-const channels: Channel[] = [];
 
 beforeEach(async () => {
   answer = { status: 204 };
   now = Date.now();
   vendor = await createHttpVendor(() => answer);
+  onTestFinished(vendor.close);
 });
 
-afterEach(async () => {
-  for (const channel of channels.splice(0)) await channel.close();
-  await vendor.close();
-});
-
-function open(change: Partial<WebhookDestination> = {}): Channel {
-  const channel = createWebhookChannel(
-    {
-      ...destinationBase("desk"),
-      type: "webhook",
-      url: `${vendor.origin}/in`,
-      headers: {},
-      allowInternal: ["127.0.0.1"],
-      ...change,
-    },
-    { now: () => now, answerTimeoutMs: 240_000 },
-  );
-  channels.push(channel);
+function open(change: Partial<WebhookDestination> = {}, options: object = {}): Channel {
+  const url = `${vendor.origin}/in`;
+  const base = { ...destinationBase("desk"), type: "webhook" as const, headers: {}, allowInternal: ["127.0.0.1"] };
+  const given = { now: () => now, answerTimeoutMs: 240_000, ...options };
+  const channel = createWebhookChannel({ ...base, url, ...change }, given);
+  onTestFinished(() => channel.close());
   return channel;
 }
 
@@ -55,13 +43,6 @@ describe("the signature", () => {
     expect(sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, '{"test": 2432232314}')).toBe(
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     );
-  });
-
-  it("satisfies the reference library over the bytes that arrived", async () => {
-    expect(await send(open({ secret: new Secret(secret) }))).toEqual({ kind: "sent" });
-    const [request] = vendor.requests;
-    expect(request?.body).toBe(body);
-    expect(() => new Webhook(secret).verify(request?.body ?? "", request?.headers ?? {})).not.toThrow();
   });
 
   it("is of the moment of each attempt, under the id of the delivery", async () => {
@@ -150,7 +131,7 @@ describe("an outgoing webhook", () => {
   it("is not sent to a server whose certificate nobody vouches for", async () => {
     const { cert, key } = createSelfSignedCertificate(now);
     let connections = 0;
-    const server = createServer({ cert, key }, (socket) => socket.on("error", () => undefined));
+    const server = createServer({ cert, key });
     server.on("connection", () => {
       connections += 1;
     });
@@ -160,15 +141,12 @@ describe("an outgoing webhook", () => {
     expect(connections).toBeGreaterThan(0);
   });
 
-  it("is sent whatever the size of the answer", async () => {
-    answer = text(200, "x".repeat(5_000_000));
-    expect(await send(open())).toEqual({ kind: "sent" });
-  });
-
-  it("is refused in a line, whatever the size of the answer", async () => {
-    answer = text(422, "x".repeat(5_000_000));
-    const outcome = await send(open());
-    expect(outcome).toMatchObject({ kind: "rejected", scope: "message", detail: expect.stringMatching(/^.{60,300}$/) });
+  it.each([
+    [200, { kind: "sent" }],
+    [422, { kind: "rejected", scope: "message", detail: expect.stringMatching(/^.{60,300}$/) }],
+  ])("has an outcome of one line whatever the size of the answer: %i", async (status, outcome) => {
+    answer = text(status, "x".repeat(5_000_000));
+    expect(await send(open())).toMatchObject(outcome);
   });
 
   it.each(["", "hooks.example.com/in", "ftp://hooks.example.com/", "javascript:alert(1)", "file:///etc/passwd"])(
@@ -181,7 +159,6 @@ describe("an outgoing webhook", () => {
   it("reads no more of an answer than it needs", async () => {
     let written = 0;
     const endless = createTcpServer((socket) => {
-      socket.on("error", () => undefined);
       socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
       const pour = (): void => {
         while (!socket.destroyed && socket.write(Buffer.alloc(65_536, "x"))) written += 65_536;
@@ -197,22 +174,9 @@ describe("an outgoing webhook", () => {
 
   it("keeps its detail within 300 characters, whatever the name of the host", async () => {
     const label = "x".repeat(60);
-    const host = `${label}.${label}.${label}.${label}.example`;
-    const channel = createWebhookChannel(
-      {
-        ...destinationBase("desk"),
-        type: "webhook",
-        url: `https://${host}/`,
-        headers: {},
-        allowInternal: [],
-      },
-      {
-        now: () => now,
-        resolve: (_host, _options, callback) => callback(null, [{ address: "10.0.0.1", family: 4 }]),
-      },
-    );
-    const outcome = await send(channel);
-    await channel.close();
+    const resolve: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "10.0.0.1", family: 4 }]);
+    const url = `https://${label}.${label}.${label}.${label}.example/`;
+    const outcome = await send(open({ url, allowInternal: [] }, { resolve }));
     expect(outcome).toMatchObject({ reason: "forbidden_address", detail: expect.stringMatching(/^.{280,300}$/) });
   });
 });

@@ -8,6 +8,7 @@ import { classifyNtfy } from "../../../src/vendors/ntfy/send.ts";
 import { classifySlack } from "../../../src/vendors/slack/send.ts";
 import { classifyTeams } from "../../../src/vendors/teams/send.ts";
 import { classifyWebhook } from "../../../src/vendors/webhook/send.ts";
+import { sayOutcome } from "../../support/say-outcome.ts";
 
 const nowMs = Date.parse("2026-11-20T12:00:00Z");
 const context: AnswerContext = { host: "vendor.example", nowMs, redact: createRedactor(["canary-secret"]) };
@@ -17,18 +18,7 @@ type Row = [status: number, body: string | object, expected: string, headers?: R
 function summarise(classify: Classify, [status, body, , headers = {}]: Row): string {
   const answer: Answer = { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
   const outcome = classify(answer, context);
-  switch (outcome.kind) {
-    case "sent":
-      return `sent${outcome.ref === undefined ? "" : ` ${outcome.ref}`}`;
-    case "rejected":
-      return `rejected ${outcome.scope} ${outcome.reason}`;
-    case "retry": {
-      const scope = outcome.scope === "account" ? " account" : "";
-      return `retry ${outcome.reason} ${outcome.waitMs ?? "-"}${outcome.countsAsAttempt === false ? " free" : ""}${scope}`;
-    }
-    case "ambiguous":
-      return `ambiguous ${outcome.reason}`;
-  }
+  return outcome.kind === "sent" && outcome.ref !== undefined ? `sent ${outcome.ref}` : sayOutcome(outcome);
 }
 
 /** The same for every vendor without an idempotency key. */
@@ -167,18 +157,14 @@ const vendors: Record<string, { classify: Classify; rows: Row[] }> = {
   },
 };
 
-for (const [vendor, { classify, rows }] of Object.entries(vendors)) {
-  describe(`an answer of ${vendor}`, () => {
-    it.each(
-      rows.map((row) => ({
-        row,
-        name: `${row[0]} ${JSON.stringify(row[1])} ${JSON.stringify(row[3] ?? {})}`,
-      })),
-    )("$name", ({ row }) => {
+describe.each(Object.entries(vendors))("an answer of %s", (_vendor, { classify, rows }) => {
+  it.each(rows.map((row) => ({ row, asked: row[0], body: row[1], headers: row[3] })))(
+    "$asked $body $headers",
+    ({ row }) => {
       expect(summarise(classify, row)).toBe(row[2]);
-    });
-  });
-}
+    },
+  );
+});
 
 describe("the words for a person", () => {
   const detailOf = (answer: Partial<Answer>): string => {

@@ -1,6 +1,6 @@
 import { getEventListeners, once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createAddressPolicy } from "../../../src/vendors/http/address-policy.ts";
 import type { OutgoingRequest } from "../../../src/vendors/http/exchange.ts";
 import type { ResolveHost } from "../../../src/vendors/http/open-connection.ts";
@@ -43,7 +43,10 @@ beforeEach(async () => {
 
 function open(options: Partial<TransportOptions> = {}): Transport {
   const policy = createAddressPolicy(["127.0.0.1"]);
-  return createTransport({ policy, connectTimeoutMs: 60_000, idleMs: 60_000, elapsed: () => now, ...options });
+  const limits = { connectTimeoutMs: 60_000, idleMs: 60_000 };
+  const transport = createTransport({ policy, ...limits, elapsed: () => now, ...options });
+  onTestFinished(transport.close);
+  return transport;
 }
 
 const never = { signal: new AbortController().signal };
@@ -59,7 +62,6 @@ describe("a kept connection", () => {
     const transport = open();
     for (const body of ["a", "b", "c"]) expect(await transport.exchange(post(body), never)).toEqual(answered);
     expect(arrived).toEqual(["a", "b", "c"].map((body) => ({ body, over: 0 })));
-    transport.close();
   });
 
   it("carries one call at a time; several at once have one each, and all are used again", async () => {
@@ -74,7 +76,6 @@ describe("a kept connection", () => {
     await Promise.all(["d", "e", "f"].map((body) => transport.exchange(post(body), never)));
     expect(sockets).toHaveLength(3);
     expect(new Set(arrived.slice(3).map(({ over }) => over)).size).toBe(3);
-    transport.close();
   });
 
   it.each([
@@ -90,7 +91,6 @@ describe("a kept connection", () => {
       { body: "before", over: 0 },
       { body: "after", over: 1 },
     ]);
-    transport.close();
   });
 
   it("that breaks once the call has left leaves open what became of it, and repeats nothing", async () => {
@@ -101,51 +101,42 @@ describe("a kept connection", () => {
     expect(arrived.map(({ body }) => body)).toEqual(["before", "lost"]);
     answering = (socket) => socket.write(ok);
     expect(await transport.exchange(post("after"), never)).toEqual(answered);
-    transport.close();
   });
 
-  it("that breaks in the middle of the answer gives the status, says what is missing, and is not used again", async () => {
+  const head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
+  it.each<[string, Answering, object]>([
+    [
+      "that breaks in the middle of the answer gives the status, says what is missing",
+      (socket) => socket.write(`${head}half`, () => socket.resetAndDestroy()),
+      { answer: { status: 200, cutShort: { kind: "lost" } } },
+    ],
+    [
+      "of which the peer says that it closes it is used for this answer",
+      (socket) => socket.write(ok.replace("content-length", "connection: close\r\ncontent-length")),
+      { answer: { status: 200 } },
+    ],
+    [
+      "that the peer keeps for no longer than an answer may be on its way is used for this one",
+      (socket) => socket.write(ok.replace("content-length", "keep-alive: timeout=1\r\ncontent-length")),
+      { answer: { status: 200 } },
+    ],
+    [
+      "never takes what the peer says unasked for the answer to the next call",
+      (socket) => socket.write(`${ok}HTTP/1.1 500 forged\r\ncontent-length: 0\r\n\r\n`),
+      answered,
+    ],
+    [
+      "is given up after a refusal, which may come before the request was read",
+      (socket) => socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n"),
+      { answer: { status: 413 } },
+    ],
+  ])("%s, and is not used again", async (_what, first, expected) => {
     const transport = open();
-    answering = (socket) =>
-      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", () => socket.resetAndDestroy());
-    const exchange = await transport.exchange(post("a"), never);
-    expect(exchange).toMatchObject({ answer: { status: 200, cutShort: { kind: "lost" } } });
+    answering = first;
+    expect(await transport.exchange(post("a"), never)).toMatchObject(expected);
     answering = (socket) => socket.write(ok);
     expect(await transport.exchange(post("b"), never)).toEqual(answered);
     expect(arrived.map(({ over }) => over)).toEqual([0, 1]);
-    transport.close();
-  });
-
-  it.each([
-    ["the peer says that it closes it", "connection: close\r\n"],
-    ["the peer keeps it for no longer than an answer may be on its way", "keep-alive: timeout=1\r\n"],
-  ])("is not used again when %s", async (_when, header) => {
-    const transport = open();
-    answering = (socket) => socket.write(ok.replace("content-length", `${header}content-length`));
-    await transport.exchange(post("a"), never);
-    await transport.exchange(post("b"), never);
-    expect(arrived.map(({ over }) => over)).toEqual([0, 1]);
-    transport.close();
-  });
-
-  it("never takes what the peer says unasked for the answer to the next call", async () => {
-    const transport = open();
-    answering = (socket) => socket.write(`${ok}HTTP/1.1 500 forged\r\ncontent-length: 0\r\n\r\n`);
-    expect(await transport.exchange(post("a"), never)).toEqual(answered);
-    answering = (socket) => socket.write(ok);
-    expect(await transport.exchange(post("b"), never)).toEqual(answered);
-    expect(arrived.map(({ over }) => over)).toEqual([0, 1]);
-    transport.close();
-  });
-
-  it("is given up after a refusal, for that may come before the request was read", async () => {
-    const transport = open();
-    answering = (socket) => socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
-    expect(await transport.exchange(post("a"), never)).toMatchObject({ answer: { status: 413 } });
-    answering = (socket) => socket.write(ok);
-    expect(await transport.exchange(post("b"), never)).toEqual(answered);
-    expect(arrived.map(({ over }) => over)).toEqual([0, 1]);
-    transport.close();
   });
 
   it.each([
@@ -157,7 +148,6 @@ describe("a kept connection", () => {
     expect(await transport.exchange(post("late"), never, 0)).toMatchObject({ unsent: { kind: "timeout" } });
     await transport.exchange(post("after"), never);
     expect(arrived.map(({ body }) => body)).toEqual([...Array(before).fill("before"), "after"]);
-    transport.close();
   });
 
   it("is given up after an answer that is longer than is read", async () => {
@@ -165,7 +155,6 @@ describe("a kept connection", () => {
     answering = (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nlong body");
     expect(await transport.exchange(post("a"), never)).toMatchObject({ answer: { status: 200, body: "long" } });
     await once(sockets[0] as Socket, "close");
-    transport.close();
   });
 
   it("takes no call after a minute, so that a host that has moved is followed", async () => {
@@ -176,7 +165,6 @@ describe("a kept connection", () => {
     now = 60_001;
     await transport.exchange(post("c"), never);
     expect(arrived.map(({ over }) => over)).toEqual([0, 0, 1]);
-    transport.close();
   });
 
   it("serves the origin that it was opened for, and no other", async () => {
@@ -184,7 +172,6 @@ describe("a kept connection", () => {
     await transport.exchange(post("a"), never);
     await transport.exchange(post("b", origin.replace("127.0.0.1", "127.1.2.3")), never);
     expect(arrived.map(({ over }) => over)).toEqual([0]);
-    transport.close();
   });
 
   it("does not spare the next one the check of its address", async () => {
@@ -198,7 +185,6 @@ describe("a kept connection", () => {
     sockets[0]?.destroy();
     expect(await transport.exchange(post("c", url), never)).toMatchObject({ unsent: { kind: "forbidden" } });
     expect(arrived).toHaveLength(2);
-    transport.close();
   });
 
   it("is not written to when the call is stopped first", async () => {
@@ -210,7 +196,6 @@ describe("a kept connection", () => {
     expect(await stopped).toMatchObject({ unsent: { kind: "aborted" } });
     await transport.exchange(post("c"), never);
     expect(arrived.map(({ body }) => body)).toEqual(["a", "c"]);
-    transport.close();
   });
 
   it.each(["new", "kept"])(
@@ -230,7 +215,6 @@ describe("a kept connection", () => {
       expect(await late).toMatchObject({ unsent: { kind: "aborted" } });
       expect(await transport.exchange(post("after"), never)).toEqual(answered);
       expect(arrived.map(({ body }) => body)).not.toContain("late");
-      transport.close();
     },
   );
 
@@ -265,7 +249,6 @@ describe("a kept connection", () => {
     const transport = open({ resolve: () => undefined });
     const url = origin.replace("127.0.0.1", "hooks.example.com");
     expect(await transport.exchange(post("a", url), never, 50)).toMatchObject({ unsent: { kind: "timeout" } });
-    transport.close();
   });
 
   it("is not opened again and again for a request that cannot be written", async () => {
@@ -276,7 +259,6 @@ describe("a kept connection", () => {
       expect(await transport.exchange(post("b"), never)).toEqual(answered);
     }
     expect(arrived.map(({ body }) => body)).toEqual(["b", "b"]);
-    transport.close();
   });
 
   it("leaves nothing behind after a thousand calls", async () => {
@@ -289,6 +271,5 @@ describe("a kept connection", () => {
     expect(sockets).toHaveLength(1);
     expect(getEventListeners(signal, "abort")).toEqual([]);
     expect(process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before);
-    transport.close();
   });
 });
