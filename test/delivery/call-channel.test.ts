@@ -59,19 +59,19 @@ describe("a call to a channel", () => {
     });
   });
 
-  it("asks the channel to give up when the relay is being stopped", async () => {
-    const { clock, stop, answer } = start(obedient);
-    await clock.settle();
-    stop.abort();
-    expect(await answer).toMatchObject({ detail: "AbortError" });
-  });
-
-  it("says that it was stopped, not that there was no answer", async () => {
-    const { clock, stop, answer } = start(() => new Promise(() => {}));
+  it.each([
+    ["takes its word", obedient, { detail: "AbortError" }],
+    [
+      "says that it was stopped",
+      () => new Promise<Outcome>(() => {}),
+      { kind: "ambiguous", reason: "process_stopped" },
+    ],
+  ])("asks the channel to give up when the relay is being stopped, and %s", async (_what, call, expected) => {
+    const { clock, stop, answer } = start(call);
     await clock.settle();
     stop.abort();
     await clock.advance(5_000);
-    expect(await answer).toMatchObject({ kind: "ambiguous", reason: "process_stopped" });
+    expect(await answer).toMatchObject(expected);
   });
 
   it("is asked to give up at once when the relay has stopped before", async () => {

@@ -1,4 +1,5 @@
 import type { ClaimedDelivery, DueDelivery, Thread } from "../../src/core/delivery-job.ts";
+import { anAlert } from "../support/facts.ts";
 
 export const now = Date.UTC(2026, 10, 21, 12);
 
@@ -33,15 +34,7 @@ export function dueDelivery(seq: number, changes: Partial<DueDelivery> = {}): Du
 export function claimedDelivery(seq: number, changes: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
   return {
     ...dueDelivery(seq),
-    facts: {
-      title: `Alert ${seq}`,
-      severity: "warning",
-      status: "firing",
-      format: "json",
-      alertKey: `key-${seq}`,
-      fields: [],
-      notes: [],
-    },
+    facts: anAlert({ title: `Alert ${seq}`, alertKey: `key-${seq}` }),
     ...changes,
   };
 }

@@ -4,13 +4,14 @@ import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelType, DeliveryPurpose, Outcome } from "../../src/core/delivery.ts";
 import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, firstIdAt, type NewId } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Message } from "../../src/core/message.ts";
+import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
-import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../src/core/ports/illustration.ts";
 import type { RoutingDraft } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
@@ -25,6 +26,7 @@ import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { readableText, recipientsOf, vendorOf } from "../../src/vendors/index.ts";
 import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import { destinationBase } from "../support/destinations.ts";
+import { anAlert } from "../support/facts.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -42,13 +44,28 @@ export interface Call {
   context: SendContext;
 }
 
+/** A promise that the test ends. */
+export function later<T>(): { promise: Promise<T>; settle(value: T): void } {
+  let settle: (value: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, settle };
+}
+
 /** A channel that answers by script; without one everything is sent. */
 export interface ScriptedChannel extends Channel {
   calls: Call[];
+  /** The texts of its calls, whether each is marked as a possible repeat, and whether each is silent. */
+  readonly texts: string[];
+  readonly repeats: boolean[];
+  readonly silences: boolean[];
   /** Answers of the next calls, in order. */
   script: (Outcome | Promise<Outcome> | ((call: Call) => Outcome | Promise<Outcome>))[];
   /** Answers every call while set. */
   always?: (call: Call) => Outcome | Promise<Outcome>;
+  /** The next call gets no answer before this one is given. */
+  hang(): (outcome?: Outcome) => void;
   probes: Outcome[];
 }
 
@@ -73,7 +90,21 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
     type,
     can: { ...vendorOf(type).can, edits: canEdit },
     calls: [],
+    get texts() {
+      return channel.calls.map(({ text }) => text);
+    },
+    get repeats() {
+      return channel.texts.map((text) => text.includes("possible repeat"));
+    },
+    get silences() {
+      return channel.calls.map(({ context }) => context.silent);
+    },
     script: [],
+    hang() {
+      const { promise, settle } = later<Outcome>();
+      channel.script.push(promise);
+      return (outcome = { kind: "sent", ref: "1" }) => settle(outcome);
+    },
     probes: [],
     send: (message, context) => answer(toCall("send", message, context)),
     probe: async () => channel.probes.shift() ?? { kind: "retry", reason: "connect_failed", detail: "no" },
@@ -87,7 +118,9 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
   return channel;
 }
 
-export function telegramTo(name: string, changes: Partial<Destination> = {}): Destination {
+type Named<N extends string> = Destination & { name: N };
+
+export function telegramTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
   return {
     ...destinationBase(name),
     type: "telegram",
@@ -96,11 +129,11 @@ export function telegramTo(name: string, changes: Partial<Destination> = {}): De
     bot: { id: "7", token: new Secret("7:canary-token"), apiRoot: "http://127.0.0.1:1" },
     pace: { perSecond: 1, perMinute: 18 },
     ...changes,
-  } as Destination;
+  } as Named<N>;
 }
 
 /** To a server of its own. Scripted, it edits nothing: every repeat is a message. */
-export function ntfyTo(name: string, changes: Partial<Destination> = {}): Destination {
+export function ntfyTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
   return {
     ...destinationBase(name),
     type: "ntfy",
@@ -108,10 +141,22 @@ export function ntfyTo(name: string, changes: Partial<Destination> = {}): Destin
     topic: name,
     allowInternal: [],
     ...changes,
-  } as Destination;
+  } as Named<N>;
 }
 
-export function mailTo(name: string, to: string[]): Destination {
+/** To a program, which is given facts and payloads. */
+export function webhookTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
+  return {
+    ...destinationBase(name),
+    type: "webhook",
+    url: "http://127.0.0.1:1/",
+    headers: {},
+    allowInternal: [],
+    ...changes,
+  } as Named<N>;
+}
+
+export function mailTo<N extends string>(name: N, to = ["a@x.io"], changes: Partial<Destination> = {}): Named<N> {
   return {
     ...destinationBase(name),
     type: "email",
@@ -126,7 +171,8 @@ export function mailTo(name: string, to: string[]): Destination {
       allowInsecureAuth: false,
       rejectUnauthorized: true,
     },
-  };
+    ...changes,
+  } as Named<N>;
 }
 
 interface DraftOptions {
@@ -156,6 +202,10 @@ export interface EngineFixture {
   /** What was noted of pictures, by delivery. */
   pictures: Map<string, PictureOutcome>;
   states(id: string): Promise<Record<string, string>>;
+  /** How a destination is: the first, or the one of this name. */
+  own(name?: string): DestinationStatus;
+  /** An alert for this destination alone meets with such an answer, and five seconds pass. Returns its id. */
+  meet(name: string, outcome: Outcome): Promise<string>;
   restart(): Promise<void>;
   /**
    * The engine is left where it stands, as if its process had been killed: its store takes nothing more from it. Another
@@ -206,11 +256,12 @@ function withFaults(
   });
 }
 
-export async function startFixture(
-  destinations: Destination[],
+/** An engine on a real database, with its channels by their names. It ends with the test. */
+export async function startFixture<N extends string>(
+  destinations: Named<N>[],
   changes: (settings: DeliverySettings) => void = () => {},
   illustrate?: Illustrate,
-): Promise<EngineFixture> {
+): Promise<EngineFixture & Record<N, ScriptedChannel>> {
   const clock = createTestClock();
   const settings = defaultDeliverySettings();
   settings.jitter = 0;
@@ -293,16 +344,7 @@ export async function startFixture(
       return id;
     },
     draftOf: (facts, { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert" } = {}) => ({
-      facts: {
-        title: "An alert",
-        severity: "warning",
-        status: "firing",
-        format: "json",
-        alertKey: "key",
-        fields: [],
-        notes: [],
-        ...facts,
-      },
+      facts: anAlert(facts),
       decisions: [],
       deliveries: destinations
         .filter(({ name }) => to.includes(name))
@@ -333,6 +375,17 @@ export async function startFixture(
       const { deliveries } = await fixture.detail(id);
       return Object.fromEntries(deliveries.map((delivery) => [delivery.destination, delivery.state]));
     },
+    own: (name = destinations[0]?.name) => {
+      const status = fixture.engine.statuses().find(({ destination }) => destination.name === name);
+      if (!status) throw new Error(`no destination ${name}`);
+      return status.own;
+    },
+    async meet(name, outcome) {
+      channelOf(fixture, name).script.push(outcome);
+      const id = await fixture.accept({}, { to: [name] });
+      await clock.advance(5_000);
+      return id;
+    },
     async restart() {
       await stopEngine(fixture.engine, clock);
       fixture.engine = await start();
@@ -350,7 +403,7 @@ export async function startFixture(
     await stopEngine(fixture.engine, clock);
     await store.close();
   });
-  return fixture;
+  return Object.assign(fixture, channels as Record<N, ScriptedChannel>);
 }
 
 /** Moves time until the engine has stopped, since it may wait for a deadline. */

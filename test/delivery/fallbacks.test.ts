@@ -1,95 +1,92 @@
-import { describe, expect, it } from "vitest";
-import {
-  channelOf,
-  type EngineFixture,
-  mailTo,
-  ntfyTo,
-  startFixture,
-  stopEngine,
-  telegramTo,
-} from "./engine-fixture.ts";
+import { expect, it } from "vitest";
+import { mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
-describe("fallbacks", () => {
-  const planned = (fixture: EngineFixture, afterMs: number) => ({
+/** A chat whose fallback is a hook, and how an alert is planned that goes there after a while. */
+async function start(first = telegramTo("chat")) {
+  const fixture = await startFixture([first, ntfyTo("hook")]);
+  const planned = (afterMs: number) => ({
     to: ["chat"],
     planned: { fallback: { to: "hook", at: fixture.clock.now() + afterMs } },
   });
+  return { ...fixture, planned };
+}
 
-  it("that are dead as well leave both failed, with reasons, and go round no further", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    channelOf(fixture, "chat").always = () => kicked;
-    channelOf(fixture, "hook").always = () => kicked;
-    const id = await fixture.accept({}, planned(fixture, hour));
-    await fixture.clock.advance(minute);
-    await fixture.clock.jump(2 * hour);
-    await fixture.clock.advance(5 * second);
-    const { deliveries } = await fixture.detail(id);
-    expect(deliveries.map(({ destination, state }) => [destination, state])).toEqual([
-      ["chat", "failed"],
-      ["hook", "failed"],
-    ]);
-    expect(deliveries.every(({ reason }) => reason.includes("kicked"))).toBe(true);
-  });
+it("uses the fallback once when the first has been down for the set time, and still delivers to the first later", async () => {
+  const { accept, clock, chat, states, planned } = await start();
+  chat.always = () => refused;
+  const id = await accept({}, planned(2 * minute));
+  await clock.advance(3 * minute);
+  chat.always = undefined;
+  await clock.advance(20 * minute);
+  expect(await states(id)).toEqual({ chat: "sent", hook: "sent" });
+});
 
-  it("are called at once when the first fails for good, and say instead of what", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    channelOf(fixture, "chat").script.push(refusedRecipient);
-    const id = await fixture.accept({}, planned(fixture, hour));
-    await fixture.clock.settle();
-    expect((await fixture.detail(id)).deliveries).toMatchObject([
-      { destination: "chat", state: "failed", purpose: "alert" },
-      { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
-    ]);
-    expect(channelOf(fixture, "hook").calls.map(({ text }) => text)).toEqual([
-      expect.stringContaining("Sent here because chat"),
-    ]);
-  });
+it("does not touch the fallback when the first destination delivers", async () => {
+  const { accept, clock, hook, planned } = await start();
+  await accept({}, planned(minute));
+  await clock.advance(2 * minute);
+  expect(hook.calls).toHaveLength(0);
+});
 
-  it("are called once, by time, and not again when the first fails for good afterwards", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const chat = channelOf(fixture, "chat");
-    chat.always = () => refused;
-    await fixture.accept({}, planned(fixture, minute));
-    await fixture.clock.advance(2 * minute);
-    chat.always = () => refusedRecipient;
-    await fixture.clock.advance(15 * minute);
-    const notices = channelOf(fixture, "hook").calls.filter((call) =>
-      call.text.includes("Sent here because chat has not taken it in time"),
-    );
-    expect(notices).toHaveLength(1);
-  });
+it("leaves both failed, with reasons, where the fallback is dead as well, and goes round no further", async () => {
+  const { accept, clock, chat, hook, detail, planned } = await start();
+  chat.always = () => kicked;
+  hook.always = () => kicked;
+  const id = await accept({}, planned(hour));
+  await clock.advance(minute);
+  await clock.jump(2 * hour);
+  await clock.advance(5 * second);
+  const failed = (destination: string) => ({ destination, state: "failed", reason: expect.stringContaining("kicked") });
+  expect((await detail(id)).deliveries).toMatchObject([failed("chat"), failed("hook")]);
+});
 
-  it("take over by time from what is held for a person", async () => {
-    const fixture = await startFixture([telegramTo("chat", { onAmbiguous: "hold" }), ntfyTo("hook")]);
-    channelOf(fixture, "chat").script.push(lost);
-    const id = await fixture.accept({}, planned(fixture, minute));
-    await fixture.clock.advance(2 * minute);
-    const { deliveries } = await fixture.detail(id);
-    expect(deliveries.map(({ state }) => state)).toEqual(["held", "sent"]);
-  });
+it("calls the fallback at once when the first fails for good, and says instead of what", async () => {
+  const { accept, clock, chat, hook, detail, planned } = await start();
+  chat.script.push(refusedRecipient);
+  const id = await accept({}, planned(hour));
+  await clock.settle();
+  expect((await detail(id)).deliveries).toMatchObject([
+    { destination: "chat", state: "failed", purpose: "alert" },
+    { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
+  ]);
+  expect(hook.texts).toEqual([expect.stringContaining("Sent here because chat")]);
+});
 
-  it("get an alert once, though all mailboxes of the first destination are refused", async () => {
-    const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"]), ntfyTo("hook")]);
-    channelOf(fixture, "mail").always = () => refusedRecipient;
-    await fixture.accept({}, { to: ["mail"], planned: { fallback: { to: "hook", at: fixture.clock.now() + hour } } });
-    await fixture.clock.advance(5 * second);
-    expect(channelOf(fixture, "hook").calls).toHaveLength(1);
-  });
+it("calls it once, by time, and not again when the first fails for good afterwards", async () => {
+  const { accept, clock, chat, hook, planned } = await start();
+  chat.always = () => refused;
+  await accept({}, planned(minute));
+  await clock.advance(2 * minute);
+  chat.always = () => refusedRecipient;
+  await clock.advance(5 * minute);
+  const late = "Sent here because chat has not taken it in time";
+  expect(hook.texts.filter((text) => text.includes(late))).toHaveLength(1);
+});
 
-  it("take what waited for a destination that was renamed, and people get a notice of it", async () => {
-    const fixture = await startFixture([ntfyTo("hook")]);
-    await stopEngine(fixture.engine, fixture.clock);
-    const at = fixture.clock.now() + hour;
-    const id = await fixture.accept({}, { planned: { destination: "old", fallback: { to: "hook", at } } });
-    await fixture.restart();
-    await fixture.clock.advance(5 * second);
-    const { deliveries } = await fixture.detail(id);
-    expect(deliveries.map(({ destination, state }) => [destination, state])).toEqual([
-      ["old", "failed"],
-      ["hook", "sent"],
-    ]);
-    const texts = channelOf(fixture, "hook").calls.map((call) => call.text);
-    expect(texts.some((text) => text.includes("1 delivery waited for old"))).toBe(true);
-  });
+it("takes over by time from what is held for a person", async () => {
+  const { accept, clock, chat, states, planned } = await start(telegramTo("chat", { onAmbiguous: "hold" }));
+  chat.script.push(lost);
+  const id = await accept({}, planned(minute));
+  await clock.advance(2 * minute);
+  expect(await states(id)).toEqual({ chat: "held", hook: "sent" });
+});
+
+it("gets an alert once, though all mailboxes of the first destination are refused", async () => {
+  const { accept, clock, chat, hook, planned } = await start(mailTo("chat", ["a@x.io", "b@x.io"]));
+  chat.always = () => refusedRecipient;
+  await accept({}, planned(hour));
+  await clock.advance(5 * second);
+  expect(hook.calls).toHaveLength(1);
+});
+
+it("takes what waited for a destination that was renamed, and people get a notice of it", async () => {
+  const fixture = await startFixture([ntfyTo("hook")]);
+  await stopEngine(fixture.engine, fixture.clock);
+  const fallback = { to: "hook", at: fixture.clock.now() + hour };
+  const id = await fixture.accept({}, { planned: { destination: "old", fallback } });
+  await fixture.restart();
+  await fixture.clock.advance(5 * second);
+  expect(await fixture.states(id)).toEqual({ old: "failed", hook: "sent" });
+  expect(fixture.hook.texts.join()).toContain("1 delivery waited for old");
 });

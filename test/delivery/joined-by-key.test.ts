@@ -6,7 +6,7 @@ import { classifyPagerduty } from "../../src/vendors/pagerduty/send.ts";
 import { pagerduty } from "../../src/vendors/pagerduty/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination } from "../support/known-vendors.ts";
-import { channelOf, ntfyTo, startFixture } from "./engine-fixture.ts";
+import { startFixture } from "./engine-fixture.ts";
 import { hour, minute, second } from "./outcomes.ts";
 
 const taken = { status: 202, headers: {}, body: JSON.stringify({ status: "success" }) };
@@ -23,12 +23,12 @@ async function startOnCall(changes: Partial<KnownDestination> = {}) {
     allowInternal: [],
     pace: pagerduty.pace,
     ...changes,
-  } as KnownDestination;
-  const fixture = await startFixture([destination, ntfyTo("other")]);
+  } as KnownDestination & { name: "oncall" };
+  const fixture = await startFixture([destination]);
   const answers: (typeof taken | "silence")[] = [];
   const events: string[] = [];
   const incidents = new Map<string, string>();
-  channelOf(fixture, "oncall").send = async (message) => {
+  fixture.oncall.send = async (message) => {
     const { event } = message as PagerdutyMessage;
     const answer = answers.shift() ?? taken;
     const key = event.dedup_key?.replace("tocsin:", "") ?? "none";
@@ -38,33 +38,29 @@ async function startOnCall(changes: Partial<KnownDestination> = {}) {
     if (answer === "silence") return { kind: "ambiguous", reason: "no_answer", detail: "no answer in time" };
     return classifyPagerduty(answer, { host: "pd", nowMs: fixture.clock.now(), redact: (text) => text });
   };
-  const accept = (facts: Partial<AlertFacts>, planned = {}) =>
-    fixture.accept({ alertKey: "k", ...facts }, { to: ["oncall"], planned });
-  const { clock } = fixture;
-  return { ...fixture, clock, answers, events, incidents, accept };
+  const accept = (facts: Partial<AlertFacts>, planned = {}) => fixture.accept({ alertKey: "k", ...facts }, { planned });
+  const takenEvents = () => events.filter((event) => !event.includes("not taken"));
+  return { ...fixture, answers, events, takenEvents, incidents, accept };
 }
 
 const over = { status: "resolved" } as const;
 
 describe("events of one key", () => {
   it.each([
-    ["503", busy, "trigger k (not taken)"],
-    ["429", flooded, "trigger k (not taken)"],
-    ["silence", "silence" as const, "trigger k (not taken)"],
-  ])(
-    "page nobody for what is over when the trigger has to wait (%s), and leave nothing open",
-    async (_, answer, first) => {
-      const { accept, answers, events, incidents, clock, states } = await startOnCall();
-      answers.push(answer);
-      const fired = await accept({});
-      await clock.settle();
-      const resolved = await accept(over);
-      await clock.advance(10 * minute);
-      expect(events).toEqual([first, "resolve k"]);
-      expect(incidents.get("k") ?? "resolve").toBe("resolve");
-      expect([await states(fired), await states(resolved)]).toEqual([{ oncall: "sent" }, { oncall: "sent" }]);
-    },
-  );
+    ["503", busy],
+    ["429", flooded],
+    ["silence", "silence" as const],
+  ])("page nobody for what is over when the trigger has to wait (%s), and leave nothing open", async (_, answer) => {
+    const { accept, answers, events, incidents, clock, states } = await startOnCall();
+    answers.push(answer);
+    const fired = await accept({});
+    await clock.settle();
+    const resolved = await accept(over);
+    await clock.advance(2 * minute);
+    expect(events).toEqual(["trigger k (not taken)", "resolve k"]);
+    expect(incidents.get("k") ?? "resolve").toBe("resolve");
+    expect([await states(fired), await states(resolved)]).toEqual([{ oncall: "sent" }, { oncall: "sent" }]);
+  });
 
   it("wait for a resolution that is to be retried, so that it ends nothing newer", async () => {
     const { accept, answers, events, incidents, clock } = await startOnCall();
@@ -88,15 +84,15 @@ describe("events of one key", () => {
   });
 
   it("go out in the order of the log after an outage, with one resolution for all before it", async () => {
-    const { accept, answers, events, incidents, clock } = await startOnCall();
+    const { accept, answers, takenEvents, incidents, clock } = await startOnCall();
     answers.push(busy, busy, busy, busy, busy, busy);
     await accept({});
     await clock.advance(30 * second);
     await accept(over);
     await accept({});
     await accept({ alertKey: "other" });
-    await clock.advance(20 * minute);
-    expect(events.filter((event) => !event.includes("not taken"))).toEqual(["resolve k", "trigger k", "trigger other"]);
+    await clock.advance(10 * minute);
+    expect(takenEvents()).toEqual(["resolve k", "trigger k", "trigger other"]);
     expect([...incidents.values()]).toEqual(["trigger", "trigger"]);
   });
 
@@ -106,7 +102,7 @@ describe("events of one key", () => {
     await accept({});
     for (let index = 0; index < 410; index += 1) await accept({ alertKey: `burst-${index}` });
     await accept(over);
-    await clock.advance(10 * minute);
+    await clock.advance(minute);
     expect(incidents.get("k")).toBe("resolve");
     expect(events.filter((event) => event.endsWith(" k"))).toEqual(["resolve k"]);
     expect(incidents.size).toBe(411);
@@ -142,38 +138,21 @@ describe("quiet hours", () => {
   });
 });
 
-describe("what is one digest elsewhere", () => {
+describe("what is one digest elsewhere is one event for each alert", () => {
   const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
-  const each = keys.map((key) => `trigger ${key}`);
+  type OnCall = Awaited<ReturnType<typeof startOnCall>>;
 
-  it("is one event for each alert after quiet hours", async () => {
-    const { accept, events, clock } = await startOnCall();
-    const planned = { state: "held", dueAt: clock.now() + hour };
-    for (const alertKey of keys) await accept({ alertKey }, planned);
-    await clock.advance(2 * hour);
-    expect(events).toEqual(each);
-  });
-
-  it("is one event for each alert of a burst", async () => {
-    const { accept, events, clock } = await startOnCall({ pace: { perSecond: 1 } });
-    for (const alertKey of keys) await accept({ alertKey });
-    await clock.advance(minute);
-    expect(events).toEqual(each);
-  });
-
-  it("is one event for each alert after an outage", async () => {
-    const { accept, answers, events, clock } = await startOnCall();
-    answers.push(busy, busy, busy, busy, busy, busy);
-    for (const alertKey of keys) await accept({ alertKey });
-    await clock.advance(20 * minute);
-    expect(events.filter((event) => !event.includes("not taken"))).toEqual(each);
-  });
-
-  it("is one event for each alert that is older than its route allows", async () => {
-    const { accept, answers, events, clock } = await startOnCall();
-    answers.push(flooded);
-    for (const alertKey of keys) await accept({ alertKey }, { freshnessMs: 10 * second });
-    await clock.advance(5 * minute);
-    expect(events.slice(1)).toEqual(each);
+  it.each<[string, (typeof busy)[], (scene: OnCall) => object]>([
+    ["after quiet hours", [], ({ clock }) => ({ state: "held", dueAt: clock.now() + minute })],
+    ["of a burst", [], () => ({})],
+    ["after an outage", [busy, busy, busy, busy, busy, busy], () => ({})],
+    ["that is older than its route allows", [flooded], () => ({ freshnessMs: 10 * second })],
+  ])("%s", async (_when, answers, plan) => {
+    const scene = await startOnCall();
+    scene.answers.push(...answers);
+    const planned = plan(scene);
+    for (const alertKey of keys) await scene.accept({ alertKey }, planned);
+    await scene.clock.advance(5 * minute);
+    expect(scene.takenEvents()).toEqual(keys.map((key) => `trigger ${key}`));
   });
 });

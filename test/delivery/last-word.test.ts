@@ -1,32 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
-import { AppError } from "../../src/core/errors.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { destinationBase } from "../support/destinations.ts";
-import type { KnownDestination } from "../support/known-vendors.ts";
-import { channelOf, mailTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { later, mailTo, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
 
-function webhookTo(name: string, changes: Partial<KnownDestination> = {}): KnownDestination {
-  return {
-    ...destinationBase(name),
-    type: "webhook",
-    url: "http://127.0.0.1:1/",
-    headers: {},
-    allowInternal: [],
-    pace: {},
-    ...changes,
-  } as unknown as KnownDestination;
-}
-
-const destinations: [string, KnownDestination][] = [
+const destinations = [
   ["chat", telegramTo("out")],
-  ["mailbox", mailTo("out", ["a@x.io"])],
+  ["mailbox", mailTo("out")],
   ["program", webhookTo("out")],
-];
+] as const;
 const faults: [string, Outcome][] = [
   ["is refused", refused],
   ["gets no answer", lost],
@@ -34,82 +20,77 @@ const faults: [string, Outcome][] = [
 ];
 
 /** One destination; routing claims for its lane, as the relay does. */
-async function start(destination: KnownDestination) {
+async function start(destination = telegramTo("out")) {
   const fixture = await startFixture([destination]);
   fixture.routesByEngine = true;
-  const { calls, script } = channelOf(fixture, "out");
-  const accept = (facts: Partial<AlertFacts>, options = {}) => fixture.accept(facts, options);
-  const isEnd = ({ text }: { text: string }) => /Over|"resolved"/.test(text);
-  /** The next call gets no answer before this one is given. */
-  function hang(): (outcome: Outcome) => void {
-    let answer = (_outcome: Outcome) => {};
-    script.push(
-      new Promise<Outcome>((resolve) => {
-        answer = resolve;
-      }),
-    );
-    return answer;
-  }
-  return { ...fixture, calls, script, accept, hang, isEnd };
+  const isEnd = (text: string) => /Over|"resolved"/.test(text);
+  const { out } = fixture;
+  return {
+    ...fixture,
+    /** Of each call, whether it tells an end, and whether it rings for what fires. */
+    ends: () => out.texts.map(isEnd),
+    rings: () => out.calls.map(({ text, context }) => !isEnd(text) && !context.silent),
+  };
 }
 
 describe.each(destinations)("to a %s", (kind, destination) => {
   describe.each(faults)("whose first call %s", (_fault, fault) => {
     it.each([0, 500])("tells last that it is over, and rings no more: the end %d ms later", async (gapMs) => {
-      const { accept, calls, script, clock, isEnd, states } = await start(destination);
-      script.push(fault);
+      const { accept, out, clock, ends, states } = await start(destination);
+      out.script.push(fault);
       const fired = await accept(key);
       await clock.advance(gapMs);
       const ended = await accept(over);
-      await clock.advance(5 * minute);
-      expect(calls.length).toBeGreaterThan(1);
-      expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
-      const firstEnd = calls.findIndex(isEnd);
-      expect(calls.slice(firstEnd).every(({ text, context }) => isEnd({ text }) && context.silent)).toBe(true);
+      await clock.advance(2 * minute);
+      expect(out.calls.length).toBeGreaterThan(1);
+      expect(ends().at(-1)).toBe(true);
+      const firstEnd = ends().indexOf(true);
+      expect(ends().slice(firstEnd)).not.toContain(false);
+      expect(out.silences.slice(firstEnd)).not.toContain(false);
       expect([await states(fired), await states(ended)]).toEqual([{ out: "sent" }, { out: "sent" }]);
-      if (kind === "program") expect(calls.map(isEnd)).toEqual([false, false, true]);
+      if (kind === "program") expect(ends()).toEqual([false, false, true]);
     });
   });
 
   it("tells the end behind its beginning while that is under way", async () => {
-    const { accept, calls, clock, hang, isEnd } = await start(destination);
-    const answer = hang();
+    const { accept, out, clock, ends } = await start(destination);
+    const answer = out.hang();
     await accept(key);
     await clock.advance(100);
     await accept(over);
     await accept({ ...key, alertKey: "other" });
     await clock.advance(500);
-    expect(calls.filter(isEnd)).toEqual([]);
-    answer({ kind: "sent", ref: "1" });
+    expect(ends()).not.toContain(true);
+    answer();
     await clock.advance(minute);
-    expect(calls.filter(({ text }) => isEnd({ text })).length).toBeGreaterThan(0);
+    expect(ends()).toContain(true);
   });
 
   it("sends what came behind the end, though another relay had stored it before", async () => {
-    const { accept, calls, clock, isEnd, script } = await start(destination);
+    const { accept, out, clock, ends } = await start(destination);
     const at = clock.now();
-    script.push(refused);
+    out.script.push(refused);
     await accept(key, { receivedAt: at + 50 });
     await clock.advance(100);
     await accept(over, { receivedAt: at });
-    await clock.advance(5 * minute);
-    expect(calls.map(isEnd)).toEqual([false, true, false]);
-    expect(calls.at(-1)?.context.silent).toBe(false);
+    await clock.advance(2 * minute);
+    expect(ends()).toEqual([false, true, false]);
+    expect(out.silences.at(-1)).toBe(false);
   });
 
   it("rings for nothing that was over before its turn came", async () => {
-    const { accept, calls, clock, hang, isEnd } = await start(destination);
-    const answer = hang();
+    const { accept, out, clock, ends } = await start(destination);
+    const answer = out.hang();
     await accept({ ...key, alertKey: "other" });
     await clock.advance(100);
     await accept(key);
     await clock.advance(2 * second);
     await accept(over);
     await clock.advance(second);
-    answer({ kind: "sent", ref: "1" });
+    answer();
     await clock.advance(minute);
-    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
-    if (kind === "chat") expect(calls.map(({ context }) => context.silent)).toEqual([false, true]);
+    expect(ends().at(-1)).toBe(true);
+    if (kind === "chat") expect(out.silences).toEqual([false, true]);
   });
 
   it.each([
@@ -118,98 +99,93 @@ describe.each(destinations)("to a %s", (kind, destination) => {
   ])(
     "rings for no beginning that comes behind its end, while that could not be told yet: its call %s",
     async (_how, then) => {
-      const { accept, calls, clock, isEnd, script } = await start(destination);
+      const { accept, out, clock, ends } = await start(destination);
       const at = clock.now();
-      script.push(flood(20 * second), ...then);
+      out.script.push(flood(20 * second), ...then);
       await accept(over);
       await clock.advance(10 * second);
       // Of a relay that was cut off.
       await accept(key, { receivedAt: at - second });
-      await clock.advance(5 * minute);
-      expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
-      if (kind !== "program") expect(calls.every(isEnd)).toBe(true);
+      await clock.advance(2 * minute);
+      expect(ends().at(-1)).toBe(true);
+      if (kind !== "program") expect(ends()).not.toContain(false);
     },
   );
 
   it.each(["before", "behind"])(
     "rings at once for what was stored late %s its end, while quiet hours hold that",
     async (place) => {
-      const { accept, calls, clock, hang, isEnd } = await start(destination);
+      const { accept, out, clock, rings } = await start(destination);
       const at = clock.now();
-      const held = { planned: { state: "held", dueAt: at + 8 * hour } };
-      const answer = hang();
+      const held = { planned: { state: "held", dueAt: at + 8 * hour } } as const;
+      const answer = out.hang();
       await accept({ ...key, alertKey: "other" });
       await clock.advance(1_500);
       if (place === "behind") await accept(over, held);
       await accept(key, { receivedAt: at });
       if (place === "before") await accept(over, held);
-      answer({ kind: "sent", ref: "1" });
+      answer();
       await clock.advance(second);
-      const rings = calls.map((call) => !isEnd(call) && !call.context.silent);
-      expect(rings).toEqual([true, true]);
-      await clock.advance(20 * minute);
-      expect(calls.length).toBe(2);
+      expect(rings()).toEqual([true, true]);
+      await clock.advance(2 * minute);
+      expect(rings()).toHaveLength(2);
     },
   );
 
   it("rings for no beginning that comes behind its end, however long that waits for a retry", async () => {
-    const { accept, calls, clock, isEnd } = await start(destination);
+    const { accept, out, clock, ends } = await start(destination);
     const at = clock.now();
     await accept(over, { planned: { dueAt: at + 15 * minute } });
     await clock.advance(second);
     await accept(key, { receivedAt: at - second });
-    await clock.advance(20 * minute);
-    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
-    if (kind !== "program") expect(calls.map((call) => isEnd(call) && call.context.silent)).toEqual([true]);
+    await clock.advance(minute);
+    await clock.jump(14 * minute);
+    await clock.advance(minute);
+    expect(ends().at(-1)).toBe(true);
+    if (kind !== "program") expect([ends(), out.silences]).toEqual([[true], [true]]);
   });
 
   it("leaves out a beginning that comes behind its end, and says why", async () => {
-    const { accept, calls, clock, isEnd, detail } = await start(destination);
+    const { accept, out, clock, ends, detail } = await start(destination);
     const at = clock.now();
     await accept(over);
     await clock.advance(minute);
     // Of a relay that was cut off: it came before the end, and is stored behind it.
     const late = await accept(key, { receivedAt: at - second });
-    await clock.advance(5 * minute);
-    expect(calls.map(isEnd)).toEqual([true]);
-    const { deliveries } = await detail(late);
-    expect(deliveries).toMatchObject([
-      { state: "sent", attempts: [{ detail: expect.stringContaining("told before that it is over") }] },
-    ]);
+    await clock.advance(minute);
+    expect(ends()).toEqual([true]);
+    const why = expect.stringContaining("told before that it is over");
+    expect((await detail(late)).deliveries).toMatchObject([{ state: "sent", attempts: [{ detail: why }] }]);
     await accept(key);
     await clock.advance(minute);
-    expect(calls.map(isEnd)).toEqual([true, false]);
-    expect(calls.at(-1)?.context.silent).toBe(false);
+    expect(ends()).toEqual([true, false]);
+    expect(out.silences.at(-1)).toBe(false);
   });
 });
 
 it("rings for nothing that was over while its bot had to wait", async () => {
   const fixture = await startFixture([telegramTo("a"), telegramTo("bb")]);
+  const { accept, clock, a, bb } = fixture;
   fixture.routesByEngine = true;
-  const { clock } = fixture;
-  const [a, b] = [channelOf(fixture, "a"), channelOf(fixture, "bb")];
-  let load = () => {};
-  b.prepare = () =>
-    new Promise<void>((resolve) => {
-      load = resolve;
-    });
-  await fixture.accept(key, { to: ["bb"] });
+  const { promise, settle: load } = later<void>();
+  bb.prepare = () => promise;
+  await accept(key, { to: ["bb"] });
   await clock.advance(100);
   a.script.push(flood(5 * second, "account"));
-  await fixture.accept({ ...key, alertKey: "other" }, { to: ["a"] });
+  await accept({ ...key, alertKey: "other" }, { to: ["a"] });
   await clock.advance(100);
-  b.prepare = undefined;
+  bb.prepare = undefined;
   load();
   await clock.advance(2 * second);
-  await fixture.accept(over, { to: ["bb"] });
+  await accept(over, { to: ["bb"] });
   await clock.advance(minute);
-  const told = b.calls.filter(({ context }) => context.threadKey === "k");
+  const told = bb.calls.filter(({ context }) => context.threadKey === "k");
   expect(told.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
 });
 
 it("tells what quiet hours held in one digest, though the answer to its claim is lost", async () => {
   const fixture = await startFixture([telegramTo("out")]);
-  const { clock, store } = fixture;
+  const { accept, clock, store, out } = fixture;
   let isLost = true;
   fixture.seen = {
     ...store,
@@ -221,18 +197,16 @@ it("tells what quiet hours held in one digest, though the answer to its claim is
     },
   };
   await fixture.restart();
-  const planned = { state: "held", dueAt: clock.now() + hour } as const;
-  for (const alertKey of ["1", "2", "3", "4", "5"]) await fixture.accept({ ...key, alertKey }, { planned });
-  await clock.advance(hour + minute);
+  const planned = { state: "held", dueAt: clock.now() + minute } as const;
+  for (const alertKey of ["1", "2", "3", "4", "5"]) await accept({ ...key, alertKey }, { planned });
+  await clock.advance(2 * minute);
   expect(isLost).toBe(false);
-  expect(channelOf(fixture, "out").calls.map(({ text }) => text)).toEqual([
-    expect.stringMatching(/^🌙 While quiet: 5 alerts/),
-  ]);
+  expect(out.texts).toEqual([expect.stringMatching(/^🌙 While quiet: 5 alerts/)]);
 });
 
 it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {
-  const fixture = await startFixture([mailTo("out", ["a@x.io"])]);
-  const { clock, store } = fixture;
+  const fixture = await startFixture([mailTo("out")]);
+  const { accept, clock, store, out } = fixture;
   let hangs = false;
   fixture.seen = {
     ...store,
@@ -250,84 +224,93 @@ it("rings for nothing that was claimed by a commit that hung, where its end was 
   await fixture.restart();
   await clock.advance(minute);
   const at = clock.now();
-  await fixture.accept(over);
+  await accept(over);
   await clock.advance(second);
   hangs = true;
-  const firing = fixture.accept(key, { receivedAt: at - second });
+  const firing = accept(key, { receivedAt: at - second });
   await clock.advance(minute);
   await firing;
-  const { calls } = channelOf(fixture, "out");
-  expect(calls.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
+  expect(out.calls.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
 });
 
-it("an end that was told in a digest took along what was unsent of its key", async () => {
-  const { accept, calls, script, clock } = await start(telegramTo("out", { digestOver: 2 }));
-  script.push(lost);
-  await accept(key);
-  await clock.advance(second);
-  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
-  await accept(over);
-  await clock.advance(5 * minute);
-  expect(calls.filter(({ context }) => !context.silent).length).toBeLessThan(4);
-  expect(calls.at(-1)?.text).toMatch(/Over|over/);
-});
+describe("a digest", () => {
+  const startOver = (digestOver: number) => start(telegramTo("out", { digestOver }));
+  type Scene = Awaited<ReturnType<typeof start>>;
+  const acceptEach = async ({ accept }: Scene, facts: Partial<AlertFacts>, keys = ["a", "b", "c"], options = {}) => {
+    for (const alertKey of keys) await accept({ ...facts, alertKey }, options);
+  };
 
-it("a digest rings for nothing that was over before its turn came", async () => {
-  const { accept, calls, clock, hang } = await start(telegramTo("out", { digestOver: 3 }));
-  const answer = hang();
-  await accept({ ...key, alertKey: "other" });
-  await clock.advance(100);
-  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
-  await clock.advance(2 * second);
-  for (const alertKey of ["a", "b", "c"]) await accept({ ...over, alertKey });
-  const answerNext = hang();
-  answer({ kind: "sent", ref: "1" });
-  await clock.advance(2 * second);
-  // The last of these has not ended.
-  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
-  for (const alertKey of ["a", "b"]) await accept({ ...over, alertKey });
-  answerNext({ kind: "sent", ref: "2" });
-  await clock.advance(minute);
-  expect(calls.map(({ context }) => context.silent)).toEqual([false, true, false]);
-  expect(calls[1]?.text).toContain("3 critical, 3 resolved");
-});
+  it("that tells an end took along what was unsent of its key", async () => {
+    const scene = await startOver(2);
+    const { accept, out, clock } = scene;
+    out.script.push(lost);
+    await accept(key);
+    await clock.advance(second);
+    await acceptEach(scene, key);
+    await accept(over);
+    await clock.advance(2 * minute);
+    expect(out.silences.filter((isSilent) => !isSilent).length).toBeLessThan(4);
+    expect(out.texts.at(-1)).toMatch(/Over|over/);
+  });
 
-it("a digest takes along the ends that wait for a retry", async () => {
-  const { accept, calls, script, clock, hang } = await start(telegramTo("out", { digestOver: 2 }));
-  const at = clock.now();
-  script.push(lost, lost, lost);
-  for (const alertKey of ["a", "b", "c"]) {
-    await accept({ ...over, alertKey });
+  it("rings for nothing that was over before its turn came", async () => {
+    const scene = await startOver(3);
+    const { accept, out, clock } = scene;
+    const answer = out.hang();
+    await accept({ ...key, alertKey: "other" });
+    await clock.advance(100);
+    await acceptEach(scene, key);
     await clock.advance(2 * second);
-  }
-  const answer = hang();
-  await accept({ ...key, alertKey: "other" });
-  await clock.advance(second);
-  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey }, { receivedAt: at - second });
-  answer({ kind: "sent", ref: "1" });
-  await clock.advance(5 * minute);
-  expect(calls.map(({ context }) => context.silent)).toEqual([true, true, true, false, true]);
+    await acceptEach(scene, over);
+    const answerNext = out.hang();
+    answer();
+    await clock.advance(2 * second);
+    // The last of these has not ended.
+    await acceptEach(scene, key);
+    await acceptEach(scene, over, ["a", "b"]);
+    answerNext({ kind: "sent", ref: "2" });
+    await clock.advance(minute);
+    expect(out.silences).toEqual([false, true, false]);
+    expect(out.texts[1]).toContain("3 critical, 3 resolved");
+  });
+
+  it("takes along the ends that wait for a retry", async () => {
+    const scene = await startOver(2);
+    const { accept, out, clock } = scene;
+    const at = clock.now();
+    out.script.push(lost, lost, lost);
+    for (const alertKey of ["a", "b", "c"]) {
+      await accept({ ...over, alertKey });
+      await clock.advance(2 * second);
+    }
+    const answer = out.hang();
+    await accept({ ...key, alertKey: "other" });
+    await clock.advance(second);
+    await acceptEach(scene, key, undefined, { receivedAt: at - second });
+    answer();
+    await clock.advance(2 * minute);
+    expect(out.silences).toEqual([true, true, true, false, true]);
+  });
 });
 
 it("an end to a program is not told behind the next beginning", async () => {
-  const { accept, calls, script, clock, isEnd } = await start(webhookTo("out"));
+  const { accept, out, clock, ends } = await start(webhookTo("out"));
   await accept(key);
   await clock.advance(second);
-  script.push(refused, refused);
+  out.script.push(refused, refused);
   await accept(over);
   await clock.settle();
   await accept(key);
-  await clock.advance(5 * minute);
-  expect(calls.map(isEnd).at(-1)).toBe(false);
+  await clock.advance(2 * minute);
+  expect(ends().at(-1)).toBe(false);
 });
 
 it("a program whose first call about each of many alerts fails gets all, each end behind its beginning", async () => {
-  const { accept, clock, channels } = await start(webhookTo("out", { digestOver: 1_000 }));
-  const channel = channels.out as NonNullable<(typeof channels)[string]>;
+  const { accept, clock, out } = await start(webhookTo("out", { digestOver: 1_000 }));
   const taken = new Map<string, string[]>();
   const called = new Set<string>();
   const answers = [undefined, lost, refused, flood(second)];
-  channel.always = async ({ text }) => {
+  out.always = async ({ text }) => {
     const title = /Pool (\d+)/.exec(text)?.[0] ?? "";
     await clock.sleep(20);
     const fault = called.has(title) ? undefined : answers[Number(title.slice(5)) % answers.length];

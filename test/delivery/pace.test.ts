@@ -156,7 +156,7 @@ describe("who waits after an answer", () => {
 
   it("is the whole bot when a second chat of it is asked within ten seconds", () => {
     const memory = new PaceMemory([]);
-    const asked = (recipient: string, at: number, by = group) =>
+    const asked = (recipient: string, at: number, by: Destination = group) =>
       Object.keys(parkedBy(memory.parkAfter(flood(500), by, recipient, at)));
     const bot = "account:telegram:7";
     expect(asked("-1", 0)).toEqual(["telegram:7:-1"]);

@@ -21,41 +21,39 @@ function plan(due: DueDelivery[], limits = chat) {
   return planned && { ...planned, deliveries: planned.deliveries.map(({ seq }) => seq) };
 }
 
+const single = (...deliveries: number[]) => ({ kind: "single", deliveries });
+
 describe("what is sent next", () => {
   it("is nothing when nothing is due", () => {
     expect(plan([])).toBeUndefined();
   });
 
   it("is one alert, the oldest first", () => {
-    expect(plan(several(3))).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(several(3))).toEqual(single(1));
   });
 
   it("is the newest first when all are late", () => {
-    expect(plan(several(3, { createdAt: now - 61_000 }))).toEqual({ kind: "single", deliveries: [3] });
+    expect(plan(several(3, { createdAt: now - 61_000 }))).toEqual(single(3));
   });
 
   it("is what a person asked for before anything else, alone", () => {
-    for (const purpose of ["resend", "test"] as const) {
-      expect(plan([...several(20), dueDelivery(21, { purpose })])).toEqual({
-        kind: "single",
-        deliveries: [21],
-      });
-    }
+    for (const purpose of ["resend", "test"] as const)
+      expect(plan([...several(20), dueDelivery(21, { purpose })])).toEqual(single(21));
   });
 
   it("is what does not ring alone, a count behind all others, and no part of a message that rings", () => {
     const count = dueDelivery(1, { updates: "count", alertKey: "a" });
     const summary = dueDelivery(2, { updates: "summary", alertKey: "a", state: "held" });
     const other = dueDelivery(3, { alertKey: "a", state: "held" });
-    expect(plan([count, dueDelivery(4)])).toEqual({ kind: "single", deliveries: [4] });
-    expect(plan([count])).toEqual({ kind: "single", deliveries: [1] });
-    expect(plan([summary, other])).toEqual({ kind: "single", deliveries: [2] });
+    expect(plan([count, dueDelivery(4)])).toEqual(single(4));
+    expect(plan([count])).toEqual(single(1));
+    expect(plan([summary, other])).toEqual(single(2));
     // In the morning the ring that quiet hours held goes before what did not ring behind it.
     const night = { createdAt: now - 3_600_000, alertKey: "a", state: "held" as const };
     const over = dueDelivery(2, { ...night, updates: "summary", status: "resolved" });
-    expect(plan([dueDelivery(1, night), over])).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([dueDelivery(1, night), over])).toEqual(single(1));
     const end = dueDelivery(5, { alertKey: "a", status: "resolved" });
-    expect(plan([end, count])).toEqual({ kind: "single", deliveries: [5] });
+    expect(plan([end, count])).toEqual(single(5));
     expect(plan([{ ...end, updates: "count" }, dueDelivery(4, { alertKey: "b" }), other])?.deliveries).toEqual([4]);
     expect(plan([count, ...several(20, {}, 6)])?.deliveries).not.toContain(1);
   });
@@ -78,12 +76,12 @@ describe("what is sent next", () => {
     const grouped = (seq: number, groupName: string) => dueDelivery(seq, { state: "held", groupName });
     const due = [dueDelivery(1), grouped(2, "a"), grouped(3, "b"), grouped(4, "a")];
     expect(plan(due)).toEqual({ kind: "digest", reason: "group", deliveries: [4, 2] });
-    expect(plan([grouped(2, "a"), grouped(3, "b")])).toEqual({ kind: "single", deliveries: [2] });
+    expect(plan([grouped(2, "a"), grouped(3, "b")])).toEqual(single(2));
   });
 
   it("is a notice before alerts, and many notices together", () => {
     const notices = (count: number) => several(count, { purpose: "notice", updates: "new" }, 21);
-    expect(plan([...several(20), ...notices(3)])).toEqual({ kind: "single", deliveries: [21] });
+    expect(plan([...several(20), ...notices(3)])).toEqual(single(21));
     expect(plan([...several(20), ...notices(4)])).toEqual({
       kind: "digest",
       reason: "burst",
@@ -99,8 +97,8 @@ describe("what is sent next", () => {
       dueDelivery(4, { alertKey: "a", status: "resolved" }),
       dueDelivery(5, { alertKey: "a", updates: "new" }),
     ];
-    expect(plan(due)).toEqual({ kind: "single", deliveries: [3, 1] });
-    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(due)).toEqual(single(3, 1));
+    expect(plan(due, hook)).toEqual(single(1));
     expect(plan([dueDelivery(1, { alertKey: "a", updates: "new" }), ...due])).toMatchObject({
       deliveries: [1],
     });
@@ -118,17 +116,13 @@ describe("what is sent next", () => {
 
   it("counts the recipients of a mail destination each for itself", () => {
     const due = [...several(8, { recipient: "a@x.io" }), ...several(8, { recipient: "b@x.io" }, 9)];
-    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(due, hook)).toEqual(single(1));
   });
 
   it("is a digest of what came during quiet hours, also when its first try was refused", () => {
     const held = several(2, { state: "held" });
-    expect(plan([...held, dueDelivery(3)])).toEqual({
-      kind: "digest",
-      reason: "quiet_hours",
-      deliveries: [2, 1],
-    });
-    expect(plan(held.slice(0, 1))).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([...held, dueDelivery(3)])).toEqual({ kind: "digest", reason: "quiet_hours", deliveries: [2, 1] });
+    expect(plan(held.slice(0, 1))).toEqual(single(1));
     const refused = several(2, {
       state: "waiting",
       attempts: 1,
@@ -149,13 +143,13 @@ describe("what is sent next", () => {
   it("is the rest of a message that was begun, with all that it showed", () => {
     const begun = { alertKey: "a", progress: { refs: ["7"] } };
     const due = [dueDelivery(1), dueDelivery(2, begun), dueDelivery(3, begun), dueDelivery(4, { alertKey: "a" })];
-    expect(plan(due)).toEqual({ kind: "single", deliveries: [3, 2] });
+    expect(plan(due)).toEqual(single(3, 2));
   });
 
   it("is a repeat alone: neither a digest nor a newer alert of its key swallows it", () => {
     const repeat = dueDelivery(1, { ambiguous: 1, state: "waiting", alertKey: "a" });
     const newer = dueDelivery(20, { alertKey: "a" });
-    expect(plan([...several(11, {}, 2), repeat, newer])).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([...several(11, {}, 2), repeat, newer])).toEqual(single(1));
     expect(plan([repeat, { ...repeat, seq: 5, alertSeq: 5, dueAt: now - 1 }])).toMatchObject({
       deliveries: [1],
     });
@@ -172,19 +166,13 @@ describe("what is sent next", () => {
   });
 
   it("plans anew what surely did not arrive", () => {
-    expect(plan(several(3, { digestId: "d", state: "waiting", attempts: 1 }))).toEqual({
-      kind: "single",
-      deliveries: [1],
-    });
+    expect(plan(several(3, { digestId: "d", state: "waiting", attempts: 1 }))).toEqual(single(1));
   });
 
   it("does not repeat half a digest under its id when the rest was not listed", () => {
     const sent = { digestId: "d", ambiguous: 1 };
     const limits = { ...chat, cutAt: now };
-    expect(plan([...several(2, { dueAt: now - 5 }), ...several(3, sent, 3)], limits)).toEqual({
-      kind: "single",
-      deliveries: [1],
-    });
+    expect(plan([...several(2, { dueAt: now - 5 }), ...several(3, sent, 3)], limits)).toEqual(single(1));
     expect(plan(several(3, sent), limits)).toEqual({
       kind: "digest",
       reason: "burst",
@@ -200,9 +188,9 @@ describe("what is resent together", () => {
 
   it("goes behind other alerts, and before them when three messages of others were sent", () => {
     const due = [...several(2), ...resent(2, 3)];
-    expect(plan(due, { ...chat, sinceResent: 2 })).toEqual({ kind: "single", deliveries: [1] });
-    expect(plan(due, { ...chat, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [4] });
-    expect(plan(resent(2, 3), chat)).toEqual({ kind: "single", deliveries: [4] });
+    expect(plan(due, { ...chat, sinceResent: 2 })).toEqual(single(1));
+    expect(plan(due, { ...chat, sinceResent: 3 })).toEqual(single(4));
+    expect(plan(resent(2, 3), chat)).toEqual(single(4));
   });
 
   it("goes as one digest when it is much, however many others wait", () => {
@@ -226,8 +214,8 @@ describe("what is resent together", () => {
       ...several(4, { recipient: "a@x.io" }),
       ...several(1, { recipient: "b@x.io", purpose: "bulk_resend" }, 5),
     ];
-    expect(plan(due, { ...hook, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [5] });
-    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(due, { ...hook, sinceResent: 3 })).toEqual(single(5));
+    expect(plan(due, hook)).toEqual(single(1));
   });
 
   it("has every fourth place of a run, and none while others may wait beyond what was listed", () => {
@@ -242,8 +230,8 @@ describe("what is resent together", () => {
   it("has its turn where each alert goes alone, in the order of the log among itself", () => {
     const limits: ClaimLimits = { ...chat, can: { edits: false, joinsByKey: true } };
     const due = [...resent(2, 1), ...several(2, {}, 3)];
-    expect(plan(due, limits)).toEqual({ kind: "single", deliveries: [3] });
-    expect(plan(due, { ...limits, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(due, limits)).toEqual(single(3));
+    expect(plan(due, { ...limits, sinceResent: 3 })).toEqual(single(1));
   });
 });
 

@@ -42,127 +42,113 @@ const noRefs = { rootRef: undefined, lastRef: undefined };
 const goOn = { action: "send", place: "continues" };
 const apart = { action: "send", place: "apart" };
 
-const table: [string, DeliveryUpdates, Partial<Thread> | undefined, Partial<UpdateInput>, unknown[]][] = [
-  ["auto: the first of its key", "auto", undefined, {}, [send]],
-  ["auto: a repeat within a minute", "auto", justNow, {}, [edit]],
-  ["auto: a repeat after a minute", "auto", aWhileAgo, {}, [answer]],
-  ["auto: a repeat that is worse", "auto", justNow, { severity: "critical" }, [answer]],
-  ["auto: a repeat that is less bad", "auto", justNow, { severity: "info" }, [edit]],
-  ["auto: a repeat after a day", "auto", { lastAt: now - 25 * hour }, {}, [send]],
-  ["auto: the resolution", "auto", aWhileAgo, resolved, [close, answer]],
-  ["auto: the resolution at once", "auto", justNow, resolved, [close, answer]],
-  ["auto: the resolution of nothing known", "auto", undefined, resolved, [send]],
-  ["auto: the resolution repeated at once", "auto", { ...justNow, ...resolved }, resolved, [edit]],
-  ["auto: the resolution repeated later", "auto", { ...aWhileAgo, ...resolved }, resolved, [answer]],
-  ["auto: firing again after the resolution", "auto", { ...justNow, ...resolved }, {}, [send]],
-  ["auto: a state nobody names", "auto", { ...justNow, status: "unknown" }, { status: "unknown" }, [edit]],
-  ["auto: a repeat where nothing can be edited", "auto", justNow, cannotEdit, [answer]],
-  ["auto: the resolution where nothing can be edited", "auto", aWhileAgo, { ...resolved, ...cannotEdit }, [answer]],
+type Row = [what: string, thread: Partial<Thread> | undefined, changes: Partial<UpdateInput>, steps: unknown[]];
 
-  ["auto: a repeat where nothing can be answered", "auto", aWhileAgo, cannotAnswer, [goOn]],
-  [
-    "auto: the resolution where nothing can be answered",
-    "auto",
-    aWhileAgo,
-    { ...resolved, ...cannotAnswer },
-    [close, goOn],
+const tables: Record<DeliveryUpdates, Row[]> = {
+  auto: [
+    ["the first of its key", undefined, {}, [send]],
+    ["a repeat within a minute", justNow, {}, [edit]],
+    ["a repeat after a minute", aWhileAgo, {}, [answer]],
+    ["a repeat that is worse", justNow, { severity: "critical" }, [answer]],
+    ["a repeat that is less bad", justNow, { severity: "info" }, [edit]],
+    ["a repeat after a day", { lastAt: now - 25 * hour }, {}, [send]],
+    ["the resolution", aWhileAgo, resolved, [close, answer]],
+    ["the resolution at once", justNow, resolved, [close, answer]],
+    ["the resolution of nothing known", undefined, resolved, [send]],
+    ["the resolution repeated at once", { ...justNow, ...resolved }, resolved, [edit]],
+    ["the resolution repeated later", { ...aWhileAgo, ...resolved }, resolved, [answer]],
+    ["firing again after the resolution", { ...justNow, ...resolved }, {}, [send]],
+    ["a state nobody names", { ...justNow, status: "unknown" }, { status: "unknown" }, [edit]],
+    ["a repeat where nothing can be edited", justNow, cannotEdit, [answer]],
+    ["the resolution where nothing can be edited", aWhileAgo, { ...resolved, ...cannotEdit }, [answer]],
+    ["a repeat where nothing can be answered", aWhileAgo, cannotAnswer, [goOn]],
+    ["the resolution where nothing can be answered", aWhileAgo, { ...resolved, ...cannotAnswer }, [close, goOn]],
+    ["a repeat where what is edited is shown anew", aWhileAgo, shownAnew, [goOn]],
+    [
+      "the resolution there, after a repeat that rang",
+      aWhileAgo,
+      { ...resolved, ...shownAnew },
+      [close, { ...edit, standsAlone: true }],
+    ],
+    [
+      "the resolution there of what fired once",
+      { ...aWhileAgo, lastRef: "11" },
+      { ...resolved, ...shownAnew },
+      [{ ...edit, ref: "11", standsAlone: true }],
+    ],
+    ["no ids: the resolution there", { ...aWhileAgo, ...noRefs }, { ...resolved, ...shownAnew }, [goOn]],
+    ["firing again, though its end waits for the end of quiet hours", { ...justNow, overAt: now }, {}, [send]],
+    ["the resolution after a day", { lastAt: now - 25 * hour }, resolved, [goOn]],
+    ["the resolution of what has fired again since", {}, { ...resolved, ...older }, [apart]],
+    ["the same where each alert is a message of its own", {}, { ...resolved, ...older, ...toProgram }, []],
+    ["the same where the vendor joins by key", {}, { ...resolved, ...older, ...joined }, []],
+    ["a beginning whose end was told", { ...justNow, ...resolved }, older, []],
+    ["an older one, though nobody was told that it is over", { ...aWhileAgo, status: "unknown" }, older, [answer]],
+    ["an older one of what still fires", aWhileAgo, older, [answer]],
+    ["no ids: a repeat", { ...justNow, ...noRefs }, {}, [goOn]],
+    ["no ids: the resolution", { ...justNow, ...noRefs }, resolved, [goOn]],
+    ["no ids: firing again after the resolution", { ...noRefs, ...resolved }, {}, [send]],
+    ["the clock was set back: it is not only edited", { ...justNow, lastNewAt: now + hour }, {}, [answer]],
   ],
-
-  ["auto: a repeat where what is edited is shown anew", "auto", aWhileAgo, shownAnew, [goOn]],
-  [
-    "auto: the resolution there, after a repeat that rang",
-    "auto",
-    aWhileAgo,
-    { ...resolved, ...shownAnew },
-    [close, { ...edit, standsAlone: true }],
+  edit: [
+    ["a repeat after a minute", aWhileAgo, {}, [edit]],
+    ["a repeat that is worse", aWhileAgo, { severity: "critical" }, [answer]],
+    ["the resolution", aWhileAgo, resolved, [close, answer]],
+    ["the resolution with a later end", { ...aWhileAgo, ...resolved }, resolved, [edit]],
+    ["where nothing can be edited", aWhileAgo, cannotEdit, [answer]],
+    ["firing again, though its end waits", { ...justNow, overAt: now }, {}, [send]],
+    ["no ids: a repeat where messages can be edited", { ...aWhileAgo, ...noRefs }, {}, [goOn]],
   ],
-  [
-    "auto: the resolution there of what fired once",
-    "auto",
-    { ...aWhileAgo, lastRef: "11" },
-    { ...resolved, ...shownAnew },
-    [{ ...edit, ref: "11", standsAlone: true }],
+  later_end: [
+    ["a later end", { ...aWhileAgo, ...resolved }, resolved, [edit]],
+    ["a later end after a day", { lastAt: now - 25 * hour, ...resolved }, resolved, [edit]],
+    ["a later end where nothing can be edited", { ...aWhileAgo, ...resolved }, { ...resolved, ...cannotEdit }, []],
+    ["a later end where the vendor gave no id", { ...aWhileAgo, ...resolved, ...noRefs }, resolved, []],
+    ["a later end of what was told in a digest", undefined, resolved, []],
+    ["a later end of what fires again", aWhileAgo, { ...resolved, ...older }, []],
+    ["a later end where the first one failed", aWhileAgo, resolved, [close, answer]],
   ],
-  ["no ids: the resolution there", "auto", { ...aWhileAgo, ...noRefs }, { ...resolved, ...shownAnew }, [goOn]],
-
-  ["edit: a repeat after a minute", "edit", aWhileAgo, {}, [edit]],
-  ["edit: a repeat that is worse", "edit", aWhileAgo, { severity: "critical" }, [answer]],
-  ["edit: the resolution", "edit", aWhileAgo, resolved, [close, answer]],
-  ["edit: the resolution with a later end", "edit", { ...aWhileAgo, ...resolved }, resolved, [edit]],
-
-  ["a later end", "later_end", { ...aWhileAgo, ...resolved }, resolved, [edit]],
-  ["a later end after a day", "later_end", { lastAt: now - 25 * hour, ...resolved }, resolved, [edit]],
-  [
-    "a later end where nothing can be edited",
-    "later_end",
-    { ...aWhileAgo, ...resolved },
-    { ...resolved, ...cannotEdit },
-    [],
+  count: [
+    ["what does not ring", aWhileAgo, {}, [edit]],
+    ["what does not ring, though it is worse", aWhileAgo, { severity: "critical" }, [edit]],
+    ["an end that does not ring", justNow, resolved, [edit]],
+    ["what does not ring where nothing was sent", undefined, {}, []],
+    ["what does not ring where nothing can be edited", aWhileAgo, cannotEdit, []],
+    ["what does not ring where the vendor gave no id", { ...aWhileAgo, ...noRefs }, {}, []],
+    ["what does not ring after a day", { lastAt: now - 25 * hour }, {}, []],
+    ["what does not ring and is older than what was sent", aWhileAgo, older, []],
   ],
-  ["a later end where the vendor gave no id", "later_end", { ...aWhileAgo, ...resolved, ...noRefs }, resolved, []],
-  ["a later end of what was told in a digest", "later_end", undefined, resolved, []],
-  ["a later end of what fires again", "later_end", aWhileAgo, { ...resolved, ...older }, []],
-  ["a later end where the first one failed", "later_end", aWhileAgo, resolved, [close, answer]],
-  ["what does not ring", "count", aWhileAgo, {}, [edit]],
-  ["what does not ring, though it is worse", "count", aWhileAgo, { severity: "critical" }, [edit]],
-  ["an end that does not ring", "count", justNow, resolved, [edit]],
-  ["what does not ring where nothing was sent", "count", undefined, {}, []],
-  ["what does not ring where nothing can be edited", "count", aWhileAgo, cannotEdit, []],
-  ["what does not ring where the vendor gave no id", "count", { ...aWhileAgo, ...noRefs }, {}, []],
-  ["what does not ring after a day", "count", { lastAt: now - 25 * hour }, {}, []],
-  ["what does not ring and is older than what was sent", "count", aWhileAgo, older, []],
-  ["a summary", "summary", justNow, {}, [answer]],
-  ["a summary that says that it is over", "summary", { ...justNow, ...resolved }, resolved, [answer]],
-  ["a summary of what went no further than agreed", "summary", justNow, { isBound: true }, []],
-  ["a summary of that where the last word is wrong", "summary", justNow, { ...resolved, isBound: true }, [answer]],
-  ["a summary of that where nothing was sent", "summary", undefined, { isBound: true }, [send]],
-  ["a summary where nothing was sent", "summary", undefined, {}, [send]],
-  ["a summary where nothing can be answered", "summary", justNow, cannotAnswer, [goOn]],
-  ["a summary where the vendor joins by key", "summary", justNow, joined, [send]],
-  ["a summary behind what was told since", "summary", justNow, older, []],
-  ["edit: where nothing can be edited", "edit", aWhileAgo, cannotEdit, [answer]],
-
-  ["reply: a repeat within a minute", "reply", justNow, {}, [answer]],
-  ["reply: the resolution", "reply", aWhileAgo, resolved, [answer]],
-  ["reply: firing again after the resolution", "reply", { ...justNow, ...resolved }, {}, [send]],
-
-  ["new: a repeat", "new", justNow, {}, [send]],
-  ["new: the resolution", "new", aWhileAgo, resolved, [goOn]],
-
-  ["firing again, though its end waits for the end of quiet hours", "auto", { ...justNow, overAt: now }, {}, [send]],
-  ["edit: firing again, though its end waits", "edit", { ...justNow, overAt: now }, {}, [send]],
-  ["the resolution after a day", "auto", { lastAt: now - 25 * hour }, resolved, [goOn]],
-  ["the resolution of what has fired again since", "auto", {}, { ...resolved, ...older }, [apart]],
-  ["the same where each alert is a message of its own", "auto", {}, { ...resolved, ...older, ...toProgram }, []],
-  ["the same where the vendor joins by key", "auto", {}, { ...resolved, ...older, ...joined }, []],
-  ["a beginning whose end was told", "auto", { ...justNow, ...resolved }, older, []],
-  [
-    "an older one, though nobody was told that it is over",
-    "auto",
-    { ...aWhileAgo, status: "unknown" },
-    older,
-    [answer],
+  summary: [
+    ["a summary", justNow, {}, [answer]],
+    ["a summary that says that it is over", { ...justNow, ...resolved }, resolved, [answer]],
+    ["a summary of what went no further than agreed", justNow, { isBound: true }, []],
+    ["a summary of that where the last word is wrong", justNow, { ...resolved, isBound: true }, [answer]],
+    ["a summary of that where nothing was sent", undefined, { isBound: true }, [send]],
+    ["a summary where nothing was sent", undefined, {}, [send]],
+    ["a summary where nothing can be answered", justNow, cannotAnswer, [goOn]],
+    ["a summary where the vendor joins by key", justNow, joined, [send]],
+    ["a summary behind what was told since", justNow, older, []],
   ],
-  ["an older one of what still fires", "auto", aWhileAgo, older, [answer]],
-  ["no ids: a repeat", "auto", { ...justNow, ...noRefs }, {}, [goOn]],
-  ["no ids: a repeat where messages can be edited", "edit", { ...aWhileAgo, ...noRefs }, {}, [goOn]],
-  ["no ids: the resolution", "auto", { ...justNow, ...noRefs }, resolved, [goOn]],
-  ["no ids: firing again after the resolution", "auto", { ...noRefs, ...resolved }, {}, [send]],
-  ["no ids: each for itself", "new", { ...justNow, ...noRefs }, {}, [send]],
+  reply: [
+    ["a repeat within a minute", justNow, {}, [answer]],
+    ["the resolution", aWhileAgo, resolved, [answer]],
+    ["firing again after the resolution", { ...justNow, ...resolved }, {}, [send]],
+  ],
+  new: [
+    ["a repeat", justNow, {}, [send]],
+    ["the resolution", aWhileAgo, resolved, [goOn]],
+    ["no ids: each for itself", { ...justNow, ...noRefs }, {}, [send]],
+  ],
+};
 
-  ["the clock was set back: it is not only edited", "auto", { ...justNow, lastNewAt: now + hour }, {}, [answer]],
-];
-
-describe("how an alert is sent in view of what was sent before", () => {
-  it.each(table)("%s", (_name, policy, thread, changes, expected) => {
-    expect(steps(policy, thread, changes)).toEqual(expected);
+describe.each(Object.entries(tables))("how an alert is sent in view of what was sent before: %s", (policy, rows) => {
+  it.each(rows)("%s", (_what, thread, changes, expected) => {
+    expect(steps(policy as DeliveryUpdates, thread, changes)).toEqual(expected);
   });
 });
 
-const sent = [
-  claimedDelivery(9, { severity: "critical", receivedAt: now - 5_000 }),
-  claimedDelivery(8, { receivedAt: now - 9_000 }),
-];
+const first = claimedDelivery(9, { severity: "critical", receivedAt: now - 5_000 });
+const sent = [first, claimedDelivery(8, { receivedAt: now - 9_000 })];
 const thread = threadOf();
 
 describe("what a chat shows of an alert key after a message", () => {
@@ -207,12 +193,7 @@ describe("what a chat shows of an alert key after a message", () => {
   });
 
   it("does not count what a cause holds back as a firing of the cause", () => {
-    const [first] = sent;
-    const held = {
-      ...(first as (typeof sent)[number]),
-      updates: "count" as const,
-      extras: { with: { count: 2, titles: [] } },
-    };
+    const held = { ...first, updates: "count" as const, extras: { with: { count: 2, titles: [] } } };
     const edit = { action: "edit", ref: "11", shows: "self" } as const;
     expect(threadAfter(edit, undefined, [held], thread, now)?.count).toBe(thread.count);
     expect(contextOf(edit, thread, [held]).history?.count).toBe(thread.count);

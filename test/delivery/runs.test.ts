@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Outcome } from "../../src/core/delivery.ts";
 import { firstIdAt } from "../../src/core/id.ts";
 import {
   type Call,
-  channelOf,
   type EngineFixture,
   mailTo,
   outcomesOf,
@@ -11,99 +9,84 @@ import {
   startFixture,
   telegramTo,
 } from "./engine-fixture.ts";
-import { minute, refused, second } from "./outcomes.ts";
+import { flood, minute, refused, second } from "./outcomes.ts";
+
+const sent = { kind: "sent", ref: "1" } as const;
 
 /** A chat that bears any pace, and of which every alert is a message of its own. */
-const quickChat = () => telegramTo("chat", { pace: {}, digestOver: 10_000 });
-const unpaced = { telegramBotPace: {} };
+const start = (destinations = [telegramTo("chat", { pace: {}, digestOver: 10_000 })]) =>
+  startFixture(destinations, (settings) => Object.assign(settings, { telegramBotPace: {} }));
 
-async function startQuick(): Promise<{ fixture: EngineFixture; chat: ScriptedChannel }> {
-  const fixture = await startFixture([quickChat()], (settings) => Object.assign(settings, unpaced));
-  return { fixture, chat: channelOf(fixture, "chat") };
+/** The same, when it has answered a run of alerts already, so that its next runs are longer. */
+async function startWarm(destinations?: Parameters<typeof start>[0]) {
+  const fixture = await start(destinations);
+  await acceptMany(fixture, 30, ["chat"]);
+  await fixture.clock.advance(second);
+  fixture.chat.calls.length = 0;
+  return fixture;
 }
 
-/** Stores alerts that the engine hears of together. */
-async function acceptMany(fixture: EngineFixture, count: number, to?: string[]): Promise<string[]> {
+/** What is accepted meanwhile the engine hears of together. */
+async function together<T>(fixture: EngineFixture, accepting: () => Promise<T>): Promise<T> {
   fixture.hears = false;
-  const ids: string[] = [];
-  for (let index = 0; index < count; index += 1)
-    ids.push(await fixture.accept({ title: `Alert number ${index}.` }, { to }));
+  const accepted = await accepting();
   fixture.hears = true;
-  fixture.engine.wake(["chat", "other"]);
-  return ids;
+  fixture.engine.wake(["chat"]);
+  return accepted;
 }
+
+const acceptMany = (fixture: EngineFixture, count: number, to?: string[]) =>
+  together(fixture, async () => {
+    const ids: string[] = [];
+    for (const number of upTo(count)) ids.push(await fixture.accept({ title: `Alert number ${number}.` }, { to }));
+    return ids;
+  });
 
 const numbers = (calls: Call[]) => calls.map(({ text }) => Number(/number (\d+)\./.exec(text)?.[1]));
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+const inOrder = (calls: Call[]) => numbers(calls).toSorted((a, b) => a - b);
 const marked = (calls: Call[]) => numbers(calls.filter(({ text }) => text.includes("possible repeat")));
 
 /** From this call on the channel answers nothing. */
 function hangAt(chat: ScriptedChannel, number: number): void {
-  chat.always = (call) =>
-    numbers([call])[0] === number ? new Promise<Outcome>(() => {}) : { kind: "sent", ref: String(chat.calls.length) };
-}
-
-/** Lets calls take a while; tells how many were under way at once at most. */
-function watchCalls(chat: ScriptedChannel, lasts: () => Promise<void>): () => number {
-  let underWay = 0;
-  let most = 0;
-  chat.always = async () => {
-    underWay += 1;
-    most = Math.max(most, underWay);
-    await lasts();
-    underWay -= 1;
-    return { kind: "sent", ref: "1" };
-  };
-  return () => most;
+  chat.always = (call) => (numbers([call])[0] === number ? new Promise(() => {}) : sent);
 }
 
 describe("many alerts for a chat without a pace", () => {
-  it("sends each once and in its order, with few claims and short lists", async () => {
-    const { fixture, chat } = await startQuick();
+  it("sends each once and in its order, with few claims", async () => {
+    const fixture = await start();
     const ids = await acceptMany(fixture, 300);
     await fixture.clock.advance(10 * second);
-    expect(numbers(chat.calls)).toEqual(upTo(300));
+    expect(numbers(fixture.chat.calls)).toEqual(upTo(300));
     for (const id of ids) expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
     expect(fixture.storeCalls.get("claimRun")).toBeLessThan(30);
-    expect(fixture.storeCalls.get("claimDeliveries")).toBeUndefined();
-  });
-
-  it("has one call under way at a time", async () => {
-    const { fixture, chat } = await startQuick();
-    const mostUnderWay = watchCalls(chat, () => Promise.resolve());
-    await acceptMany(fixture, 100);
-    await fixture.clock.advance(10 * second);
-    expect(chat.calls).toHaveLength(100);
-    expect(mostUnderWay()).toBe(1);
   });
 
   it("knows of the message before it in the same run, whose record is not on disk yet", async () => {
-    const { fixture, chat } = await startQuick();
-    await acceptMany(fixture, 3);
+    const fixture = await startWarm();
+    const { accept, chat } = fixture;
+    await together(fixture, async () => {
+      await accept({ alertKey: "one" });
+      await accept({ alertKey: "one", status: "resolved" });
+    });
     await fixture.clock.advance(second);
-    fixture.hears = false;
-    await fixture.accept({ title: "Alert number 10.", alertKey: "one" });
-    await fixture.accept({ title: "Alert number 11.", alertKey: "one", status: "resolved" });
-    fixture.hears = true;
-    fixture.engine.wake(["chat"]);
-    await fixture.clock.advance(second);
-    const ofKey = chat.calls.slice(3);
-    expect(ofKey.map(({ action }) => action)).toEqual(["send", "edit", "send"]);
-    expect(ofKey[2]?.context.replyTo).toBe(ofKey[1]?.ref);
+    expect(chat.calls.map(({ action }) => action)).toEqual(["send", "edit", "send"]);
+    expect(chat.calls[2]?.context.replyTo).toBe(chat.calls[1]?.ref);
   });
 
   it("stops at a call that goes wrong, and puts the rest back where it was", async () => {
-    const { fixture, chat } = await startQuick();
+    const fixture = await start();
+    const { chat, clock } = fixture;
     let hasFailed = false;
     chat.always = (call) => {
-      if (numbers([call])[0] !== 40 || hasFailed) return { kind: "sent", ref: "1" };
+      if (numbers([call])[0] !== 40 || hasFailed) return sent;
       hasFailed = true;
-      return { kind: "retry", reason: "rate_limited", detail: "slow down", waitMs: 30_000, countsAsAttempt: false };
+      return flood(30_000);
     };
     await acceptMany(fixture, 100);
-    await fixture.clock.advance(20 * second);
+    await clock.advance(20 * second);
     expect(numbers(chat.calls)).toEqual(upTo(41));
-    await fixture.clock.advance(2 * minute);
+    await clock.advance(2 * minute);
     const rest = numbers(chat.calls).slice(41);
     expect(rest.filter((number) => number !== 40)).toEqual(upTo(100).slice(41));
     expect(chat.calls).toHaveLength(101);
@@ -111,105 +94,89 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("goes on at once with what it has put back, however late the store answers", async () => {
-    const { fixture, chat } = await startQuick();
-    await acceptMany(fixture, 30);
-    await fixture.clock.advance(second);
+    const fixture = await startWarm();
     const { releaseClaim } = fixture.store;
     fixture.store.releaseClaim = async (...args) => {
       const answer = await releaseClaim(...args);
       await fixture.clock.sleep(100);
       return answer;
     };
-    chat.always = (call) => (numbers([call])[0] === 3 ? refused : { kind: "sent", ref: "1" });
+    fixture.chat.always = (call) => (numbers([call])[0] === 3 ? refused : sent);
     await acceptMany(fixture, 10);
     await fixture.clock.advance(second);
-    expect(numbers(chat.calls).slice(30, 40)).toEqual(upTo(10));
+    expect(numbers(fixture.chat.calls).slice(0, 10)).toEqual(upTo(10));
   });
 
   it("fails no more calls than the breaker allows before it opens", async () => {
-    const { fixture, chat } = await startQuick();
-    chat.always = () => refused;
+    const fixture = await start();
+    fixture.chat.always = () => refused;
     await acceptMany(fixture, 100);
     await fixture.clock.advance(20 * second);
-    expect(chat.calls.length).toBeLessThanOrEqual(6);
+    expect(fixture.chat.calls.length).toBeLessThanOrEqual(6);
   });
 
   it("calls no more than a few while the store takes no record, and records those when it does", async () => {
-    const { fixture, chat } = await startQuick();
-    await acceptMany(fixture, 50);
-    await fixture.clock.advance(second);
-    fixture.failing.add("recordAttempt").add("recordAttempts");
+    const fixture = await startWarm();
+    const { chat, clock, failing } = fixture;
+    failing.add("recordAttempt").add("recordAttempts");
     await acceptMany(fixture, 100);
-    await fixture.clock.advance(20 * second);
-    const during = chat.calls.length - 50;
-    expect(during).toBeGreaterThan(0);
-    expect(during).toBeLessThanOrEqual(16);
-    fixture.failing.clear();
-    await fixture.clock.advance(minute);
-    expect(numbers(chat.calls).slice(50)).toEqual(upTo(100));
+    await clock.advance(20 * second);
+    expect(chat.calls.length).toBeGreaterThan(0);
+    expect(chat.calls.length).toBeLessThanOrEqual(16);
+    failing.clear();
+    await clock.advance(minute);
+    expect(numbers(chat.calls)).toEqual(upTo(100));
     expect(marked(chat.calls)).toEqual([]);
   });
 
   it("goes on in its order when another chat of the bot is asked to wait meanwhile", async () => {
-    const fixture = await startFixture([quickChat(), telegramTo("other", { pace: {} })], (settings) =>
-      Object.assign(settings, unpaced),
-    );
-    const chat = channelOf(fixture, "chat");
-    await acceptMany(fixture, 30);
-    await fixture.clock.advance(second);
-    let answer = (_outcome: Outcome) => {};
-    chat.always = (call) =>
-      numbers([call])[0] === 3
-        ? new Promise<Outcome>((resolve) => (answer = resolve))
-        : { kind: "sent", ref: String(chat.calls.length) };
+    const both = [telegramTo("chat", { pace: {}, digestOver: 10_000 }), telegramTo("other", { pace: {} })];
+    const fixture = await startWarm(both as never);
+    const { chat, clock } = fixture;
+    const other = fixture.channels.other as ScriptedChannel;
+    chat.script.push(sent, sent, sent);
+    const answer = chat.hang();
     await acceptMany(fixture, 10, ["chat"]);
-    await fixture.clock.settle();
-    channelOf(fixture, "other").script.push({
-      kind: "retry",
-      reason: "rate_limited",
-      detail: "slow down",
-      waitMs: 30_000,
-      scope: "account",
-      countsAsAttempt: false,
-    });
-    await fixture.accept({ title: "Alert number 50." }, { to: ["other"] });
-    await fixture.clock.settle();
-    answer({ kind: "sent", ref: "3" });
-    await fixture.clock.advance(20 * second);
-    expect(numbers(chat.calls).slice(30)).toEqual(upTo(4));
-    chat.always = undefined;
-    await fixture.clock.advance(minute);
-    expect(numbers(chat.calls).slice(30)).toEqual(upTo(10));
+    await clock.settle();
+    other.script.push(flood(30_000, "account"));
+    await fixture.accept({}, { to: ["other"] });
+    await clock.settle();
+    answer();
+    await clock.advance(20 * second);
+    expect(numbers(chat.calls)).toEqual(upTo(4));
+    await clock.advance(minute);
+    expect(numbers(chat.calls)).toEqual(upTo(10));
   });
 
-  for (const end of ["call that goes wrong", "kill"])
-    it(`puts alerts of one message where the first of them was, after a ${end}`, async () => {
-      const { fixture, chat } = await startQuick();
-      await acceptMany(fixture, 30);
-      await fixture.clock.advance(second);
-      chat.always = (call) => (numbers([call])[0] === 1 ? refused : { kind: "sent", ref: "1" });
+  it.each(["call that goes wrong", "kill"])(
+    "puts alerts of one message where the first of them was, after a %s",
+    async (end) => {
+      const fixture = await startWarm();
+      const { chat, clock } = fixture;
+      chat.always = (call) => (numbers([call])[0] === 1 ? refused : sent);
       if (end === "kill") hangAt(chat, 1);
-      fixture.hears = false;
-      for (const [number, alertKey] of [[1], [2, "one"], [3], [4, "one"]] as const) {
-        await fixture.accept({ title: `Alert number ${number}.`, ...(alertKey && { alertKey }) });
-        await fixture.clock.advance(1);
-      }
-      fixture.hears = true;
-      fixture.engine.wake(["chat"]);
-      await fixture.clock.settle();
+      await together(fixture, async () => {
+        for (const [number, alertKey] of [[1], [2, "one"], [3], [4, "one"]] as const) {
+          await fixture.accept({ title: `Alert number ${number}.`, ...(alertKey && { alertKey }) });
+          await clock.advance(1);
+        }
+      });
+      await clock.settle();
       if (end === "kill") await fixture.kill();
-      await fixture.clock.advance(second);
-      expect(numbers(chat.calls).slice(30, 33)).toEqual([1, 4, 3]);
-    });
+      await clock.advance(second);
+      expect(numbers(chat.calls).slice(0, 3)).toEqual([1, 4, 3]);
+    },
+  );
 
   it("gives back at a stop what it has not begun, and the next start sends it in its order", async () => {
-    const { fixture, chat } = await startQuick();
+    const fixture = await start();
+    const { chat, clock } = fixture;
     hangAt(chat, 40);
     await acceptMany(fixture, 100);
-    await fixture.clock.settle();
+    await clock.settle();
     await fixture.restart();
     chat.always = undefined;
-    await fixture.clock.advance(2 * minute);
+    await clock.advance(2 * minute);
     const rest = numbers(chat.calls).slice(41);
     expect(rest.filter((number) => number !== 40)).toEqual(upTo(100).slice(41));
     expect(marked(chat.calls)).toEqual([40]);
@@ -217,195 +184,160 @@ describe("many alerts for a chat without a pace", () => {
 });
 
 describe("a process that is killed in the middle of a run", () => {
-  it("leaves only calls ambiguous that had begun, and loses and doubles nothing else", async () => {
-    const { fixture, chat } = await startQuick();
+  /** Its forty-first call hangs; it is killed so, and the next one works. */
+  async function killIn(kill: (fixture: Awaited<ReturnType<typeof start>>) => Promise<unknown>) {
+    const fixture = await start();
+    const { chat, clock } = fixture;
     hangAt(chat, 40);
     const ids = await acceptMany(fixture, 100);
-    await fixture.clock.settle();
+    await clock.settle();
     expect(numbers(chat.calls)).toEqual(upTo(41));
-    await fixture.kill();
+    await kill(fixture);
     chat.always = undefined;
-    await fixture.clock.advance(2 * minute);
-    const after = numbers(chat.calls).slice(41);
-    expect(after.toSorted((a, b) => a - b)).toEqual(upTo(100).slice(40));
-    expect(marked(chat.calls)).toEqual([40]);
-    expect(await outcomesOf(fixture, ids[40] as string)).toEqual(["ambiguous", "sent"]);
-    expect(await outcomesOf(fixture, ids[41] as string)).toEqual(["sent"]);
+    await clock.advance(2 * minute);
+    expect(inOrder(chat.calls.slice(41))).toEqual(upTo(100).slice(40));
+    return { marked: marked(chat.calls), outcomesAt: (index: number) => outcomesOf(fixture, ids[index] as string) };
+  }
+
+  it("leaves only calls ambiguous that had begun, and loses and doubles nothing else", async () => {
+    const killed = await killIn((fixture) => fixture.kill());
+    expect(killed.marked).toEqual([40]);
+    expect(await killed.outcomesAt(40)).toEqual(["ambiguous", "sent"]);
+    expect(await killed.outcomesAt(41)).toEqual(["sent"]);
   });
 
   it("takes all that it had claimed for ambiguous when the machine was started anew", async () => {
-    const { fixture, chat } = await startQuick();
-    hangAt(chat, 40);
-    await acceptMany(fixture, 100);
-    await fixture.clock.settle();
-    fixture.bootId = firstIdAt(2);
-    await fixture.kill();
-    chat.always = undefined;
-    await fixture.clock.advance(2 * minute);
-    expect(
-      numbers(chat.calls)
-        .slice(41)
-        .toSorted((a, b) => a - b),
-    ).toEqual(upTo(100).slice(40));
-    expect(marked(chat.calls).length).toBeGreaterThan(5);
-    expect(marked(chat.calls)).toContain(41);
+    const killed = await killIn((fixture) => {
+      fixture.bootId = firstIdAt(2);
+      return fixture.kill();
+    });
+    expect(killed.marked.length).toBeGreaterThan(5);
+    expect(killed.marked).toContain(41);
   });
 
   it("is settled once, also when the next one is killed at its start", async () => {
-    const { fixture, chat } = await startQuick();
-    hangAt(chat, 40);
-    await acceptMany(fixture, 100);
-    await fixture.clock.settle();
-    fixture.failing.add("releaseClaim");
-    await fixture.kill().catch(() => {});
-    fixture.failing.clear();
-    await fixture.kill();
-    chat.always = undefined;
-    await fixture.clock.advance(2 * minute);
-    expect(
-      numbers(chat.calls)
-        .slice(41)
-        .toSorted((a, b) => a - b),
-    ).toEqual(upTo(100).slice(40));
-    expect(marked(chat.calls)).toEqual([40]);
+    const killed = await killIn(async (fixture) => {
+      fixture.failing.add("releaseClaim");
+      await fixture.kill().catch(() => {});
+      fixture.failing.clear();
+      await fixture.kill();
+    });
+    expect(killed.marked).toEqual([40]);
   });
 });
 
 describe("an alert that comes alone", () => {
-  async function startIdle(): Promise<{ fixture: EngineFixture; chat: ScriptedChannel }> {
-    const started = await startQuick();
-    started.fixture.routesByEngine = true;
-    await started.fixture.clock.advance(second);
-    started.fixture.storeCalls.clear();
-    return started;
+  async function startIdle(destinations?: Parameters<typeof start>[0]) {
+    const fixture = await start(destinations);
+    fixture.routesByEngine = true;
+    await fixture.clock.advance(second);
+    return fixture;
   }
 
   it("is claimed with its routing, and called without another commit or listing before it", async () => {
-    const { fixture, chat } = await startIdle();
+    const fixture = await startIdle();
     fixture.failing.add("listDue").add("claimRun").add("claimDeliveries");
     const id = await fixture.accept();
     await fixture.clock.settle();
-    expect(chat.calls).toHaveLength(1);
+    expect(fixture.chat.calls).toHaveLength(1);
     expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
-    expect(fixture.storeCalls.get("claimRun")).toBeUndefined();
-  });
-
-  it("costs no listing while nothing else becomes due, but for a look every few seconds", async () => {
-    const { fixture, chat } = await startIdle();
-    for (let count = 1; count <= 20; count += 1) {
-      await fixture.accept();
-      await fixture.clock.advance(second / 10);
-      expect(chat.calls).toHaveLength(count);
-    }
-    expect(fixture.storeCalls.get("listDue")).toBeUndefined();
-    await fixture.clock.advance(6 * second);
-    expect(fixture.storeCalls.get("listDue")).toBe(1);
   });
 
   it("is sent as plain text at once, though its lane looked before the refusal was on record", async () => {
-    const mail = { ...mailTo("mail", ["desk@example.com"]), pace: {}, digestOver: 10_000 };
-    const fixture = await startFixture([mail], (settings) => Object.assign(settings, unpaced));
-    fixture.routesByEngine = true;
-    await fixture.clock.advance(second);
+    const fixture = await startIdle([mailTo("chat", ["desk@example.com"], { pace: {}, digestOver: 10_000 })]);
+    const { store, clock, chat } = fixture;
     for (const name of ["recordAttempt", "recordAttempts"] as const) {
-      const record = fixture.store[name] as (...args: unknown[]) => Promise<never>;
-      fixture.store[name] = async (...args: unknown[]) => {
-        await fixture.clock.sleep(100);
+      const record = store[name] as (...args: unknown[]) => Promise<never>;
+      store[name] = async (...args: unknown[]) => {
+        await clock.sleep(100);
         return await record(...args);
       };
     }
-    const { calls, script } = channelOf(fixture, "mail");
-    script.push({ kind: "rejected", scope: "message", reason: "message_refused", detail: "550 not so" });
+    chat.script.push({ kind: "rejected", scope: "message", reason: "message_refused", detail: "550 not so" });
     await fixture.accept();
-    await fixture.clock.settle();
-    fixture.engine.wake(["mail"]);
-    await fixture.clock.advance(second);
-    expect(calls).toHaveLength(2);
+    await clock.settle();
+    fixture.engine.wake(["chat"]);
+    await clock.advance(second);
+    expect(chat.calls).toHaveLength(2);
   });
 
-  it("does not overtake what waits, nor more than may be under way", async () => {
-    const { fixture, chat } = await startIdle();
-    const mostUnderWay = watchCalls(chat, () => new Promise((resolve) => setImmediate(resolve)));
-    for (let index = 0; index < 150; index += 1) {
+  it("does not overtake what waits, nor is there more than one call under way", async () => {
+    const fixture = await startIdle();
+    const { chat } = fixture;
+    let [underWay, most] = [0, 0];
+    chat.always = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      return sent;
+    };
+    for (const index of upTo(150)) {
       fixture.routesByEngine = index % 7 !== 3;
       fixture.hears = index % 5 !== 2;
       await fixture.accept({ title: `Alert number ${index}.` });
     }
     await fixture.clock.advance(10 * second);
     expect(numbers(chat.calls)).toEqual(upTo(150));
-    expect(mostUnderWay()).toBe(1);
+    expect(most).toBe(1);
   });
 
-  it("is claimed with its routing also while many such wait for a call to end", async () => {
-    const { fixture, chat } = await startIdle();
-    let answer = (_: Outcome) => {};
-    for (let index = 0; index < 80; index += 1) {
-      if (index === 30)
-        chat.always = () =>
-          new Promise((resolve) => {
-            chat.always = () => ({ kind: "sent", ref: "1" });
-            answer = resolve;
-          });
+  it("goes in its order with others that wait for a call to end", async () => {
+    const fixture = await startIdle();
+    const { chat, clock } = fixture;
+    let answer = () => {};
+    for (const index of upTo(80)) {
+      if (index === 30) answer = chat.hang();
       await fixture.accept({ title: `Alert number ${index}.` });
-      await fixture.clock.settle();
+      await clock.settle();
     }
     expect(numbers(chat.calls)).toEqual(upTo(31));
-    answer({ kind: "sent", ref: "1" });
-    await fixture.clock.settle();
+    answer();
+    await clock.settle();
     expect(numbers(chat.calls)).toEqual(upTo(80));
-    expect([fixture.storeCalls.get("listDue"), fixture.storeCalls.get("claimRun")]).toEqual([undefined, undefined]);
   });
 
   it("is sent when its routing cannot be written at first", async () => {
-    const { fixture, chat } = await startIdle();
+    const fixture = await startIdle();
     fixture.failing.add("recordRouting");
     await expect(fixture.accept()).rejects.toThrow();
     fixture.failing.clear();
     // Routes the one that was accepted before.
     await fixture.accept();
     await fixture.clock.advance(second);
-    expect(chat.calls).toHaveLength(1);
+    expect(fixture.chat.calls).toHaveLength(1);
   });
 
   it("goes into a digest with others as before", async () => {
-    const fixture = await startFixture([telegramTo("chat", { pace: {}, digestOver: 2 })], (settings) =>
-      Object.assign(settings, unpaced),
-    );
-    fixture.routesByEngine = true;
-    await fixture.clock.advance(second);
-    const chat = channelOf(fixture, "chat");
-    let answer = (_outcome: Outcome) => {};
-    chat.script.push(new Promise<Outcome>((resolve) => (answer = resolve)));
-    for (let index = 0; index < 6; index += 1) await fixture.accept();
-    await fixture.clock.settle();
+    const { accept, clock, chat } = await startIdle([telegramTo("chat", { pace: {}, digestOver: 2 })]);
+    const answer = chat.hang();
+    for (let index = 0; index < 6; index += 1) await accept();
+    await clock.settle();
     expect(chat.calls).toHaveLength(1);
-    answer({ kind: "sent", ref: "1" });
-    await fixture.clock.advance(second);
-    expect(chat.calls.map(({ text }) => /5 warnings in/.test(text))).toEqual([false, true]);
+    answer();
+    await clock.advance(second);
+    expect(chat.texts.map((text) => /5 warnings in/.test(text))).toEqual([false, true]);
   });
 
   it("is sent unmarked when the process was killed between its routing and its call", async () => {
-    const { fixture, chat } = await startIdle();
+    const fixture = await startIdle();
     fixture.unanswered.add("recordRouting");
-    const accepting = fixture.accept({ title: "Alert number 1." });
+    void fixture.accept();
     await fixture.clock.settle();
-    expect(chat.calls).toHaveLength(0);
+    expect(fixture.chat.calls).toHaveLength(0);
     await fixture.kill();
-    expect(accepting).toBeInstanceOf(Promise);
     await fixture.clock.advance(second);
-    expect(numbers(chat.calls)).toEqual([1]);
-    expect(marked(chat.calls)).toEqual([]);
+    expect(fixture.chat.repeats).toEqual([false]);
   });
 
   it("is ambiguous when the process was killed during its call", async () => {
-    const { fixture, chat } = await startIdle();
-    hangAt(chat, 1);
-    await fixture.accept({ title: "Alert number 1." });
+    const fixture = await startIdle();
+    fixture.chat.hang();
+    await fixture.accept();
     await fixture.clock.settle();
-    expect(chat.calls).toHaveLength(1);
+    expect(fixture.chat.calls).toHaveLength(1);
     await fixture.kill();
-    chat.always = undefined;
     await fixture.clock.advance(minute);
-    expect(marked(chat.calls)).toEqual([1]);
+    expect(fixture.chat.repeats).toEqual([false, true]);
   });
 });

@@ -7,6 +7,7 @@ import { Engine } from "../../src/delivery/engine.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/store.ts";
 import { recipientsOf } from "../../src/vendors/index.ts";
+import { anAlert } from "../support/facts.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
 import { createRendering } from "../support/rendering.ts";
@@ -144,40 +145,19 @@ async function acceptFor(
   destinations: Destination[],
   { to, at, id }: { to: string[]; at: number; id: string },
 ): Promise<string> {
-  await store.acceptRequest({
-    receivedAt: at,
-    headers: "[]",
-    body: Buffer.from(id),
-    ids: [id],
-    origin: "hook",
-    dedupeWindowMs: 1,
-  });
+  const request = { receivedAt: at, headers: "[]", body: Buffer.from(id), ids: [id] };
+  await store.acceptRequest({ ...request, origin: "hook", dedupeWindowMs: 1 });
   const listed = await store.listUnrouted(100, at);
   const alert = listed.flatMap(({ alerts }) => alerts).find((one) => one.id === id);
   if (alert === undefined) throw new Error("it is not this relay's to route");
+  const planned = { route: "everything", state: "queued", reason: "", dueAt: at, updates: "auto" } as const;
   const reached = destinations.filter(({ name }) => to.includes(name));
   await store.recordRouting([
     {
       alertSeq: alert.seq,
-      facts: {
-        title: `Alert ${alert.seq}`,
-        severity: "warning",
-        status: "firing",
-        format: "json",
-        alertKey: id,
-        fields: [],
-        notes: [],
-      },
+      facts: anAlert({ alertKey: id }),
       decisions: [],
-      deliveries: reached.flatMap((destination) =>
-        planDeliveries(destination, recipientsOf(destination), {
-          route: "everything",
-          state: "queued",
-          reason: "",
-          dueAt: at,
-          updates: "auto",
-        }),
-      ),
+      deliveries: reached.flatMap((destination) => planDeliveries(destination, recipientsOf(destination), planned)),
       purpose: "alert",
       routedAt: at,
     },
@@ -272,31 +252,6 @@ describe("the lanes of several relays on one PostgreSQL", () => {
     for (let turn = 0; turn < 40; turn += 1) await relays.step();
     expect([back, ...others].map((relay) => relay.runs())).toEqual(before);
   });
-
-  it("go to another relay only when the call under way has ended, however long it takes", async () => {
-    const relays = await createRelays([ntfyTo("a"), ntfyTo("b")]);
-    const one = await relays.start("one");
-    await relays.until(() => one.runs().length === 2, "all lanes on the only relay");
-    const ends: (() => void)[] = [];
-    for (const name of ["a", "b"]) {
-      const channel = one.channels[name] as ScriptedChannel;
-      channel.always = () =>
-        new Promise((resolve) => {
-          ends.push(() => resolve({ kind: "sent", ref: "1" }));
-        });
-    }
-    const id = await one.accept(["a", "b"]);
-    await relays.until(() => ends.length === 2, "calls under way");
-    const two = await relays.start("two");
-    // Longer than a lease.
-    for (let turn = 0; turn < 72; turn += 1) await relays.step();
-    expect(two.runs()).toEqual([]);
-    for (const end of ends) end();
-    await relays.until(() => two.runs().length === 1, "a lane on the other");
-    const calls = [one, two].flatMap(({ channels }) => Object.values(channels).flatMap((channel) => channel.calls));
-    expect(calls).toHaveLength(2);
-    expect((await two.store.getAlert(id))?.deliveries.map(({ state }) => state)).toEqual(["sent", "sent"]);
-  });
 });
 
 describe("several relays on one PostgreSQL", () => {
@@ -313,21 +268,6 @@ describe("several relays on one PostgreSQL", () => {
     const trial = await during(relays, other.engine.tryNow("a"));
     expect(trial).toMatchObject({ kind: "probed", outcome: { kind: "sent", note: "it is there" } });
     expect(await other.engine.tryNow("nobody")).toBeUndefined();
-  });
-
-  it("say so when nobody answers for a destination, and do nothing later", async () => {
-    const relays = await createRelays([ntfyTo("a")]);
-    const two: [TestRelay, TestRelay] = [await relays.start("one"), await relays.start("two")];
-    const [holder, other] = await holderOf("a", relays, two);
-    await holder.hang();
-    const asked = during(relays, other.engine.setPause("a", "page"));
-    await expect(asked).rejects.toMatchObject({
-      code: "conflict",
-      message: "No relay that runs the destination a answers, so nothing was changed.",
-    });
-    await holder.kill();
-    await relays.until(() => other.runs().includes("a"), "the other to run it");
-    expect(healthOn(other, "a")?.paused).toBeUndefined();
   });
 
   it("know which lane no relay that runs has, and since when, until one has taken it", async () => {

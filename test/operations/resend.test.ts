@@ -136,7 +136,7 @@ describe("resending all that failed", () => {
       },
     };
     const release = (its: ResendDeps["store"]) =>
-      open({ ...fixture, store: its } as EngineFixture, destinations, [mute]);
+      open({ ...fixture, store: its } as unknown as EngineFixture, destinations, [mute]);
     await expect(release(killed).resend({ mute: "m1" })).rejects.toThrow("killed");
     expect((await release(store).preview({ mute: "m1" })).deliveries).toBeGreaterThan(0);
     await release(store).resend({ mute: "m1" });

@@ -1,0 +1,15 @@
+import type { AlertFacts } from "../../src/core/alert.ts";
+
+/** The facts of an alert; `changes` are what a test is about. */
+export function anAlert(changes: Partial<AlertFacts> = {}): AlertFacts {
+  return {
+    title: "An alert",
+    severity: "warning",
+    status: "firing",
+    format: "json",
+    alertKey: "key",
+    fields: [],
+    notes: [],
+    ...changes,
+  };
+}
