@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Condition, Matcher } from "../../src/core/rules.ts";
 import { describeMatchers } from "../../src/matching/describe-match.ts";
+import { compileMatchers } from "../../src/matching/judge.ts";
 import { parseMatch } from "../../src/matching/read-match.ts";
-import { createRouter } from "../../src/routing/router.ts";
 import { botEnv, load, problemsOf } from "../config/load.ts";
+import { alert } from "../routing/sample.ts";
 
 /** As the one route of a file would have it; what the file makes of it, or why not. */
 const one = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
@@ -16,49 +17,31 @@ const refusalOf = (match: string) =>
   );
 
 describe("the text form", () => {
-  test.each<[string, [string, Condition][]]>([
-    ["severity=critical", [["severity", { equals: ["critical"] }]]],
-    ["chain=eth, base", [["chain", { equals: ["eth", "base"] }]]],
-    ["token!=USDC,DAI", [["token", { not: ["USDC", "DAI"] }]]],
-    ["value>=5", [["value", { gte: 5 }]]],
-    ["value < 1e6", [["value", { lt: 1_000_000 }]]],
-    ["value==5", [["value", { equals: ["5"] }]]],
-    ["title=~^TVL=", [["title", { matches: "^TVL=" }]]],
-    ["title!~test", [["title", { notMatches: "test" }]]],
-    ["title=TVL of USDC fell", [["title", { equals: ["TVL of USDC fell"] }]]],
-    ["link=https://x.example/?a=b", [["link", { equals: ["https://x.example/?a=b"] }]]],
-    ['payload["a=b"].c=d', [['payload["a=b"].c', { equals: ["d"] }]]],
-    ["payload['a b=c']=d", [["payload['a b=c']", { equals: ["d"] }]]],
-    ["payload.items[*].id>3", [["payload.items[*].id", { gt: 3 }]]],
-    ["payload.pool exists", [["payload.pool", { exists: true }]]],
-    ["unit is missing", [["unit", { exists: false }]]],
-    ['title="TVL, daily: a=b"', [["title", { equals: ["TVL, daily: a=b"] }]]],
-    ['token="*", USDC', [["token", { equals: ["*", "USDC"] }]]],
-    ['title="say \\"hi\\" \\\\ \\d"', [["title", { equals: ['say "hi" \\ \\d'] }]]],
-    [
-      "value>=5 severity=critical",
-      [
-        ["value", { gte: 5 }],
-        ["severity", { equals: ["critical"] }],
-      ],
-    ],
-    ["value>=5 and value<10", [["value", { gte: 5, lt: 10 }]]],
-    [
-      "title=~^TVL of .* chain=eth,base",
-      [
-        ["title", { matches: "^TVL of .*" }],
-        ["chain", { equals: ["eth", "base"] }],
-      ],
-    ],
-    [
-      "payload.a exists token=USDC",
-      [
-        ["payload.a", { exists: true }],
-        ["token", { equals: ["USDC"] }],
-      ],
-    ],
+  test.each<[string, Record<string, Condition>]>([
+    ["severity=critical", { severity: { equals: ["critical"] } }],
+    ["chain=eth, base", { chain: { equals: ["eth", "base"] } }],
+    ["token!=USDC,DAI", { token: { not: ["USDC", "DAI"] } }],
+    ["value>=5", { value: { gte: 5 } }],
+    ["value < 1e6", { value: { lt: 1_000_000 } }],
+    ["value==5", { value: { equals: ["5"] } }],
+    ["title=~^TVL=", { title: { matches: "^TVL=" } }],
+    ["title!~test", { title: { notMatches: "test" } }],
+    ["title=TVL of USDC fell", { title: { equals: ["TVL of USDC fell"] } }],
+    ["link=https://x.example/?a=b", { link: { equals: ["https://x.example/?a=b"] } }],
+    ['payload["a=b"].c=d', { 'payload["a=b"].c': { equals: ["d"] } }],
+    ["payload['a b=c']=d", { "payload['a b=c']": { equals: ["d"] } }],
+    ["payload.items[*].id>3", { "payload.items[*].id": { gt: 3 } }],
+    ["payload.pool exists", { "payload.pool": { exists: true } }],
+    ["unit is missing", { unit: { exists: false } }],
+    ['title="TVL, daily: a=b"', { title: { equals: ["TVL, daily: a=b"] } }],
+    ['token="*", USDC', { token: { equals: ["*", "USDC"] } }],
+    ['title="say \\"hi\\" \\\\ \\d"', { title: { equals: ['say "hi" \\ \\d'] } }],
+    ["value>=5 severity=critical", { value: { gte: 5 }, severity: { equals: ["critical"] } }],
+    ["value>=5 and value<10", { value: { gte: 5, lt: 10 } }],
+    ["title=~^TVL of .* chain=eth,base", { title: { matches: "^TVL of .*" }, chain: { equals: ["eth", "base"] } }],
+    ["payload.a exists token=USDC", { "payload.a": { exists: true }, token: { equals: ["USDC"] } }],
   ])("%s", (text, expected) => {
-    const matchers = expected.map(([field, condition]) => ({ field, condition }));
+    const matchers = Object.entries(expected).map(([field, condition]) => ({ field, condition }));
     expect(parseMatch(text)).toEqual(matchers);
     expect(parseMatch([text])).toEqual(matchers);
     expect(matchersOf(JSON.stringify(text))).toEqual(matchers);
@@ -235,17 +218,14 @@ describe("groups", () => {
       "{ not: [a, b] }",
       "match.not: takes no list, which could mean none of them or not all of them → for none of several write not: { any: […] }",
     ],
-    ["{ not: { severity: urgent } }", 'match.not.severity.equals: "urgent" is never the severity|match.not.severity'],
+    ["{ not: { severity: urgent } }", "match.not.severity"],
     ["{ constructor: A }", "match.constructor: is not a field of an alert → write one of title, "],
     ["{ or: [{ token: A }] }", "match.or: is not a field of an alert → did you mean any?"],
     ["{ token: { glob: USDC } }", 'match.token.glob: "USDC" has no star → write token: USDC for this very text'],
     ["{ not: { not: { not: { not: { not: { not: a } } } } } }", "one more than 5 groups"],
   ])("%s is refused at its place", (written, said) => {
     const [first, ...others] = refusalOf(written);
-    expect(
-      said.split("|").some((one) => first?.includes(one)),
-      first,
-    ).toBe(true);
+    expect(first).toContain(said);
     expect(others.length).toBeLessThan(2);
   });
 
@@ -274,7 +254,7 @@ describe("a value that is a condition, in the map form", () => {
     ["value: above 5", "write value: { gt: 5 }"],
     ["value: 5..10", "write value: { gte: 5, lte: 10 }"],
     ["value: 5-10", "write value: { gte: 5, lte: 10 }"],
-    ['value: "1,000,000"', 'a number → write value: "1000000"|a number → write value: 1000000'],
+    ['value: "1,000,000"', "a number → write value: 1000000"],
     ["value: 1.5M", "write value: 1500000"],
     ["payload.pool.tvl: '<= 3'", "write payload.pool.tvl: { lte: 3 }"],
     ['token: "USDC,DAI"', "a list → write token: [USDC, DAI]"],
@@ -301,12 +281,8 @@ describe("a value that is a condition, in the map form", () => {
     ['severity: "critical,warning"', "write severity: [critical, warning]"],
     ['severity: ">= warning"', "write severity: [critical, warning]"],
   ])("%s is refused with what to write", (written, instead) => {
-    const refusals = refusalOf(`{ ${written.includes("[") || written.includes("{") ? written : written} }`);
-    expect(refusals).toHaveLength(1);
-    expect(
-      instead.split("|a number").some((text) => refusals[0]?.includes(text)),
-      refusals[0],
-    ).toBe(true);
+    const refusals = refusalOf(`{ ${written} }`);
+    expect(refusals).toEqual([expect.stringContaining(instead)]);
     // What is proposed is taken.
     const proposed = /write (\S+: .+?)(?:, or as a text|;|$)/.exec(refusals[0] ?? "")?.[1] ?? "";
     expect(matchersOf(`{ ${proposed} }`), proposed).toHaveLength(1);
@@ -382,34 +358,6 @@ describe("conditions by other names", () => {
   });
 });
 
-test("notMatches holds for what the pattern is not found in, and for a missing value", () => {
-  const route = {
-    name: "r",
-    to: [],
-    continue: false,
-    isDefault: false,
-    updates: "auto",
-    definedAt: "x",
-  } as const;
-  const router = createRouter({
-    destinations: [],
-    routes: [{ ...route, to: [], matchers: parseMatch("unit!~^usd") }],
-    mutes: [],
-  });
-  const facts = { title: "t", severity: "info", status: "firing", format: "json", alertKey: "k" } as const;
-  const decide = (unit: string | undefined) =>
-    router.route({ facts: { ...facts, fields: [], notes: [], unit }, origin: "hook" }, [], 0).decisions[0];
-  expect(decide("eur")).toMatchObject({
-    result: "dropped",
-    reason: expect.stringContaining("does not match /^usd/"),
-  });
-  expect(decide(undefined)?.result).toBe("dropped");
-  expect(decide("usdc")).toMatchObject({
-    result: "not_matched",
-    reason: "unit matches /^usd/, which is excluded",
-  });
-});
-
 test("a configured mute takes the text form as well", () => {
   const { rules } = load("mutes: [{ match: token=USDC value<5, reason: dust, until: 2127-01-01T00:00:00Z }]", botEnv);
   expect(rules.mutes[0]?.matchers).toEqual([
@@ -436,38 +384,12 @@ test("what describes matchers can be written as a matcher, and means the same", 
     fc.string(),
     fc.string({ unit: fc.constantFrom(..."Aa1.,+-*_ |\"\\=<>~!km0xorandt:;'/%^$") }),
     fc.constantFrom(
-      "a,b",
-      ">= 5",
-      "*TVL*",
-      "or",
-      "and",
-      "not x",
-      "'x'",
-      "x;",
-      "5-10",
-      "1e5-10",
-      "5..10",
-      "A.+",
-      "1_000",
-      "1M",
-      '"',
-      "\\",
-      "a chain=b",
+      ...["a,b", ">= 5", "*TVL*", "or", "and", "not x", "'x'", "x;", "5-10", "1e5-10", "5..10", "A.+"],
+      ...["1_000", "1M", '"', "\\", "a chain=b"],
     ),
   );
   const pattern = fc.constantFrom(
-    "^TVL",
-    "(a|b)",
-    String.raw`\)`,
-    String.raw`a\(`,
-    "a b",
-    "or",
-    "x;",
-    'say "x"',
-    String.raw`\d+\s`,
-    "'a'",
-    "a|b",
-    "a chain=b",
+    ...["^TVL", "(a|b)", "\\)", "a\\(", "a b", "or", "x;", 'say "x"', "\\d+\\s", "'a'", "a|b", "a chain=b"],
   );
   const condition = fc
     .record(
@@ -520,18 +442,12 @@ test("values that read as one number with commas between them are described apar
   expect(parseMatch(describeMatchers(ids))).toEqual(ids);
 });
 
-test("whatever the configuration takes as a matcher, the router can run", () => {
+test("whatever the configuration takes as a matcher can be asked of an alert", () => {
   const value = fc.oneof(fc.string(), fc.integer(), fc.boolean());
-  const condition = fc.record(
-    {
-      equals: fc.oneof(value, fc.array(value)),
-      not: fc.array(value),
-      gt: fc.oneof(fc.double(), fc.string()),
-      exists: fc.boolean(),
-      matches: fc.string(),
-    },
-    { requiredKeys: [] },
-  );
+  const equals = fc.oneof(value, fc.array(value));
+  const gt = fc.oneof(fc.double(), fc.string());
+  const named = { equals, not: fc.array(value), gt, exists: fc.boolean(), matches: fc.string() };
+  const condition = fc.record(named, { requiredKeys: [] });
   const name = fc.oneof(
     fc.constantFrom("title", "value", "payload"),
     fc.string().map((text) => `payload${text}`),
@@ -544,41 +460,15 @@ test("whatever the configuration takes as a matcher, the router can run", () => 
       } catch {
         return;
       }
-      const route = {
-        name: "r",
-        matchers,
-        to: [],
-        continue: false,
-        isDefault: false,
-        updates: "auto" as const,
-        definedAt: "here",
-      };
-      const router = createRouter({ destinations: [], routes: [route], mutes: [] });
-      const facts = {
-        title: "t",
-        severity: "unknown" as const,
-        status: "firing" as const,
-        format: "json" as const,
-        alertKey: "k",
-        fields: [],
-        notes: [],
-        value: "5",
-      };
-      router.route({ facts, payload: ["x"], origin: "hook" }, [], 0);
+      compileMatchers(matchers).reason(alert({ value: "5" }, { payload: ["x"] }));
     }),
     { numRuns: 300 },
   );
 });
 
 test("what needs no quotes is described without them", () => {
-  const plain = [
-    "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
-    "eth_token_total_tvl_0xab",
-    "7.10",
-    "arbitrum-one",
-    "ÉTH",
-  ];
-  for (const text of plain) {
+  const long = ["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "eth_token_total_tvl_0xab"];
+  for (const text of [...long, "7.10", "arbitrum-one", "ÉTH"]) {
     expect(describeMatchers([{ field: "token", condition: { equals: [text] } }])).toBe(`token=${text}`);
   }
 });

@@ -91,15 +91,6 @@ test("500 rows of alerts are told when a heap says that is emptied second by sec
   }
 });
 
-test("the end of what fired as critical does not wait, whatever severity it says", () => {
-  const fired = joinGroup(undefined, event(0, { alertKey: "bridge", severity: "critical" }), group);
-  const end = event(20_000, { alertKey: "bridge", severity: "info", status: "resolved" });
-  const over = joinGroup(fired.memory, end, group);
-  expect(over.dueAt).toBe(20_000);
-  // What is over is forgotten: another end waits as others do.
-  expect(joinGroup(over.memory, { ...end, at: 21_000 }, group).dueAt).toBe(300_000);
-});
-
 test("a message further ahead than a group waits is not believed", () => {
   const { memory } = joinGroup(undefined, event(7_200_000), group);
   expect(joinGroup(memory, event(0), group).dueAt).toBe(20_000);
@@ -294,11 +285,3 @@ test("500 rows of causes hold back what a list says, and an end waits where its 
 
 const ends: GroupRule = { holds: [], heldBy: [] };
 const holdsAs = (name: string): GroupRule => ({ holds: [{ name, atMostMs: 3_600_000 }] });
-
-test("an end ends its cause by its key, without the facts of the beginning", () => {
-  const { judge, holds, heldBy, halt } = openCause();
-  judge(halt(0), holds);
-  judge(event(1000), heldBy);
-  const over = judge(halt(2000, { status: "resolved" }), ends);
-  expect(over).toMatchObject({ changes: [{ name: cause, kind: "release" }], with: { count: 1 } });
-});

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
+import type { Severity } from "../../src/core/alert.ts";
 import type { RingRule } from "../../src/core/ring.ts";
 import { forgetRing, judgeRing, missRing } from "../../src/ringing/judge-ring.ts";
 import { eventOf, eventsOf, hour, judgeAll, judgeLast, minute, noon, type Step } from "./sample.ts";
 
 const fifth = { again: { furtherBy: { percent: 5 } } };
 const again = { ...fifth, flapping: false };
+const againByTwo = { again: { furtherBy: { absolute: 2 } }, flapping: false };
 const rearm = { rearm: { backBy: { percent: 2 } }, flapping: false };
 const end = (at: number, value?: number): Step => ({ at, status: "resolved", value });
 const fires = (at: number, value?: number): Step => ({ at, value });
@@ -15,74 +17,45 @@ const muted = (step: Step): Step => ({ ...step, isMuted: true });
 const each = (every: number, count: number, value = 99) =>
   Array.from({ length: count }, (_, index) => fires(index * every, value));
 
+const nowhere = (step: Step): Step => ({ ...step, threshold: undefined });
+const quiet = (step: Step): Step => ({ ...step, isQuiet: true });
+const as = (severity: Severity, at: number): Step => ({ at, value: 99, severity });
+const doubles = (at: number, value: number): Step => ({ at, value, threshold: 0.5 });
+
+const edits = { editsForMs: minute };
+const hourly = { cooldownMs: hour };
+const halfHourly = { cooldownMs: 30 * minute };
+const half = { cooldownMs: 12 * hour };
+const first = "the first of its key";
+const free = "no rule holds it back";
+const most = "it rang 4 times within";
+
 /** What the last of them is answered: it rings, or what holds it back, and why. */
 const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, why: string][] = [
-  ["the first of a key", {}, [fires(0, 99)], "rings", "the first of its key"],
+  ["the first of a key", {}, [fires(0, 99)], "rings", first],
   ["the end of a key that nobody knows", {}, [end(0)], "rings", "it ends what rang"],
   ["the end of what rang", {}, [fires(0, 99), end(1)], "rings", "it ends what rang"],
-  ["after an end without a beginning", {}, [end(0), fires(1, 99)], "rings", "the first of its key"],
+  ["after an end without a beginning", {}, [end(0), fires(1, 99)], "rings", first],
+
   ["not far enough", again, [fires(0, 90), fires(5, 88.4)], "again", "1.8 % further than 90, 5 % needed"],
   ["not further", again, [fires(0, 90), fires(5, 91)], "again", "no further than 90, 5 % needed"],
   ["far enough", again, [fires(0, 90), fires(5, 85.5)], "rings", "5.0 % further than 90"],
-  [
-    "far enough in doubles",
-    again,
-    [
-      { at: 0, value: 0.9, threshold: 0.5 },
-      { at: 5, value: 0.945, threshold: 0.5 },
-    ],
-    "rings",
-    "5.0 % further than 0.9",
-  ],
-  [
-    "by a number",
-    { again: { furtherBy: { absolute: 2 } }, flapping: false },
-    [fires(0, 90), fires(5, 88.5)],
-    "again",
-    "1.5 further than 90, 2 needed",
-  ],
-  ["without a value", again, [fires(0, 90), fires(5)], "rings", "no rule holds it back"],
-  [
-    "on no known side",
-    again,
-    [
-      { at: 0, value: 90, threshold: undefined },
-      { at: 5, value: 91, threshold: undefined },
-    ],
-    "again",
-    "1.1 % further than 90, 5 % needed",
-  ],
-  ["an end re-arms `again`", again, [fires(0, 90), end(1, 101), fires(2, 90)], "rings", "no rule holds it back"],
-  [
-    "the end of what was held back behind an end",
-    rearm,
-    [fires(0, 90), { ...end(1, 90.1), threshold: undefined }, fires(2, 89), end(3, 101)],
-    "its_end",
-    "the alert that it ends did not ring",
-  ],
+  ["far enough in doubles", again, [doubles(0, 0.9), doubles(5, 0.945)], "rings", "5.0 % further than 0.9"],
+  ["by a number", againByTwo, [fires(0, 90), fires(5, 88.5)], "again", "1.5 further than 90, 2 needed"],
+  ["without a value", again, [fires(0, 90), fires(5)], "rings", free],
+  ["on no known side", again, [fires(0, 90), fires(5, 91)].map(nowhere), "again", "1.1 % further than 90, 5 % needed"],
+  ["an end re-arms `again`", again, [fires(0, 90), end(1, 101), fires(2, 90)], "rings", free],
   ["the first end behind a ring", again, [fires(0, 90), fires(1, 89), end(2, 101)], "rings", "it ends what rang"],
-  [
-    "in quiet hours nobody was woken",
-    again,
-    [{ ...fires(0, 90), isQuiet: true }, fires(1, 90)],
-    "rings",
-    "quiet hours held the message before it",
-  ],
-  [
-    "an end in a mute re-arms `again`",
-    again,
-    [fires(0, 24.1), fires(1, 24.05), muted(fires(2, 24.05)), muted(end(3, 101)), fires(133, 24.05)],
-    "rings",
-    "no rule holds it back",
-  ],
+  ["in quiet hours", again, [quiet(fires(0, 90)), fires(1, 90)], "rings", "quiet hours held the message before it"],
+
   [
     "what rang before a mute",
     again,
     [fires(0, 90), muted(fires(1, 89)), fires(2, 88)],
     "again",
-    "2.2 % further than 90, 5 % needed",
+    "2.2 % further than 90",
   ],
-  ["after a beginning in a mute", again, [muted(fires(0, 90)), fires(1, 90)], "rings", "the first of its key"],
+  ["after a beginning in a mute", again, [muted(fires(0, 90)), fires(1, 90)], "rings", first],
   [
     "the end behind a mute",
     again,
@@ -90,121 +63,96 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
     "rings",
     "it ends what rang",
   ],
+  ["many in a mute", edits, [...each(0.1, 9).map(muted), fires(2, 99)], "rings", first],
   [
-    "many in a mute",
-    { editsForMs: minute },
-    [...each(0.1, 9).map(muted), fires(2, 99)],
+    "an end in a mute re-arms `again`",
+    again,
+    [fires(0, 24.1), fires(1, 24.05), muted(fires(2, 24.05)), muted(end(3, 101)), fires(133, 24.05)],
     "rings",
-    "the first of its key",
+    free,
   ],
+
   [
     "not come back",
     rearm,
-    [fires(0, 90), { ...end(1, 91), threshold: undefined }, fires(2, 90)],
+    [fires(0, 90), nowhere(end(1, 91)), fires(2, 90)],
     "rearm",
     "back by 1.1 % from 90 before it fired again, 2 % needed",
   ],
   [
     "never come back",
     rearm,
-    [fires(0, 90), { ...end(1, 89.9), threshold: undefined }, fires(2, 89.8)],
+    [fires(0, 90), nowhere(end(1, 89.9)), fires(2, 89.8)],
     "rearm",
     "never back from 90 before it fired again, 2 % needed",
   ],
-  ["came back", rearm, [fires(0, 90), end(1, 92), fires(2, 90)], "rings", "no rule holds it back"],
+  ["came back", rearm, [fires(0, 90), end(1, 92), fires(2, 90)], "rings", free],
+  ["an end without a value is at its threshold", rearm, [fires(0, 90), end(1), fires(2, 90)], "rings", free],
+  ["came back earlier", rearm, [fires(0, 90), end(1, 92), end(2, 91), fires(3, 90)], "rings", free],
   [
-    "an end without a value is at its threshold",
+    "the end of what was held back behind an end",
     rearm,
-    [fires(0, 90), end(1), fires(2, 90)],
-    "rings",
-    "no rule holds it back",
+    [fires(0, 90), nowhere(end(1, 90.1)), fires(2, 89), end(3, 101)],
+    "its_end",
+    "the alert that it ends did not ring",
   ],
-  ["came back earlier", rearm, [fires(0, 90), end(1, 92), end(2, 91), fires(3, 90)], "rings", "no rule holds it back"],
+
+  ["too soon", halfHourly, [fires(0, 90), fires(29, 90)], "cooldown", "29 min after it rang, cooldown 30 min"],
+  ["late enough", halfHourly, [fires(0, 90), fires(30, 90)], "rings", free],
   [
-    "too soon",
-    { cooldownMs: 30 * minute },
-    [fires(0, 90), fires(29, 90)],
-    "cooldown",
-    "29 min after it rang, cooldown 30 min",
-  ],
-  ["late enough", { cooldownMs: 30 * minute }, [fires(0, 90), fires(30, 90)], "rings", "no rule holds it back"],
-  [
-    "a cooldown beyond the window",
-    { cooldownMs: 12 * hour },
+    "beyond the window",
+    half,
     [fires(0, 90), fires(300, 90), fires(600, 90)],
     "cooldown",
     "10 h after it rang, cooldown 12 h",
   ],
-  [
-    "the sixth within fifteen minutes",
-    { editsForMs: minute },
-    each(0.1, 6),
-    "flapping",
-    "it fired 6 times within 30 s",
-  ],
+  ["six hours without an alert", half, [fires(0, 90), fires(360, 90)], "rings", first],
+
+  ["the sixth within fifteen minutes", edits, each(0.1, 6), "flapping", "it fired 6 times within 30 s"],
   ["six in fifteen minutes", { editsForMs: 4 * minute }, each(3, 6), "rings", "a quick repeat"],
   [
     "not calm yet",
-    { editsForMs: minute },
+    edits,
     [...each(0.1, 6), fires(15.3, 99)],
     "flapping",
     "it fired often, and was not calm for 15 min since",
   ],
-  ["calm again", { editsForMs: minute }, [...each(0.1, 6), fires(15.6, 99)], "rings", "no rule holds it back"],
-  ["flapping is off", { flapping: false }, each(0.1, 30), "rings", "no rule holds it back"],
-  ["the fifth in six hours", {}, each(20, 5), "floor", "it rang 4 times within 1 h 20 min, the most within 6 h"],
+  ["calm again", edits, [...each(0.1, 6), fires(15.6, 99)], "rings", free],
+  ["flapping is off", { flapping: false }, each(0.1, 30), "rings", free],
+
+  ["the fifth in six hours", {}, each(20, 5), "floor", `${most} 1 h 20 min, the most within 6 h`],
   [
     "an end lifts no floor",
     {},
     [...each(20, 4), end(70), fires(90, 99)],
     "floor",
-    "it rang 4 times within 1 h 30 min, the most within 6 h",
+    `${most} 1 h 30 min, the most within 6 h`,
   ],
-  ["six hours after the first", {}, [...each(20, 5), fires(360, 99)], "rings", "no rule holds it back"],
-  [
-    "another severity",
-    {},
-    [...each(20, 4), { at: 80, value: 99, severity: "critical" }],
-    "rings",
-    "critical after warning",
-  ],
+  ["six hours after the first", {}, [...each(20, 5), fires(360, 99)], "rings", free],
+  ["another severity", {}, [...each(20, 4), as("critical", 80)], "rings", "critical after warning"],
   [
     "a rise of a severity that rang often",
     {},
-    [
-      ...each(20, 4).map((step): Step => ({ ...step, severity: "critical" })),
-      { at: 80, value: 99, severity: "info" },
-      { at: 85, value: 99, severity: "critical" },
-    ],
+    [...[0, 20, 40, 60].map((at) => as("critical", at)), as("info", 80), as("critical", 85)],
     "floor",
-    "it rang 4 times within 1 h 25 min, the most within 6 h",
+    `${most} 1 h 25 min, the most within 6 h`,
   ],
-  [
-    "a rise",
-    { cooldownMs: hour },
-    [fires(0, 99), { at: 1, value: 99, severity: "critical" }],
-    "rings",
-    "critical after warning",
-  ],
+  ["a rise", hourly, [fires(0, 99), as("critical", 1)], "rings", "critical after warning"],
   [
     "a rise that was higher before",
-    { cooldownMs: hour },
-    [
-      { at: 0, value: 99, severity: "critical" },
-      { at: 60, value: 99, severity: "info" },
-      { at: 61, value: 99 },
-    ],
+    hourly,
+    [as("critical", 0), as("info", 60), as("warning", 61)],
     "rings",
     "warning after info",
   ],
-  ["a turn", { cooldownMs: hour }, [fires(0, 99), fires(1, 101), fires(2, 99)], "rings", "it turned: down after up"],
+  ["a turn", hourly, [fires(0, 99), fires(1, 101), fires(2, 99)], "rings", "it turned: down after up"],
   ["the first on the other side", {}, [...each(20, 5), fires(100, 101)], "rings", "the first value on this side"],
   [
     "a turn passes no floor",
     {},
     [fires(0, 101), ...each(20, 5), fires(110, 101), fires(111, 101), fires(112, 99)],
     "floor",
-    "it rang 4 times",
+    most,
   ],
   ["a wobble without a threshold", again, moves(100, 100.1), "again", "0.1 % further than 100, 5 % needed"],
   ["a wobble back", again, moves(100, 102, 99.9, 100), "again", "0.1 % further than 99.9, 5 % needed"],
@@ -212,9 +160,9 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
   ["one that turned back", again, moves(100, 102, 99.9), "rings", "it turned: down after up"],
   ["a new extreme by 5 %", {}, [...each(20, 5, 90), fires(100, 85.5)], "rings", "5.0 % further than 90"],
   ["twice as far from the threshold", {}, [...each(20, 5), fires(100, 98)], "rings", "1.0 % further than 99"],
-  ["twice as far, but near", {}, [...each(20, 5, 99.8), fires(100, 99.5)], "floor", "it rang 4 times"],
+  ["twice as far, but near", {}, [...each(20, 5, 99.8), fires(100, 99.5)], "floor", most],
   [
-    "twice as far, where the route says how far",
+    "twice as far where the route says how far",
     fifth,
     [fires(0, 99), fires(20, 98)],
     "again",
@@ -222,17 +170,10 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
   ],
   [
     "the extreme is the furthest that rang",
-    { cooldownMs: hour },
+    hourly,
     [fires(0, 90), fires(1, 80), end(2), fires(3, 78)],
     "cooldown",
     "2 min after it rang",
-  ],
-  [
-    "six hours without an alert",
-    { cooldownMs: 12 * hour },
-    [fires(0, 90), fires(360, 90)],
-    "rings",
-    "the first of its key",
   ],
 ];
 
@@ -243,13 +184,9 @@ test.each(cases)("%s", (_what, rule, steps, by, why) => {
 });
 
 test("a quick repeat changes the message of the ring, and is none", () => {
-  const judged = judgeAll(eventsOf([...each(0.5, 3), fires(2, 99)]), { editsForMs: minute });
-  expect(judged.map(({ rings, asNew }) => [rings, asNew])).toEqual([
-    [true, true],
-    [true, false],
-    [true, true],
-    [true, true],
-  ]);
+  const judged = judgeAll(eventsOf([...each(0.5, 3), fires(2, 99)]), edits);
+  expect(judged.map(({ rings }) => rings)).toEqual([true, true, true, true]);
+  expect(judged.map(({ asNew }) => asNew)).toEqual([true, false, true, true]);
   expect(judged.at(-1)?.memory.rings).toHaveLength(3);
 });
 
@@ -332,7 +269,6 @@ test("a ring that missed some recipients is made good to them by what fires next
 });
 
 test("the end behind a ring of quiet hours goes with it, so that its value is told", () => {
-  const quiet = (step: Step): Step => ({ ...step, isQuiet: true });
   const night = [fires(0, 24.1), quiet(fires(12, 20)), quiet(fires(14, 20.1)), quiet(end(16, 26))];
   const judged = judgeAll(eventsOf(night.map((step) => ({ ...step, threshold: 25 }))), again);
   expect(judged.map(({ rings }) => rings)).toEqual([true, true, false, true]);
