@@ -10,21 +10,13 @@ import { Judging } from "../../src/routing/judging.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { RoutingLoop } from "../../src/routing/routing-loop.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { anAlert } from "../support/facts.ts";
 import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-export function factsOf(title: string): AlertFacts {
-  return {
-    title,
-    severity: "info",
-    status: "firing",
-    format: "text",
-    alertKey: title,
-    fields: [],
-    notes: [],
-  };
-}
+export const factsOf = (title: string): AlertFacts =>
+  anAlert({ title, severity: "info", format: "text", alertKey: title });
 
 /** How long a body that names its own event is remembered. */
 export const hourMs = 3_600_000;
@@ -47,11 +39,7 @@ export async function startLoop(options: LoopOptions = {}) {
   const steady = createTestClock();
   let shiftMs = 0;
   const clock = { ...steady, now: () => steady.now() + shiftMs };
-  const store = openLocalStore({
-    path: join(makeTempFolder(), "tocsin.db"),
-    ballastBytes: 0,
-    now: clock.now,
-  });
+  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
   const judging = new Judging({
@@ -75,14 +63,8 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   async function accept(body: string, count = 1) {
     const ids = Array.from({ length: count }, newId);
-    await store.acceptRequest({
-      receivedAt: clock.now(),
-      headers: "[]",
-      body: Buffer.from(body),
-      ids,
-      origin: "hook",
-      dedupeWindowMs: 1,
-    });
+    const request = { receivedAt: clock.now(), headers: "[]", body: Buffer.from(body), ids };
+    await store.acceptRequest({ ...request, origin: "hook", dedupeWindowMs: 1 });
     return ids;
   }
   await options.before?.(store, accept);

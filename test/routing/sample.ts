@@ -5,21 +5,14 @@ import { Secret } from "../../src/core/secret.ts";
 import type { MatchInput } from "../../src/matching/judge.ts";
 import type { EmailDestination } from "../../src/vendors/email/vendor.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { anAlert } from "../support/facts.ts";
 
 /** Saturday, 21 November 2026, noon UTC. */
 export const noon = Date.UTC(2026, 10, 21, 12);
 
 export function facts(over: Partial<AlertFacts> = {}): AlertFacts {
-  return {
-    title: "TVL of USDC dropped",
-    severity: "critical",
-    status: "firing",
-    format: "json",
-    alertKey: "usdc-tvl",
-    fields: [],
-    notes: [],
-    ...over,
-  };
+  return anAlert({ title: "TVL of USDC dropped", severity: "critical", alertKey: "usdc-tvl", ...over });
 }
 
 export function alert(over: Partial<AlertFacts> = {}, more: Partial<MatchInput> = {}): MatchInput {
@@ -42,42 +35,21 @@ function toJson(value: unknown): Json {
 
 export function chat(name: string, over: Partial<TelegramDestination> = {}): TelegramDestination {
   return {
+    ...destinationBase(name),
     type: "telegram",
-    name,
     chatId: `-100${name.length}`,
     silent: false,
     bot: { id: "1", token: new Secret("1:x"), apiRoot: "https://api.telegram.org" },
-    timeZone: "UTC",
-    onAmbiguous: "retry",
-    digestOver: 10,
-    pace: {},
-    definedAt: "tocsin.yaml:1",
     ...over,
   };
 }
 
 export function mailbox(name: string, to: string[]): EmailDestination {
   const account = {
-    id: "relay@mail:587",
-    host: "mail",
-    port: 587,
-    secure: false,
-    allowInsecureAuth: false,
-    rejectUnauthorized: true,
+    ...{ id: "relay@mail:587", host: "mail", port: 587, secure: false },
+    ...{ allowInsecureAuth: false, rejectUnauthorized: true },
   };
-  const { timeZone, onAmbiguous, digestOver, pace, definedAt } = chat(name);
-  return {
-    type: "email",
-    name,
-    to,
-    from: "a@b.example",
-    account,
-    timeZone,
-    onAmbiguous,
-    digestOver,
-    pace,
-    definedAt,
-  };
+  return { ...destinationBase(name), type: "email", to, from: "a@b.example", account };
 }
 
 export function route(name: string, to: string[], over: Partial<Route> = {}): Route {
