@@ -136,16 +136,10 @@ export const cases: Record<"lines" | "alerts" | "sparks" | "bars", Record<string
     marked: (theme) => drawLineChart({ title: "ETH pool TVL", ...(values.usual as Case), marks, theme }),
     "in the reader's zone": (theme) =>
       drawLineChart({ title: "Kathmandu", ...(values.usual as Case), timeZone: "Asia/Kathmandu", height: 240, theme }),
-    narrow: (theme) =>
-      drawLineChart({
-        title: "On a phone",
-        ...(values.usual as Case),
-        marks,
-        width: 340,
-        height: 220,
-        heading: false,
-        theme,
-      }),
+    narrow: (theme) => {
+      const size = { width: 340, height: 220, heading: false };
+      return drawLineChart({ title: "On a phone", ...(values.usual as Case), marks, ...size, theme });
+    },
   },
   alerts: Object.fromEntries(
     Object.entries(alertCharts).map(([name, chart]): [string, Draw] => [

@@ -4,7 +4,8 @@ import type { Document } from "../../src/core/document.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
-import { createRandom, fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt, usdc } from "./sample.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt, usdc } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });
 const timeZone = "Europe/Zurich";
@@ -87,20 +88,60 @@ describe("golden messages", () => {
     await expect(`${events.join("\n\n")}\n`).toMatchFileSnapshot("golden/pagerduty.txt");
   });
 
-  it("renders a full alert", async () => {
-    await expectGolden("full", tell(fullFacts));
-  });
+  const notice = {
+    title: "ops-chat cannot be reached",
+    severity: "warning",
+    status: "firing",
+    text: "Telegram says: bot was kicked from the group chat.\nAdd the bot to the group again; what waits is sent then.",
+  } as const;
+  const least = { title: "Alert (empty body)", severity: "unknown", status: "unknown", format: "empty" } as const;
+  const brokenJson = '{"alert": "USDC depeg", "price": 0.981,';
+  const history = { count: 3, firstAt: receivedAt - 60 * minuteMs, lastAt: receivedAt };
+  const late = { byMs: 12 * minuteMs, why: "Telegram asked us to wait" };
 
-  it("renders it shortly, and with all that was read", async () => {
-    await expectGolden("full-short", tell(fullFacts, { detail: "short" }));
-    await expectGolden("full-full", tell(fullFacts, { detail: "full" }));
-  });
-
-  it("renders the least that a body can offer", async () => {
-    await expectGolden(
-      "least",
-      tell({ title: "Alert (empty body)", severity: "unknown", status: "unknown", format: "empty" }),
-    );
+  it.each<[string, string, Document]>([
+    ["a full alert", "full", tell(fullFacts)],
+    ["it shortly", "full-short", tell(fullFacts, { detail: "short" })],
+    ["it with all that was read", "full-full", tell(fullFacts, { detail: "full" })],
+    ["the least that a body can offer", "least", tell(least)],
+    [
+      "a possible repeat that is late and recurring",
+      "repeat-late",
+      tell(fullFacts, { possibleRepeat: true, now: receivedAt + 12 * minuteMs, late, history }),
+    ],
+    ["a fallback", "fallback", tell(fullFacts, { purpose: "fallback", insteadOf: "ops-chat" })],
+    ["a resend by hand", "resend", tell({ title: "[CRITICAL] Bridge paused" }, { purpose: "resend" })],
+    ["a test", "test", tell({ title: "Test alert", severity: "info" }, { purpose: "test" }, { origin: "test" })],
+    ["a notice of the relay itself", "notice", tell(notice, { purpose: "notice" }, { origin: "notice" })],
+    [
+      "broken JSON as it came",
+      "broken-json",
+      tell({
+        ...least,
+        title: brokenJson,
+        format: "broken-json",
+        text: `${brokenJson}\n "chain": "eth"`,
+        notes: ["broken JSON at line 2: the object does not end; shown as it came"],
+      }),
+    ],
+    [
+      "long addresses whole",
+      "addresses",
+      tell({
+        title: `Pool ${usdc} lost 40 % of its liquidity`,
+        severity: "warning",
+        token: usdc,
+        chain: "arbitrum",
+        value: "123456789012345678901234567890123456789",
+        unit: "wei",
+        fields: [
+          { name: "pool", value: "7qbRF6YsyGuLUVs6Y1q64bdVrfe4ZcUUz1JRdoVNUJnm" },
+          { name: "tx", value: "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060" },
+        ],
+      }),
+    ],
+  ])("renders %s", async (_what, name, document) => {
+    await expectGolden(name, document);
   });
 
   it("renders a resolution by editing the first message", async () => {
@@ -109,24 +150,14 @@ describe("golden messages", () => {
       receivedAt: receivedAt + 18 * minuteMs,
       facts: { ...fullFacts, status: "resolved", value: "5012000", occurredAt: undefined },
     });
-    await expectGolden(
-      "resolved-edit",
-      tell(fullFacts, {
-        resolvedBy,
-        now: resolvedBy.receivedAt,
-        history: { count: 2, firstAt: receivedAt, lastAt: resolvedBy.receivedAt },
-      }),
-    );
+    const now = resolvedBy.receivedAt;
+    const history = { count: 2, firstAt: receivedAt, lastAt: now };
+    await expectGolden("resolved-edit", tell(fullFacts, { resolvedBy, now, history }));
   });
 
   it("renders a resolution as an answer, and where there is nothing to answer", async () => {
-    const facts = {
-      ...fullFacts,
-      status: "resolved",
-      value: "5012000",
-      previousValue: "4812345.67",
-      text: "Back above the limit.",
-    } as const;
+    const values = { value: "5012000", previousValue: "4812345.67" };
+    const facts = { ...fullFacts, ...values, status: "resolved", text: "Back above the limit." } as const;
     const history = { count: 2, firstAt: receivedAt - 18 * minuteMs, lastAt: receivedAt };
     await expectGolden("resolved-answer", tell(facts, { history, isAnswer: true }));
     await expectGolden("resolved-alone", tell(facts, { history }));
@@ -147,87 +178,14 @@ describe("golden messages", () => {
         facts: { title: "WETH price below 3,000", alertKey: "b", severity: "warning", value: "2998.4" },
       }),
     ];
-    await expectGolden(
-      "digest-quiet",
-      rendering.composeDigest(alerts, {
-        now: receivedAt + 238 * minuteMs,
-        reason: "quiet_hours",
-        quietHours: { from: "22:00", to: "07:00" },
-        possibleRepeat: false,
-      }),
-    );
-  });
-
-  it("renders a possible repeat that is late and recurring", async () => {
-    await expectGolden(
-      "repeat-late",
-      tell(fullFacts, {
-        possibleRepeat: true,
-        now: receivedAt + 12 * minuteMs,
-        late: { byMs: 12 * minuteMs, why: "Telegram asked us to wait" },
-        history: { count: 3, firstAt: receivedAt - 60 * minuteMs, lastAt: receivedAt },
-      }),
-    );
-  });
-
-  it("renders a fallback", async () => {
-    await expectGolden("fallback", tell(fullFacts, { purpose: "fallback", insteadOf: "ops-chat" }));
-  });
-
-  it("renders a resend by hand and a test", async () => {
-    await expectGolden("resend", tell({ title: "[CRITICAL] Bridge paused" }, { purpose: "resend" }));
-    await expectGolden(
-      "test",
-      tell({ title: "Test alert", severity: "info" }, { purpose: "test" }, { origin: "test" }),
-    );
-  });
-
-  it("renders a notice of the relay itself", async () => {
-    await expectGolden(
-      "notice",
-      tell(
-        {
-          title: "ops-chat cannot be reached",
-          severity: "warning",
-          status: "firing",
-          text: "Telegram says: bot was kicked from the group chat.\nAdd the bot to the group again; what waits is sent then.",
-        },
-        { purpose: "notice" },
-        { origin: "notice" },
-      ),
-    );
-  });
-
-  it("renders broken JSON as it came", async () => {
-    await expectGolden(
-      "broken-json",
-      tell({
-        title: '{"alert": "USDC depeg", "price": 0.981,',
-        severity: "unknown",
-        status: "unknown",
-        format: "broken-json",
-        text: '{"alert": "USDC depeg", "price": 0.981,\n "chain": "eth"',
-        notes: ["broken JSON at line 2: the object does not end; shown as it came"],
-      }),
-    );
-  });
-
-  it("keeps long addresses whole", async () => {
-    await expectGolden(
-      "addresses",
-      tell({
-        title: `Pool ${usdc} lost 40 % of its liquidity`,
-        severity: "warning",
-        token: usdc,
-        chain: "arbitrum",
-        value: "123456789012345678901234567890123456789",
-        unit: "wei",
-        fields: [
-          { name: "pool", value: "7qbRF6YsyGuLUVs6Y1q64bdVrfe4ZcUUz1JRdoVNUJnm" },
-          { name: "tx", value: "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060" },
-        ],
-      }),
-    );
+    const quietHours = { from: "22:00", to: "07:00" };
+    const context = {
+      now: receivedAt + 238 * minuteMs,
+      reason: "quiet_hours",
+      quietHours,
+      possibleRepeat: false,
+    } as const;
+    await expectGolden("digest-quiet", rendering.composeDigest(alerts, context));
   });
 
   it("renders hostile text as text", async () => {
@@ -268,32 +226,17 @@ describe("golden messages", () => {
     await expect(ends).toMatchFileSnapshot("golden/one-mebibyte.txt");
   });
 
-  it("renders a thousand alerts in one digest", async () => {
-    await expectGolden(
-      "digest-thousand",
-      rendering.composeDigest(makeMany(1000), {
-        now: receivedAt + 2 * minuteMs,
-        reason: "burst",
-        possibleRepeat: false,
-      }),
-    );
-  });
-
-  it("renders a backlog after an outage as a digest", async () => {
-    await expectGolden(
-      "digest-outage",
-      rendering.composeDigest(makeMany(5), {
-        now: receivedAt + 185 * minuteMs,
-        reason: "outage",
-        possibleRepeat: true,
-        late: { byMs: 185 * minuteMs, why: "Telegram could not be reached" },
-      }),
-    );
+  it("renders a thousand alerts in one digest, and a backlog after an outage", async () => {
+    const burst = { now: receivedAt + 2 * minuteMs, reason: "burst", possibleRepeat: false } as const;
+    await expectGolden("digest-thousand", rendering.composeDigest(makeMany(1000), burst));
+    const late = { byMs: 185 * minuteMs, why: "Telegram could not be reached" };
+    const outage = { now: receivedAt + 185 * minuteMs, reason: "outage", possibleRepeat: true, late } as const;
+    await expectGolden("digest-outage", rendering.composeDigest(makeMany(5), outage));
   });
 });
 
 function makeMany(number: number): Alert[] {
-  const random = createRandom(7);
+  const { next: random } = createSeededRandom(7);
   const tokens = ["USDC", "WETH", "ARB", "PEPE", "LINK", "UNI", "AAVE", "DAI", "WBTC", "CRV", "LDO", "OP", "MKR"];
   return Array.from({ length: number }, (_, index) => {
     const token = tokens[Math.floor(random() * tokens.length)] ?? "USDC";

@@ -1,5 +1,6 @@
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { MessageContext } from "../../src/core/message-context.ts";
+import { anAlert } from "../support/facts.ts";
 
 /** 21 Nov 2026, 03:02:05 in Zurich. */
 export const receivedAt = Date.UTC(2026, 10, 21, 2, 2, 5);
@@ -18,16 +19,12 @@ export function makeAlert(changes: Changes = {}): Alert {
     origin: "hook",
     receivedAt,
     ...rest,
-    facts: {
+    facts: anAlert({
       title: "USDC total TVL fell below 5,000,000",
       severity: "critical",
-      status: "firing",
-      format: "json",
       alertKey: "usdc-tvl",
-      fields: [],
-      notes: [],
       ...facts,
-    },
+    }),
   };
 }
 
@@ -52,14 +49,3 @@ export const fullFacts: Partial<AlertFacts> = {
     { name: "rule", value: "TVL < 5000000" },
   ],
 };
-
-/** A small generator of the same numbers each time (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
