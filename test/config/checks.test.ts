@@ -60,81 +60,48 @@ describe("the check of a source", () => {
     expect(JSON.stringify(config)).not.toContain("canary-");
   });
 
+  const hmac = `type: hmac, secret: ${old}, header: X-Sign`;
+  const secretInFile = "is secret and does not belong in the file";
+  const bound = "is out of bounds";
   test.each([
-    ["github", "sources.forge.check", 'is the value "github", and a map belongs here'],
-    ["[]", "sources.forge.check", "is empty"],
-    ["{ secret: x }", "sources.forge.check.type", "is missing"],
-    ["{ type: git }", "sources.forge.check.type", '"git" is not a type of check'],
-    ["{ type: github }", "sources.forge.check.secret", "is missing"],
-    ["{ type: github, secret: [] }", "sources.forge.check.secret", "is empty"],
-    [`{ type: stripe, secret: ${old}, tolerance: 13h }`, "sources.forge.check.tolerance", '"13h" is out of bounds'],
-    [
-      `{ type: bearer, token: "Bearer \${OLD}" }`,
-      "sources.forge.check.token",
-      "holds a space or a character that no such header carries",
-    ],
+    ["github", "", 'is the value "github", and a map belongs here'],
+    ["[]", "", "is empty"],
+    ["{ secret: x }", ".type", "is missing"],
+    ["{ type: git }", ".type", '"git" is not a type of check'],
+    ["{ type: github }", ".secret", "is missing"],
+    ["{ type: github, secret: [] }", ".secret", "is empty"],
+    ["{ type: github, secret: written-out-secret }", ".secret", secretInFile],
+    [`[{ type: github, secret: [${old}, written-out] }]`, "[0].secret[1]", secretInFile],
+    [`{ type: github, secret: "\${SHORT}" }`, ".secret", "has 5 characters; 8 are the least"],
+    [`{ type: github, secret: ${old}, tolerance: 5m }`, ".tolerance", "is not known here"],
+    [`{ type: stripe, secret: ${old}, tolerance: 13h }`, ".tolerance", `"13h" ${bound}`],
+    [`{ type: stripe, secret: ${old}, tolerance: 1s }`, ".tolerance", `"1s" ${bound}`],
+    [`{ type: standard-webhooks, secret: ${old} }`, ".secret", "is no secret of Standard Webhooks"],
+    [`{ type: bearer, token: "Bearer \${OLD}" }`, ".token", "holds a space or a character that no such header carries"],
     [
       `{ type: basic, user: "desk:x", password: ${old} }`,
-      "sources.forge.check.user",
+      ".user",
       "holds a colon, after which the password would begin",
     ],
+    [`{ ${hmac}, signs: "{header:X-Id}" }`, ".signs", "leaves the body out, so anybody could change it"],
     [
-      "{ type: github, secret: written-out-secret }",
-      "sources.forge.check.secret",
-      "is secret and does not belong in the file",
-    ],
-    [
-      `[{ type: github, secret: [${old}, written-out] }]`,
-      "sources.forge.check[0].secret[1]",
-      "is secret and does not belong in the file",
-    ],
-    [`{ type: github, secret: "\${SHORT}" }`, "sources.forge.check.secret", "has 5 characters; 8 are the least"],
-    [
-      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:X-Id}" }`,
-      "sources.forge.check.signs",
-      "leaves the body out, so anybody could change it",
-    ],
-    [
-      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:x-sign}{body}" }`,
-      "sources.forge.check.signs",
+      `{ ${hmac}, signs: "{header:x-sign}{body}" }`,
+      ".signs",
       "signs X-Sign, which holds the signature itself and so cannot be a part of it",
     ],
+    [`{ ${hmac}, signs: "{body" }`, ".signs", "{body has no } at its end"],
+    [`{ ${hmac}, signs: "{headers:X-Id}{body}" }`, ".signs", "{headers:X-Id} is no part of a request"],
     [
-      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{body" }`,
-      "sources.forge.check.signs",
-      "{body has no } at its end",
-    ],
-    [
-      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{headers:X-Id}{body}" }`,
-      "sources.forge.check.signs",
-      "{headers:X-Id} is no part of a request",
-    ],
-    [
-      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:X-Id}{body}", time: X-Time }`,
-      "sources.forge.check.time",
+      `{ ${hmac}, signs: "{header:X-Id}{body}", time: X-Time }`,
+      ".time",
       "is not among what is signed, so anybody could change it",
     ],
-    [
-      `{ type: hmac, secret: ${old}, header: X-Sign, tolerance: 5m }`,
-      "sources.forge.check.tolerance",
-      "needs the header that has the time",
-    ],
-    [`{ type: github, secret: ${old}, tolerance: 5m }`, "sources.forge.check.tolerance", "is not known here"],
-    [`{ type: standard-webhooks, secret: ${old} }`, "sources.forge.check.secret", "is no secret of Standard Webhooks"],
-    [`{ type: stripe, secret: ${old}, tolerance: 1s }`, "sources.forge.check.tolerance", '"1s" is out of bounds'],
-    [`{ type: hmac, secret: ${old} }`, "sources.forge.check.header", "is missing"],
-    [`{ type: hmac, secret: ${old}, header: "a b" }`, "sources.forge.check.header", '"a b" is no name of a header'],
-    [
-      `{ type: hmac, secret: ${old}, header: x, algorithm: md5 }`,
-      "sources.forge.check.algorithm",
-      '"md5" is not known',
-    ],
-    [
-      "{ type: addresses, ranges: example.com }",
-      "sources.forge.check.ranges",
-      '"example.com" is neither an address nor a range',
-    ],
-  ])("refuses %s", (check, path, message) => {
-    expect(problems(check)).toEqual([[path, message]]);
+    [`{ ${hmac}, tolerance: 5m }`, ".tolerance", "needs the header that has the time"],
+    [`{ type: hmac, secret: ${old} }`, ".header", "is missing"],
+    [`{ type: hmac, secret: ${old}, header: "a b" }`, ".header", '"a b" is no name of a header'],
+    [`{ type: hmac, secret: ${old}, header: x, algorithm: md5 }`, ".algorithm", '"md5" is not known'],
+    ["{ type: addresses, ranges: example.com }", ".ranges", '"example.com" is neither an address nor a range'],
+  ])("refuses %s", (check, place, message) => {
+    expect(problems(check)).toEqual([[`sources.forge.check${place}`, message]]);
   });
 });

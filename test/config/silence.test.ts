@@ -4,8 +4,6 @@ import { botEnv, load, problemsOf } from "./load.ts";
 const hour = 3_600_000;
 const base = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
 const silenceOf = (yaml: string) => load(base + yaml, botEnv).silence;
-const problems = (yaml: string) =>
-  problemsOf(base + yaml, botEnv).map(({ path, message, instead }) => [path, message, instead]);
 
 describe("silence", () => {
   test.each([
@@ -26,27 +24,23 @@ describe("silence", () => {
     expect(silenceOf(yaml.replace("name: all, to", "name: all, match: { severity: info }, to"))).toEqual(rules);
   });
 
-  const instead = "write a time from 5m to 60d, e.g. 6h, or auto, or off";
+  const time = "write a time from 5m to 60d, e.g. 6h, or auto, or off";
   test.each([
-    ["silence: soon", [["silence", '"soon" is not a duration', instead]]],
-    ["silence: 10s", [["silence", '"10s" is out of bounds', instead]]],
-    ["silence: 90d", [["silence", '"90d" is out of bounds', instead]]],
-    ["silence: true", [["silence", "true is not a duration", instead]]],
-    ["silence: { hook: 7 }", [["silence.hook", "7 is not a duration", instead]]],
-    ["silence: { after: 6h }", [["silence.after", "is not known here", "known here: hook, sources"]]],
-    ["silence: { sources: { Pyth: never } }", [["silence.sources.Pyth", '"never" is not a duration', instead]]],
+    ["silence: soon", "silence", '"soon" is not a duration', time],
+    ["silence: 10s", "silence", '"10s" is out of bounds', time],
+    ["silence: 90d", "silence", '"90d" is out of bounds', time],
+    ["silence: true", "silence", "true is not a duration", time],
+    ["silence: { hook: 7 }", "silence.hook", "7 is not a duration", time],
+    ["silence: { after: 6h }", "silence.after", "is not known here", "known here: hook, sources"],
+    ["silence: { sources: { Pyth: never } }", "silence.sources.Pyth", '"never" is not a duration', time],
     [
       "silence: { sources: [Pyth] }",
-      [
-        [
-          "silence.sources",
-          "is a list, and a map belongs here",
-          'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }',
-        ],
-      ],
+      "silence.sources",
+      "is a list, and a map belongs here",
+      'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }',
     ],
-    ["routes: [{ to: [ops], silence: 6 }]", [["routes[0].silence", "6 is not a duration", instead]]],
-  ])("refuses %j, and says what to write", (yaml, expected) => {
-    expect(problems(yaml)).toEqual(expected);
+    ["routes: [{ to: [ops], silence: 6 }]", "routes[0].silence", "6 is not a duration", time],
+  ])("refuses %j, and says what to write", (yaml, path, message, instead) => {
+    expect(problemsOf(base + yaml, botEnv)).toMatchObject([{ path, message, instead }]);
   });
 });

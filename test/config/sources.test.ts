@@ -45,48 +45,53 @@ describe("sources", () => {
     expect(JSON.stringify(sources)).not.toContain(hookSecret);
   });
 
+  const source = (options: string) => `sources: { a: { ${options} } }`;
   test.each([
-    ["sources: [github]", [["sources", "is a list, and a map belongs here"]]],
-    ["sources: { GitHub: {} }", [["sources.GitHub", "is not a name for a source"]]],
-    ["sources: { ../x: {} }", [['sources["../x"]', "is not a name for a source"]]],
-    ["sources: { hook: {} }", [["sources.hook", "is the account's own hook"]]],
-    ["sources: { a: { secrets: x } }", [["sources.a.secrets", "is not known here"]]],
+    ["sources: [github]", "sources", "is a list, and a map belongs here"],
+    ["sources: { GitHub: {} }", "sources.GitHub", "is not a name for a source"],
+    ["sources: { ../x: {} }", 'sources["../x"]', "is not a name for a source"],
+    ["sources: { hook: {} }", "sources.hook", "is the account's own hook"],
+    [source("secrets: x"), "sources.a.secrets", "is not known here"],
+    [source("secret: written-out-secret-kS93jdLwm2"), "sources.a.secret", "is secret and does not belong in the file"],
     [
-      "sources: { a: { secret: written-out-secret-kS93jdLwm2 } }",
-      [["sources.a.secret", "is secret and does not belong in the file"]],
-    ],
-    [
-      `sources: { a: { secret: ${reference("ODD")} } }`,
-      [["sources.a.secret", "is part of an address, so it may only have letters, digits, - and _, 22 to 256 of them"]],
+      source(`secret: ${reference("ODD")}`),
+      "sources.a.secret",
+      "is part of an address, so it may only have letters, digits, - and _, 22 to 256 of them",
     ],
     [
       `sources: { a: { secret: ${reference("GITHUB_HOOK")} }, b: { secret: ${reference("GITHUB_HOOK")} } }`,
-      [["sources.b.secret", "is the same as another secret of this relay, so their senders could not be told apart"]],
+      "sources.b.secret",
+      "is the same as another secret of this relay, so their senders could not be told apart",
     ],
     [
-      "sources: { a: { idempotency: $.delivery.id } }",
-      [["sources.a.idempotency", '"$.delivery.id" is neither a path to one value of the body nor a header']],
+      source("idempotency: $.delivery.id"),
+      "sources.a.idempotency",
+      '"$.delivery.id" is neither a path to one value of the body nor a header',
     ],
-    ['sources: { a: { idempotency: "header:" } }', [["sources.a.idempotency", '"header:" names no header']]],
+    [source('idempotency: "header:"'), "sources.a.idempotency", '"header:" names no header'],
     [
-      "sources: { a: { mapping: { severities: { havoc: terrible } } } }",
-      [["sources.a.mapping.severities.havoc", '"terrible" is not known']],
-    ],
-    [
-      "sources: { a: { mapping: { source: payload.x } } }",
-      [["sources.a.mapping.source", "cannot be used in a source: what arrives at this hook is called a"]],
-    ],
-    ["sources: { a: { mapping: { tilte: payload.x } } }", [["sources.a.mapping.tilte", "is not known here"]]],
-    [
-      "sources: { a: { mapping: { title: $.x } } }",
-      [["sources.a.mapping.title[0]", '"$.x" is not a path to one value of the payload']],
+      source("mapping: { severities: { havoc: terrible } }"),
+      "sources.a.mapping.severities.havoc",
+      '"terrible" is not known',
     ],
     [
-      "sources: { a: { silence: 6h } }\nsilence: { sources: { a: 2h } }",
-      [["silence.sources.a", "is said below sources.a already"]],
+      source("mapping: { source: payload.x }"),
+      "sources.a.mapping.source",
+      "cannot be used in a source: what arrives at this hook is called a",
     ],
-  ])("refuses %j", (yaml, expected) => {
-    expect(problems(yaml)).toEqual(expected);
+    [source("mapping: { tilte: payload.x }"), "sources.a.mapping.tilte", "is not known here"],
+    [
+      source("mapping: { title: $.x }"),
+      "sources.a.mapping.title[0]",
+      '"$.x" is not a path to one value of the payload',
+    ],
+    [
+      `${source("silence: 6h")}\nsilence: { sources: { a: 2h } }`,
+      "silence.sources.a",
+      "is said below sources.a already",
+    ],
+  ])("refuses %j", (yaml, path, message) => {
+    expect(problems(yaml)).toEqual([[path, message]]);
   });
 
   it("may have several secrets of the address while one is replaced, each judged as one alone is", () => {
