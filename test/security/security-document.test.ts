@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { codeSpans, readText, tableRows } from "../docs/documents.ts";
 
-const rows = tableRows(readText("docs/security-tests.md"), "item");
+const rows = tableRows(readText("test/security/protections.md"), "item");
 
-it("docs/security-tests.md has a row for each of the 19 items", () => {
+it("test/security/protections.md has a row for each of the 19 items", () => {
   const items = new Set(rows.map(([item = ""]) => Number.parseInt(item, 10)));
   expect([...items]).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
 });
