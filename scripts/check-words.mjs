@@ -23,7 +23,9 @@ const opens = new RegExp(`(?<=^|[.:!?] )${opening}`);
 const opensInside = new RegExp(`(?<=[.:!?] )${opening}`);
 const opensMessage = new RegExp(`(?<=["\`']|[.!?] )${opening}(?= [a-z])`);
 
-const paths = execFileSync("git", ["ls-files", "src", "workshop", "bench", "scripts", "*.md"], { encoding: "utf8" })
+const paths = execFileSync("git", ["ls-files", "src", "workshop", "bench", "scripts", "test/support", "*.md"], {
+  encoding: "utf8",
+})
   .split("\n")
   // Migrations stay as they were run.
   .filter((path) => /\.(tsx?|m?js|css|md)$/.test(path) && path !== "scripts/check-words.mjs");

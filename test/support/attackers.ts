@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** A relay as those see it who would keep its alerts out. */
 export interface Target {
   port: number;
-  /** Of the account's hook. */
+  /** The path of the account's hook. */
   hookPath: string;
-  /** Of a source that checks who sends; the attackers have no key of it. */
+  /** The path of a source that checks who sends; the attackers have no key of it. */
   sourcePath: string;
   /** For those that have logged in and do not read what they asked for. */
   adminToken: string;
@@ -76,7 +76,7 @@ const get = (path: string, ...headers: string[]) =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
 const withToken = ({ adminToken }: Target) => `Authorization: Bearer ${adminToken}`;
 
-/** Of all sizes, so that large ones take the room and small ones what they leave. */
+/** Bodies of all sizes, so that large ones take the room and small ones what they leave. */
 const sizes = [
   ...Array<number>(80).fill(1_048_000),
   ...Array<number>(60).fill(60_000),

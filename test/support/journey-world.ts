@@ -83,7 +83,7 @@ export function waitForState(relay: RelayProcess, id: string, state: string): Pr
   );
 }
 
-/** Of every stored alert, newest first, when each has been read. */
+/** The titles of all stored alerts, newest first, when each has been read. */
 export async function readTitles(relay: RelayProcess): Promise<string[]> {
   const titles: string[] = [];
   let cursor: string | null = "";

@@ -18,7 +18,7 @@ let steps = 0;
 function step() {
   steps += 1;
   if (steps === killAt) process.kill(process.pid, "SIGKILL");
-  // By another process: a file of SQLite that is closed in this one loses its locks.
+  // Another process copies: a file of SQLite that is closed in this one loses its locks.
   if (killAt === 0 && leftBehind) execFileSync("cp", ["-a", process.env.DATA_DIR, join(leftBehind, String(steps))]);
 }
 

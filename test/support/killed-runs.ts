@@ -39,10 +39,10 @@ export async function runOnce(
 const triesAll = process.env.TOCSIN_KILL_STEPS === "all";
 
 /**
- * Runs a command of the built program as if it were killed before its steps in turn (kill-at.mjs says what a step is), and
- * then to its end where that left off. The command runs once as a process: what a kill leaves is a copy of the folder at that
- * moment, which is put in its place. Of the steps that leave the folder with the same files as the one before, each tenth is tried.
- * `check` looks at the folder after each.
+ * Runs a command of the built program as if it were killed before its steps in turn (kill-at.mjs says what a step is), and then to
+ * its end where that left off. The command runs once as a process: what a kill leaves is a copy of the folder at that moment, which
+ * is put in its place. Each tenth is tried of the steps that leave the folder with the same files as the one before. `check` looks
+ * at the folder after each.
  */
 export async function killAtSteps(
   argv: string[],

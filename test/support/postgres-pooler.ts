@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 
 /** A pooler in transaction mode, stricter than those that people run. */
 export interface PostgresPooler {
-  /** Of the same database, through it. */
+  /** The address of the same database, through the pooler. */
   url: string;
   /** What clients have asked of the session, which is whose turn it is next: `LISTEN`, `SET`, named statements, locks. */
   violations: string[];

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 
 /** A way to a database that can be made to fail in the middle. */
 export interface PostgresProxy {
-  /** Of the same database, over this way. */
+  /** The address of the same database, over this way. */
   url: string;
   /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
   hang(): void;

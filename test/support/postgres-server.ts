@@ -6,11 +6,11 @@ import { findLastingPort } from "./lasting-port.ts";
 import { scratch } from "./scratch.ts";
 
 export interface PostgresServer {
-  /** Of its database `postgres`, as its superuser. */
+  /** The address of its database `postgres`, as its superuser. */
   url: string;
   /** Its files. */
   data: string;
-  /** Of its first process. */
+  /** The id of its first process. */
   pid(): number;
   /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended; `SIGKILL`: of its first process, which the others follow. Resolves when it has ended. */
   stop(signal: "SIGQUIT" | "SIGINT" | "SIGKILL"): Promise<void>;

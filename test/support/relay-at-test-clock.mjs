@@ -1,5 +1,5 @@
 /**
- * The whole built relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
+ * The whole built relay in a process of its own, at a clock that is stopped until a test moves it: what takes hours by the clock
  * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
  * clock begins (epoch milliseconds), `CLOCK_MODULE` is the compiled test-clock.ts, and the file `clock` in `DATA_DIR` holds the
  * address that moves it: `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`,

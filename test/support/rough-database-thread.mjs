@@ -1,5 +1,5 @@
 /**
- * The built database thread, which stands still for as long as there is a file `hang` next to the database: it answers nothing
+ * The built database thread, which hangs for as long as there is a file `hang` next to the database: it answers nothing
  * and commits nothing, as behind a disk that does not come back.
  */
 import { existsSync } from "node:fs";

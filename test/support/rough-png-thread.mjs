@@ -1,4 +1,4 @@
-// Stands in for the thread that makes PNG: does what the "picture" says.
+// In the place of the thread that makes PNG: does what the "picture" says.
 import { parentPort, threadId } from "node:worker_threads";
 
 parentPort.on("message", ({ svg }) => {

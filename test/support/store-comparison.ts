@@ -28,7 +28,7 @@ interface Compared {
 }
 
 interface Side extends Compared {
-  /** By the group: the one that is held, and those that were lost. */
+  /** For each group: the fence that is held, and those that were lost. */
   lanes: Map<string, LaneFence[]>;
   /** Ids that the store has made, by their order. */
   names: Map<string, string>;
@@ -37,7 +37,7 @@ interface Side extends Compared {
 
 /** A database that is late on a busy machine has not answered otherwise. */
 const patientMs = 240_000;
-/** So long a call may be on its way to PostgreSQL. */
+/** How long a call may be on its way to PostgreSQL. */
 const longestWayMs = 20_000;
 const destinations = ["chat", "mail", "pager", "gone"] as const;
 const groups = ["bot", "smtp"] as const;
@@ -145,7 +145,7 @@ interface Claim {
 
 class Comparison {
   #at = noon;
-  /** Of each call, ascending. */
+  /** The time of each call, ascending. */
   #instants = [noon];
   #count = 0;
   #newId = createIdSource(() => this.#at);
@@ -324,7 +324,7 @@ class Comparison {
           ),
         ),
       );
-      // Of several relays nobody has to know the position.
+      // With several relays nobody has to know the position.
       return acceptances.map((one) => ({ ids: one.ids, kind: one.kind, recorded: recordedOf(one) }));
     });
     for (const { recorded } of accepted) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/core/clock.ts";
 
 /**
- * A clock that stands still until it is moved; sleepers wake in the order of their times. It shows whole milliseconds, as `Date.now`
+ * A clock that is stopped until it is moved; sleepers wake in the order of their times. It shows whole milliseconds, as `Date.now`
  * does: a store refuses any other instant.
  */
 export interface TestClock extends Clock {

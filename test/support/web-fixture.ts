@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { readOtherRules } from "../../src/config/read-config.ts";
 import type {
   AccountView,
   CanaryView,
@@ -15,7 +16,6 @@ import type {
   SystemView,
   WatchView,
 } from "../../src/contract/operations.ts";
-import { readOtherRules } from "../../src/config/read-config.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
@@ -112,7 +112,7 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   hearing?: RelayView["hearing"];
   clock?: TestClock;
   log?: Log;
-  /** Of `ops` and `treasury`; default: well. */
+  /** The statuses of `ops` and `treasury`; default: well. */
   statuses?: Record<string, Partial<Omit<DestinationStatus, "kind">>>;
   /** What the watch over the account has heard. Default: nothing. */
   account?: Partial<AccountView>;

@@ -13,7 +13,7 @@ interface State {
 interface Ends {
   first: { state: number; before: bigint }[];
   last: number[];
-  /** Of `last` those behind which nothing can fail any more. */
+  /** Those in `last` behind which nothing can fail any more. */
   sure: number[];
   isNullable: boolean;
   isSurelyNullable: boolean;

@@ -9,12 +9,12 @@ export interface VendorRequest {
   headers: Record<string, string>;
   body: string;
   bytes: Buffer;
-  /** Of a `multipart/form-data` that can be read as one: its texts and its files. */
+  /** The texts and the files of a `multipart/form-data` that can be read as one. */
   form?: { fields: Record<string, string>; files: UploadedFile[] };
 }
 
 export interface UploadedFile {
-  /** Of its field. */
+  /** The name of its field. */
   name: string;
   filename: string;
   type: string;

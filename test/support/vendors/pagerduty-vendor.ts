@@ -11,7 +11,7 @@ export interface PagerdutyVendor extends HttpVendor {
   routingKey: string;
   /** Summaries of the events that were taken. */
   seen: string[];
-  /** By `dedup_key`. */
+  /** The state of each incident, by its `dedup_key`. */
   incidents: Map<string, "triggered" | "acknowledged" | "resolved">;
 }
 

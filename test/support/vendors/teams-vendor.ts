@@ -61,7 +61,7 @@ const isOneOf =
 const isTrue = (value: unknown) => value === true;
 const spacing = isOneOf("None", "Small", "Medium");
 
-/** Of each element that a card may have: what its properties may be, and which elements it may hold. */
+/** For each element that a card may have: what its properties may be, and which elements it may hold. */
 const elements: Record<string, Record<string, ((value: unknown) => boolean) | string[]>> = {
   AdaptiveCard: {
     version: isOneOf("1.2"),
