@@ -68,7 +68,7 @@ function setLine(text: string, name: string, value: string): string {
 
 const leadOfLine = /^\s*(?:export\s+)?/;
 
-/** With the blanks before it. A `#` without one may belong to the old value, which must not stay. */
+/** With the blanks before it. A `#` without a blank may belong to the old value, which must not stay. */
 function commentBehind(value: string): string {
   const start = value.search(/\S/);
   const mark = value.charAt(start);

@@ -251,7 +251,7 @@ export type StatusView = z.output<typeof status.statusView>;
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
   /** Default: both. */
   state?: FailedState;
-  /** Default: now. Given as a preview has said it, what fails later is not resent unasked. Epoch milliseconds. */
+  /** Default: now. With the instant of a preview, what failed after the preview is not resent. Epoch milliseconds. */
   failedUntil?: number;
 }
 

@@ -294,7 +294,7 @@ export interface PlannedDelivery {
   route: string;
   state: "queued" | "muted" | "held";
   reason: string;
-  /** For `held` by quiet hours: when it is released. */
+  /** When it is to be sent: now, or when what holds it ends. Epoch milliseconds. */
   dueAt: number;
   updates: DeliveryUpdates;
   /** What its message says of the alerts of its key that did not ring. */

@@ -82,8 +82,8 @@ interface Doing<T> extends Pick<Wish, "by"> {
 
 /**
  * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. It runs the
- * lane groups that it holds (lane-keeper.ts), and goes on asking for the others. The store is the truth; a signal only
- * saves the wait for the next look.
+ * lane groups that it holds (lane-keeper.ts), and asks for the others again and again. The store is the truth; a signal
+ * only saves the wait for the next look.
  */
 export class Engine implements ClaimingDesk {
   readonly #deps: EngineDeps;

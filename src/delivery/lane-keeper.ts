@@ -216,7 +216,7 @@ export class LaneKeeper {
   async #renew(): Promise<void> {
     const { store, duties } = this.#deps;
     const lease = this.#beginLease();
-    // Those that are acquired meanwhile were not asked for.
+    // Groups that are acquired meanwhile are not in this request.
     const [asked, ofDuties] = [this.groups(), duties.held()];
     const kept = new Set(await store.renewLanes(this.#lanes(), laneLeaseMs));
     for (const group of asked) {

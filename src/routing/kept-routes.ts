@@ -84,7 +84,7 @@ export function createTellDecisions(
 ): (alert: DecidedAlert) => Promise<Decision[]> {
   const compiled = new Map<string, TellAll>();
 
-  /** @returns or a text that says why there is none */
+  /** @returns a text where there is none: it says why */
   async function findTeller(name: string): Promise<TellAll | string> {
     const known = compiled.get(name);
     if (known !== undefined) return known;

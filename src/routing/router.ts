@@ -231,7 +231,7 @@ interface RouteVerdict<R extends AskedRoute = Route> {
   reason(): string;
 }
 
-/** What is asked of a route; the rest of it says what becomes of what it takes. */
+/** What decides whether a route takes an alert. The other members say what becomes of it then. */
 export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault" | "isDisabled" | "activeHours">;
 
 /** One verdict for each route, in the order of the configuration. */
@@ -243,8 +243,8 @@ interface AskedRoutes<R extends AskedRoute> {
 
 /**
  * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search
- * goes on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no
- * route has ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
+ * continues as if it had not matched. Routes marked as default are asked last, wherever the file has them, and only when
+ * no route has ended the search. The desk that takes the rest therefore also gets what an archive gets a copy of.
  */
 function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],

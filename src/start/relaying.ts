@@ -78,7 +78,7 @@ export async function startRelaying(
       translator.forgetShapes([id]);
     },
   });
-  // Names are known from the first message on, and no alert comes before there is somebody who notes it.
+  // Before routing begins: the first message has the names that are known, and the market notes the first alert.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
   const routing = openRouting(config, {
     ...common,

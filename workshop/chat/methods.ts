@@ -11,7 +11,7 @@ export interface Bot {
   name: string;
   /** Privacy mode is off: it is shown every message of its groups. */
   readsAll: boolean;
-  /** What it was told and has not confirmed. */
+  /** What it gets from `getUpdates` until it confirms it. */
   updates: UpdateQueue;
 }
 

@@ -49,8 +49,8 @@ export async function refuseSearch(options: AlertFilters): Promise<AppError | un
 export const maxPageSize = 200;
 
 /**
- * Page after page, newest first, so that a log of any length needs the memory of one page. A relay looks no longer than a moment
- * for alerts that few filters let through: a page may have less than it could. `limit`: how many in all.
+ * Page after page, newest first, so that a log of any length needs the memory of one page. A relay looks for a moment only, so that a
+ * page has few alerts where the filters find few. `limit`: how many in all.
  */
 export async function* walkLog(
   client: Pick<Client, "listAlerts">,

@@ -17,7 +17,7 @@ type AskedHistory = HistoryOptions & { key: string };
 
 /** The interface covers up to 7 days. */
 const longestRangeMs = 7 * 86_400_000;
-/** The time since `--from -7d` was read, and the rounding to whole seconds, are no longer range. */
+/** `--from -7d` is a little more than 7 days: some time has passed since it was read, and instants are whole seconds. */
 const rangeSlackMs = 60_000;
 const plotHeight = 12;
 const widestPlot = 120;

@@ -54,8 +54,8 @@ export interface AlertQuery {
   /** All must hold. */
   facts?: readonly FactCondition[];
   /**
-   * Only alerts after which none of the same key has come; each says how often it came (`AlertSummary.run`). Repeats do
-   * not count: one is listed only where the alert that it repeats is no longer kept.
+   * Only the newest alert of each key, with how often the key came (`AlertSummary.run`). Repeats do not count: a repeat is
+   * listed only where the alert that it repeats is no longer kept.
    */
   newestOfKey?: boolean;
   /** Came by this source's hook. */
@@ -108,7 +108,7 @@ export interface AlertSummary {
 export interface AlertsFound {
   alerts: AlertSummary[];
   /**
-   * The time was over before the page was full. Nothing was left out so far: `position` goes on from there, and
+   * The time was over before the page was full. Nothing was left out so far: `position` continues there, and
    * `receivedAt` is when the oldest alert came that was looked at, of about this many.
    */
   stopped?: { position: Position; receivedAt: number; looked: number };

@@ -15,8 +15,8 @@ export interface SilencedKeys {
 }
 
 /**
- * Mutes made at run time, kept with who made them after their end too. A relay that has them in memory listens to `mutes`
- * (signals.ts) and reads them anew now and then.
+ * Mutes made at run time, with who made them. They are kept after their end too. A relay that has them in memory listens
+ * to `mutes` (signals.ts) and reads them anew now and then.
  */
 export interface MuteStore {
   /** The newest first, at most 1,000: those that are active or still to come, or all. */

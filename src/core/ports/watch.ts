@@ -25,17 +25,17 @@ export interface WatchStore {
 /** What several relays add to. */
 export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
   /**
-   * Saves it in place of `from`: of several who do so at once, one gets true.
+   * Saves it in place of `from`. Where several relays do so at once, one gets true.
    * @param from as `loadWatchState` gave it
    */
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
 }
 
-/** Each of them is lost to another relay, which has kept its own. */
+/** A try fails where another relay saves its own change first. */
 const mostTries = 10;
 
 /**
- * Changes what several relays add to, again while others are faster.
+ * Changes a state that several relays add to. Where another relay was faster, it starts again from the new state.
  * @param change what is made of the state that is saved; without a `state` nothing is
  * @throws as the store does
  */

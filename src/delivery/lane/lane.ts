@@ -164,8 +164,8 @@ export class Lane {
   }
 
   /**
-   * When it last came round without a fault, epoch milliseconds: every few seconds, however little there is to do. While
-   * a call is under way, which surely ends, it counts as coming round.
+   * When it last came round without a fault, epoch milliseconds: every few seconds, however little there is to do. A call
+   * always ends, so a lane with a call under way counts as coming round.
    */
   turnedAt(): number {
     const { calls, clock } = this.#deps;

@@ -56,8 +56,8 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
       const place = hops.findLastIndex((hop) => readAddress(hop) === named);
       return follow(named, hops.slice(0, Math.max(0, place)));
     }
-    // A proxy that writes one of the two passes the other on as the client made it up: where they differ, neither
-    // counts.
+    // A proxy writes one of the two headers. It passes the other on, and the client may have made that up: where they
+    // differ, neither counts.
     const lists = [forwardedFor, readForwarded(header("forwarded"))].filter((hops) => hops !== undefined);
     const clients = lists.map((hops) => follow(peer, hops));
     const [client = peer] = clients;

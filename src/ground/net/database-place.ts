@@ -11,8 +11,8 @@ export function databasePlace(address: string): string | undefined {
 }
 
 /**
- * The passwords in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. No address has
- * none.
+ * The passwords in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. Without an address
+ * there are none.
  */
 export function databasePasswords(address = ""): string[] {
   if (!URL.canParse(address)) return [];

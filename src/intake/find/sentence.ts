@@ -28,7 +28,7 @@ export interface NumberPiece {
 /** Titles have at most 300 characters; lines of a text are cut to this. */
 const maxLineLength = 600;
 
-/** Marks stand alone wherever they are; a comma between digits belongs to the number. */
+/** Each mark is a piece of its own. A comma between digits belongs to the number. */
 const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
 const digitGroups = /^\d[,']\d$/;
 

@@ -40,7 +40,7 @@ const mebibyte = 1024 * 1024;
 const maxOrderBytes = 256 * 1024;
 /** A thread that says nothing for this long after its start will not say anything. */
 const startLimitMs = 30_000;
-/** Shapes that wait to be described once more; each unknown one asks again when it comes again. */
+/** Shapes that wait to be described once more. Beyond these, a shape is asked for again when it comes again. */
 const maxForgotten = 100;
 
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;

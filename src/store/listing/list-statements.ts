@@ -26,8 +26,8 @@ import {
 export const mostCounted = 1_000;
 
 /**
- * The statements of lists. One walks its driver in the order of the page and checks the other filters row by row until there are enough,
- * so that nothing is sorted.
+ * The statements of lists. A statement reads along one index (its driver) in the order of the page, and checks the other filters row by
+ * row until the page is full, so that nothing is sorted.
  */
 export function createListStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;

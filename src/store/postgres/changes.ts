@@ -15,10 +15,10 @@ import { postgresDialect } from "./tx.ts";
  * and `.` with the alert up to which its changes were listed, if some were.
  */
 interface Place {
-  /** The place of the last change in their order. */
+  /** The last change that was listed: its transaction, and its alert. */
   transaction: bigint;
   seq: number;
-  /** Earlier transactions whose changes may be missing, ascending; `seq`: from which alert on. */
+  /** Earlier transactions whose changes may not be listed yet, ascending; `seq`: the alert behind which they are not. */
   passed: { transaction: bigint; seq: number }[];
 }
 

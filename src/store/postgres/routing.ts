@@ -50,8 +50,8 @@ const mostTakenOver = 1_000;
 const mostTurns = 20;
 
 /**
- * T2. Each relay routes what it has accepted, and takes over what another has not routed in time: so nobody waits for
- * anybody, and no alert for a relay that is gone.
+ * T2. Each relay routes what it has accepted, and takes over what another has not routed in time. No relay waits for
+ * another, and no alert waits for a relay that is gone.
  */
 export function createRouting(
   database: Database,

@@ -3,9 +3,8 @@ import { emitNotes, newNotes, type SignalHub } from "../signals.ts";
 import type { Call, Commit } from "./group-commit.ts";
 
 /**
- * Emits once for each topic that one commit, of however many calls, has something to say of: what its transactions have noted, that an
- * alert
- * was accepted that waits for routing, and that the log has changed, as it has whenever the commit gave an alert a new version.
+ * Emits each topic of a commit once, however many calls the commit has: what its transactions have noted, that an accepted alert waits
+ * for routing, and that the log has changed (an alert has a new version).
  */
 export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], commit: Commit) => void {
   let lastVersion = 0;

@@ -103,7 +103,7 @@ export function rescueByPosition(reader: PositionReader, take: (row: Row) => voi
     if (run.isEnd) break;
     const next = firstReadable(reader, last);
     const until = Math.min(next ?? Number.POSITIVE_INFINITY, last + mostAskedAlone);
-    // A damaged cell hides those behind it in its page, but not from below.
+    // A damaged cell hides the cells behind it in its page. Read backwards, the page gives them.
     const fromBelow = new Map<unknown, Row>();
     for (const row of readOn(() => reader.downwards.iterate(last, next ?? mostPositions))) {
       if (fromBelow.size === mostAskedInVain) break;

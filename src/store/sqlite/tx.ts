@@ -115,7 +115,7 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
   };
 }
 
-/** What it answers calls `make` once. */
+/** Makes a function that calls `make` once, and gives the same value each time. */
 export type Once = <T>(make: () => T) => () => T;
 
 const atFirstUse: Once = <T>(make: () => T) => {

@@ -51,14 +51,14 @@ const prepareGrant = (sql: Dialect) =>
   );
 
 /**
- * Who holds which lane group, and its memory. One process alone has a database of SQLite, so it is granted all, and holds it without
- * a lease until somebody asks again. On PostgreSQL it is by a lease that the database's clock decides.
+ * Who holds which lane group, and its memory. A database of SQLite has one process: it is granted all groups, and holds them without
+ * a lease until somebody asks again. On PostgreSQL a group is held by a lease, which ends by the database's clock.
  */
 export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   const { readMemories, ...memory } = createLaneMemory(sql);
   const grant = prepareGrant(sql);
   const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
-  // The largest fence of all stands in the table of SQLite for ever.
+  // SQLite keeps the largest fence of all in the table for ever.
   const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
   const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
   const renew = sql.statement(

@@ -37,7 +37,7 @@ export function spellOutLink(words: string, href: string): string {
 }
 
 function writeRun(run: Run, block: LaidBlock): string {
-  // A list of alerts is read, not clicked through, where addresses cannot hide behind words; the page has them all.
+  // Plain text cannot hide an address behind words. A list of alerts is shorter without addresses, and the page has them.
   if (run.style !== "link" || block.kind === "list") return run.text;
   return spellOutLink(run.text, run.href);
 }

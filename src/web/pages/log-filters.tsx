@@ -71,7 +71,7 @@ function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
   return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
 }
 
-/** Something is set that says more than how the page shows the log. */
+/** A filter is set, which leaves alerts out. View and span leave none out. */
 export function isFiltered({ written }: Pick<LogFilters, "written">): boolean {
   const { view: _view, span: _span, ...filters } = written;
   return Object.keys(filters).length > 0;

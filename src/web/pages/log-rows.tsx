@@ -249,7 +249,7 @@ function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly 
   return undefined;
 }
 
-/** How far the value is from its limit, and of value and limit what the title does not say; in the numbers of messages. */
+/** How far the value is from its limit, and value and limit where the title does not say them. Numbers are written as in messages. */
 function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: string }) {
   if (facts?.value === undefined && facts?.threshold === undefined) return null;
   const { value, threshold, unit } = facts;
