@@ -36,7 +36,7 @@ export function changeOver(points: readonly ChartPoint[], { ms, beforeMs, afterM
   return shareBetween(base, newest);
 }
 
-/** The nearest with a value, in steps of `step`, no further away than `end`. */
+/** Finds the nearest point with a value, in steps of `step`, no further away than `end`. */
 function knownFrom(points: readonly ChartPoint[], index: number, step: 1 | -1, end: number): KnownPoint | undefined {
   for (let at = index; ; at += step) {
     const point = points[at];

@@ -70,7 +70,7 @@ export class PngDesk {
     return result;
   };
 
-  /** What is asked for is `ended`. */
+  /** Each picture that is asked for ends as `ended`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idle);

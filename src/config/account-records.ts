@@ -5,7 +5,7 @@ import type { KeptRecords } from "../core/ports/kept-records.ts";
 
 /** Something that setup keeps of an account, over a crash and a power cut. */
 export interface AccountRecord<T> {
-  /** Where that is, for people. */
+  /** The place of the record, for people. */
   place: string;
   /**
    * Undefined where there is none.

@@ -5,9 +5,9 @@ const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
 const example = "write NAME=value";
 
 /**
- * What of a `.env` is read as something else than it looks like. Node passes over broken lines without a word, and
- * takes the name of the next line for a part of them: a line without `=` costs the variable below it. Repeats no
- * value, since any may be secret.
+ * Finds lines of a `.env` that are read differently than they look. Node passes over broken lines without a word, and takes the
+ * name of the next line for a part of them: a line without `=` costs the variable below it. Repeats no value, since any may be
+ * secret.
  *
  * @param isRelevant whether anybody reads this variable; oddities in the value of another do not matter here.
  */

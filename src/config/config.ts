@@ -80,7 +80,7 @@ export type Config = StorePlace & {
   mapping: FactMapping;
   /** Named hooks besides the account's; none without the file. */
   sources: SourceSettings[];
-  /** Who is watched for alerts that do not come; each once. */
+  /** The rules of silence: who is watched for alerts that do not come, each once. */
   silence: SilenceRule[];
   /** Absent: no canary is sent. */
   canary?: CanarySchedule;

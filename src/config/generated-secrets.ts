@@ -142,7 +142,7 @@ export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName)
  * has changed which are taken, so that not one alert is refused between the change at a sender and a restart. Wake it when
  * something that is kept has changed; it finds it within a second anyway.
  *
- * @param known those of the hooks that are looked at: none that was given
+ * @param known the secrets of the hooks that are watched; a secret from the configuration is not
  */
 export function followSecrets(
   kept: KeptRecords,

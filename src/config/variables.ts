@@ -15,7 +15,7 @@ export interface Variable {
   says: string;
   /** The text to its value, or to a `Refusal`. Absent: the text is the value, or a vendor reads it. */
   read?: (text: unknown) => unknown;
-  /** The value where it is not set. */
+  /** The value of an unset variable. */
   default?: unknown;
   /** What stands for `default` in the documents. */
   otherwise?: string;
@@ -201,7 +201,7 @@ type VariableName = keyof Variables;
 type Value<N extends VariableName> = Variables[N] extends { read: (text: unknown) => infer T }
   ? Exclude<T, Refusal>
   : string;
-/** Hears what is wrong with a variable. */
+/** Called with what is wrong with a variable. */
 export type RefuseVariable = (name: string, refusal: Refusal) => void;
 
 /** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
@@ -282,7 +282,7 @@ function readProxyRange(text: string): string | Refusal {
   return new Refusal(`${showValue(text)} is everybody, who could then make up any address`, instead);
 }
 
-/** All of IPv4, also where it is mapped into IPv6 (`::ffff:0:0/96`). */
+/** Whether the range is all of IPv4, also where it is mapped into IPv6 (`::ffff:0:0/96`). */
 function isEverybody(range: string): boolean {
   const ranges = createIpRanges([range]);
   return ["0.0.0.0", "255.255.255.255"].every((end) => ranges.includes(end));

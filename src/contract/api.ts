@@ -436,7 +436,7 @@ export type Said<N extends RouteName> = Api[N] extends {
 /** Its data as JSON. */
 export type Written<N extends RouteName> = Api[N] extends { data: infer D extends z.ZodType } ? z.input<D> : undefined;
 
-/** Those that answer in JSON, or with nothing. */
+/** The routes that answer in JSON, or with nothing. */
 export type JsonRoute = Exclude<RouteName, "exportAlerts" | "openStream">;
 
 /** One function a route, on both sides: what answers it, and what asks for it. */

@@ -155,7 +155,7 @@ export interface Explanation {
   deliveries: ExplainedDelivery[];
 }
 
-/** What the configuration and the mutes of now make of a stored alert, next to what was decided then. */
+/** What today's configuration and mutes make of a stored alert, next to what was decided then. */
 export type RoutedAgain = z.output<typeof alerts.routedAgainView>;
 /** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
 export type RoutingPart = RoutedAgain["differences"][number]["now"];
@@ -207,7 +207,9 @@ export interface SystemView {
   growth?: {
     /** Estimated from the size of an alert on disk and the alerts of the last day. */
     bytesPerDay: number;
-    /** Days until the disk is full, going on like that. Absent: not in ten years, or it is not known how much is free. */
+    /**
+     * Days until the disk is full, if the log grows as it does. Absent: not in ten years, or it is not known how much is free.
+     */
     fullInDays?: number;
     /** `retention` removes as much before that happens. */
     heldByRetention: boolean;

@@ -33,7 +33,7 @@ export class RingTrial {
   #memories = new Map<string, RingMemory>();
   readonly #outcomes: Uint8Array;
 
-  /** @param change of a place's rule; undefined: it is as it is, and nothing is counted there */
+  /** @param change changes a place's rule; undefined: the rule stays, and nothing is counted there */
   constructor(alerts: KeptAlerts, places: readonly Place[], change: (place: Place) => RingRule | undefined) {
     this.#alerts = alerts;
     this.#places = places.map((place) => {

@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.ts";
 
-/** Why an address cannot be listened on, as `config_invalid`. */
+/** The error for an address that cannot be listened on, as `config_invalid`. */
 export function toListenError(host: string, port: number, cause: NodeJS.ErrnoException): AppError {
   const { why, hint } = explain(cause);
   return new AppError("config_invalid", `Cannot listen on ${host}:${port}: ${why}.`, { hint, cause });

@@ -21,14 +21,14 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   port: number;
   /**
-   * Descriptor of a listening socket that somebody else holds as well, who opened it before this process and keeps it
-   * behind it; `host` and `port` are then not asked. Default: one is opened, and ends with the process.
+   * Descriptor of a listening socket that another process opened and keeps open after this one; `host` and `port` are then not
+   * used. Default: one is opened, and ends with the process.
    */
   fd?: number;
   clock: Clock;
   /** An answer ends with its connection when nothing of it was read for this long. Default 30,000. Milliseconds. */
   unreadAfterMs?: number;
-  /** What every answer says that neither the door nor the pages give. */
+  /** Headers of every answer in addition to those of the door and the pages. */
   headers: Record<string, string>;
 }
 
@@ -265,7 +265,7 @@ function endWhatBreaks(server: Server, connections: Connections, unreadAfterMs: 
 function admitThrough(admission: Admission, server: Server, add: (socket: Socket) => void): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
-  // As the option of that name for `net.createServer`, which `http.createServer` does not hand on.
+  // The option of that name for `net.createServer`, which `http.createServer` does not pass on.
   Object.assign(server, { pauseOnConnect: true });
   server.on("connection", (socket: Socket) => {
     admission.enter(socket, () => {
@@ -283,7 +283,7 @@ function endUnfinished({ complete, socket }: IncomingMessage): void {
 }
 
 /**
- * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
+ * The path without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
  * would decode it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
  */
 function pathOf(target: string): string {
@@ -329,7 +329,7 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Nothing is taken from the socket before this has resolved, or behind its error. */
+/** Nothing is taken from the socket before this has resolved, or after it has failed. */
 async function inherit(server: Server, fd: number, host: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(toSocketError(fd, error)));

@@ -170,7 +170,7 @@ function negate({ equals, not, matches, glob, gt, gte, lt, lte, exists }: Condit
   };
 }
 
-/** `token: [USDC, DAI]`, `value: { gte: 5 }`: what stands below `match:` for this condition. */
+/** `token: [USDC, DAI]`, `value: { gte: 5 }`: the value below `match:` for this condition. */
 export function writeAsMap(field: string, condition: Condition): string {
   const { equals, ...rest } = condition;
   if (equals !== undefined && Object.keys(rest).length === 0) {

@@ -17,7 +17,7 @@ import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
 import { aside, type Cell, type Fact, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
-/** All of it for a terminal, in the words of the page. `headers`: with those of its request. */
+/** The whole alert for a terminal, in the words of the page. `headers`: with the headers of its request. */
 export function alertPanel(
   alert: AlertDetailView,
   { headers, ...context }: DeliveriesContext & { headers?: boolean },
@@ -363,7 +363,7 @@ const formatWords: Record<BodyFormat, string> = {
 /** A longer value is a text that nobody compares with. */
 const longestValue = 200;
 
-/** What was read of its body besides the numbers. */
+/** What was read from its body besides the numbers. */
 export function readFacts({ id, facts, title, headline, request }: AlertDetailView): Fact[] {
   return [
     ["title as sent", !!title && cleanLine(title) !== headline && title],

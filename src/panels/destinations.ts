@@ -146,7 +146,7 @@ function queueSection(destination: DestinationView): Section | undefined {
   return paragraph`${by}${waiting > 0 ? say`${waiting} waiting` : say`Nothing is waiting`}${oldest}.`;
 }
 
-/** What stands on its card below the figures: what can be done, and what is known of it. */
+/** The end of its card, below the figures: what can be done, and what is known of it. */
 export function destinationEnd(destination: DestinationView): Panel {
   return [
     { kind: "acts", acts: actsOf(destination) },
@@ -249,7 +249,7 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
   return [noteDone`${name} is not paused.${sentWhenDue(waiting)}`];
 }
 
-/** Some of it may be due at once, and some only in hours. */
+/** Some deliveries may be due at once, and some only in hours. */
 const sentWhenDue = (waiting: number): Cell =>
   waiting > 0 && say` ${waiting} waiting: ${{ words: waiting === 1 ? "it" : "each" }} is sent when it is due.`;
 

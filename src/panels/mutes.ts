@@ -77,7 +77,7 @@ export function muteAct(
   };
 }
 
-/** @param written the reader is at it */
+/** @param written given when the reader has begun to fill it in */
 export function muteAllAct(written?: WrittenMute): Action {
   return {
     ...muteAct("/mutes", [], written),
@@ -155,7 +155,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
   return describeAll(matchers).flatMap((code, index): Cell[] => [index > 0 && { words: " and " }, { code }]);
 }
 
-/** What a mute that was just made holds. `preview` undefined: the log could not be read just now. */
+/** What people see of a mute that they have just made. `preview` undefined: the log could not be read just now. */
 export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePreview | undefined): Panel {
   return [
     noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,

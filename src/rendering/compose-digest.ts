@@ -38,7 +38,7 @@ const symbolsOf: Partial<Record<DigestContext["reason"], string>> = { quiet_hour
 interface DigestItem {
   /** The newest where the newest is a resolution, and after quiet hours; else the newest of the worst severity among them. */
   alert: Alert;
-  /** All that the line stands for. */
+  /** All alerts that the line counts. */
   all: Alert[];
   /** Set when it is over: when the first of them fired, epoch milliseconds. */
   firedAt?: number;
@@ -236,7 +236,10 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
   ];
 }
 
-/** What fired worst, of equals the furthest past its threshold, unless a line says that one as bad still fires. */
+/**
+ * The alert that fired worst, among equals the furthest past its threshold. Nothing where a line shows one as bad that still
+ * fires.
+ */
 function writeWorst(alerts: Alert[], shown: DigestItem[], layout: ItemLayout): Inline[][] {
   const farOf = ({ facts }: Alert): number => Number(distancePercentOf(facts));
   const isWorseThan = (one: Alert, other: Alert): boolean =>

@@ -20,8 +20,8 @@ export interface Headline {
 }
 
 /**
- * Symbol, that it is a test, over or from Tocsin itself, what has happened, mark of a possible repeat. A subject comes
- * without the symbol, and so with the severity in a word, which is left out where the title begins with it.
+ * The symbol; that it is a test, over or from Tocsin itself; what has happened; the mark of a possible repeat. A subject has the
+ * severity in a word instead of the symbol, unless the title begins with that word.
  */
 export function writeHeadline(
   alert: Alert,

@@ -1,6 +1,6 @@
 import type { AlertFacts, AlertField } from "../core/alert.ts";
 
-/** More of them nobody reads in a chat. */
+/** Nobody reads more of them in a chat. */
 const mostShown = 6;
 const mostNames = 5_000;
 
@@ -16,7 +16,7 @@ const machineNames = new Set(
   blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn
   alarmarn sid subscription lastping npings period statistic namespace alerttransition orgname`.split(/\s+/),
 );
-/** In digits and letters for programs; the alert's own time is a fact. */
+/** Times in digits and letters, for programs; the alert's own time is a fact. */
 const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;
 /** Where somebody finds what to do now. */
 const helpfulAddress = /run_?book|play_?book|dashboard|status_?page/i;

@@ -45,7 +45,7 @@ function countRings(rings: readonly Ring[], options: ReturnType<typeof triedOpti
   let count = 0;
   for (const { direction, backTo, ...firing } of rings) {
     if (backTo !== undefined) memory = judge(memory, { ...firing, status: "resolved", value: backTo }, rule).memory;
-    // It has the direction that it had.
+    // The firing keeps its direction.
     const previousValue = direction && (direction === "up" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
     const judged = judge(memory, { ...firing, status: "firing", previousValue }, rule);
     memory = judged.memory;

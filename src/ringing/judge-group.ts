@@ -194,12 +194,12 @@ export type GroupChange = {
   name: string;
   /** Those that are due until then. What comes behind it in the same transaction, and what quiet hours hold since, is due later. */
   upTo: number;
-  /** When they go out instead. Epoch milliseconds. */
+  /** When these deliveries go out instead. Epoch milliseconds. */
   dueAt: number;
 } & ({ kind: "hasten" | "release" } | { kind: "move"; to: string; keys: string[] });
 
 export interface Gathered {
-  /** What is remembered then, by name. */
+  /** The memories after it, by name. */
   memories: Map<string, GroupMemory>;
   changes: GroupChange[];
   /** It waits until then, and goes out with the others of this name. */
@@ -244,7 +244,7 @@ export function judgeGroups(
   };
   if (isSent) {
     const holding = Object.keys(causes).filter((name) => isHeldBy(causes[name]?.held, alertKey));
-    // What waits already waits on for the same. An end follows its beginning, whatever it says of itself.
+    // A key that waits already waits for the same causes again. An end follows its beginning, whatever it says of itself.
     const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
       const known = countKnown(Object.values(causes));
       const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name, known });

@@ -236,7 +236,7 @@ const told = (memory: RingMemory, toldStatus: RingMemory["toldStatus"]): RingMem
   return { ...memory, toldStatus, wrongSinceAt: undefined };
 };
 
-/** @param held with this alert in it; an end is not counted */
+/** @param held what is held back, this alert included; an end is not counted */
 function hold(
   { memory, event, at, rule }: Pick<Firing, "memory" | "event" | "at" | "rule">,
   by: Damper,

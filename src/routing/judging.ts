@@ -24,7 +24,7 @@ export interface JudgingDeps {
   activeMutes(): Mute[];
   /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
   onJudged?(alert: JudgedAlert): void;
-  /** Told once of each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
+  /** Called once for each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
   noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   clock: Clock;
   log: Log;

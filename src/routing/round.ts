@@ -36,7 +36,7 @@ interface Failed {
   request: UnroutedRequest;
   alert: UnroutedAlert;
   reason: string;
-  /** What was read of it, when only routing has failed. */
+  /** The facts that were read, when only routing has failed. */
   facts?: AlertFacts;
 }
 

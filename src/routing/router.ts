@@ -50,14 +50,13 @@ export interface Router {
    * them, see `createKeptRoutes`. Default: each has its own
    */
   route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
-  /** The same for many alerts that are counted only: without words why, and without a line for a route that did not take it. */
+  /** Routes many alerts that are only counted: without reasons, and without a line for a route that did not take it. */
   routeUntold(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
   findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number): Hold | undefined;
   /**
-   * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the
-   * default routes, or to every destination when no default route names one. It may be the worst of all, so neither
-   * mutes nor quiet hours apply.
+   * Routes an alert that no rule can judge, since reading or routing it fails: to the destinations of the default routes, or to
+   * every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
    *
    * @param what failed, twice
    * @param why for people

@@ -215,7 +215,7 @@ export class RoutingLoop {
     return batch;
   }
 
-  /** What was read ahead must not overtake what could not be recorded; the store has both. */
+  /** Alerts that were read ahead must not overtake alerts that could not be recorded; the store has both. */
   async #beginAnew(): Promise<void> {
     const begun = this.#ahead;
     this.#ahead = undefined;

@@ -9,7 +9,7 @@ export interface AwaitStoreOptions<T> {
   open(): Promise<T>;
   /** Called once, when it cannot be opened and may be later: from then on the hook is answered. */
   listen(): Promise<Listener>;
-  /** What waits meanwhile. Undefined: alerts are answered 503. */
+  /** Alerts that wait meanwhile. Undefined: alerts are answered 503. */
   spool?: () => SpoolView;
   /** Ends the wait. */
   stop: AbortSignal;

@@ -56,7 +56,7 @@ export function openHookSecrets(
     ofHook: () => taken.get(ofAccount) as HookSecrets,
     /** The secrets of a source's hook, the present one first; none for an unknown name. */
     ofSource: (name: string): readonly Secret[] => taken.get(`source-${name}`) ?? [],
-    /** Finds those that another process has made since. Absent: all are given. */
+    /** Finds secrets that another process has made since. Absent: all were given. */
     poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),
   };
 }

@@ -45,7 +45,7 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   publicUrl: string;
 }
 
-/** What people can do to this relay, over the parts that run in it. */
+/** Everything that people can do to this relay, over the parts that run in it. */
 export function openOperations(
   { rules, sources, intake, server, upstream, retention }: Config,
   deps: OpenOperationsDeps,

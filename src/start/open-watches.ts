@@ -33,7 +33,7 @@ export interface WatchesDeps {
     Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
     Pick<Administration, "health"> &
     Pick<MuteStore, "listMutes" | "listSilenced">;
-  /** What setup has registered. */
+  /** The records of what setup has registered. */
   kept: KeptRecords;
   /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
@@ -193,7 +193,7 @@ function describe(account: AccountWatch): string | undefined {
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
-/** How an account is asked that is watched; undefined: none of that source is. Default: that of the environment. */
+/** How a watched account is asked; undefined: no account of that source is watched. Default: the account of the environment. */
 export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
   if (!watch.enabled) return undefined;
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;

@@ -18,7 +18,7 @@ export interface OwnReportDeps {
   clock: Pick<Clock, "now">;
 }
 
-/** Who this relay is, and how it is, as it tells the other relays on its store. */
+/** Tells the other relays on its store who this relay is, and how it is. */
 export function createOwnReport({ id, port, config, door, spool, clock }: OwnReportDeps) {
   let look = async (): Promise<void> => {};
   let last: Readiness = { ready: false, reasons: ["it is starting"] };

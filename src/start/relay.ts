@@ -28,7 +28,7 @@ export interface RelayOptions extends AcceptingOptions {
 
 /** What hangs must not keep the next relay from sending to all others. */
 const handOverMs = 1_000;
-/** The others are asked for by a database that may be away. */
+/** A database that may be away is asked for the other relays. */
 const longestLookForOthersMs = 1_000;
 
 export type HandedOver = Required<Pick<RelayOptions, "listener" | "runsSince">>;
@@ -84,8 +84,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const { log } = accepting.awayLog;
   const { runsSince = clock.now() } = options;
   const publicUrl = config.server.publicUrl ?? localUrl;
-  // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
-  // what people look at last.
+  // Alerts are accepted from here on, so nothing above does more than that takes. What alerts need next is loaded first, what
+  // people look at last.
   const { startRelaying } = await import("./relaying.ts");
   const relaying = await startRelaying({ ...options, configuration }, { accepting, publicUrl, stopping }, undo);
   const { market, processing, pictures, nameOf, engine, mutes, watches, routing } = relaying;

@@ -128,7 +128,7 @@ export class SharedWatches {
     this.#ranSince = deps.startedAt;
   }
 
-  /** Those that page, API, metrics and status show alike, in the order in which people see them. */
+  /** The watches that page, API, metrics and status all show, in the order in which people see them. */
   readonly watches = (): WatchView[] => (this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own));
   readonly silence = (): SilenceView[] =>
     this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
@@ -204,7 +204,7 @@ export class SharedWatches {
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {
-    // Every watch listens to it.
+    // Every watch listens to it, so that many listeners are no sign of a leak.
     setMaxListeners(0, stop);
     this.#noteRelays();
     this.#opening = openWatches(this.#config, this.#depsUnder(lane)).then((opened) => {

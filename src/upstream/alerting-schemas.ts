@@ -18,7 +18,7 @@ const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelI
 
 const noOutputs = { webhookUrl: null, messengerChannelId: null };
 
-/** What only accompanies something: in another type than documented it counts as absent, and hinders nothing. */
+/** A member that only accompanies others: one of another type than documented counts as absent, and hinders nothing. */
 const decoration = z.string().nullish().catch(undefined);
 
 /**
@@ -71,7 +71,7 @@ function textOrNothing(value: unknown): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Null: it is off. Nothing: the answer does not say. */
+/** Null: the output is off. Undefined: the answer does not say. */
 function outputOrNothing(value: unknown): string | null | undefined {
   if (value === null || value === "") return null;
   return typeof value === "string" ? value : undefined;

@@ -60,7 +60,7 @@ export function describeEvidence(evidence: Evidence): string {
   return evidence.kind === "ticker" ? `ticker ${evidence.symbol}` : `pool ${evidence.address} on ${evidence.chainId}`;
 }
 
-/** What does not last is waited for: the service is down, limits us, or does not answer. */
+/** Failures that may pass are waited for: the service is down, limits us, or does not answer. */
 const mayPass: readonly ErrorCode[] = ["upstream_failed", "upstream_unreachable", "upstream_rate_limited"];
 
 interface WaitOptions {

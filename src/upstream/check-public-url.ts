@@ -25,7 +25,7 @@ export interface OwnHook {
   /** The relay's address, without a slash at its end. */
   url: string;
   secret: Secret;
-  /** Where the service is that is to send there; absent: not known. */
+  /** The address of the service that is to send there; absent: not known. */
   serviceUrl?: string;
 }
 

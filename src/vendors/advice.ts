@@ -3,7 +3,7 @@ import type { DestinationHealth } from "../core/destination-status.ts";
 import { vendorOf } from "./index.ts";
 import { takesNothing } from "./verdict.ts";
 
-/** Where the other side is configured. */
+/** The place where the other side is configured. */
 export interface Configured {
   channel: ChannelType;
   /** The place in the file, or the variable. */

@@ -92,7 +92,7 @@ export function giveToOwner(path: string): void {
   try {
     chownSync(path, uid, gid);
   } catch (error) {
-    // A container's root may lack that right.
+    // The root of a container may lack the right to change the owner.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
 export interface ProxyTrust {
-  /** Addresses and CIDR ranges whose word in `X-Forwarded-For` and `Forwarded` counts. */
+  /** Proxies, as addresses and CIDR ranges, whose `X-Forwarded-For` and `Forwarded` are believed. */
   trustedProxies: readonly string[];
   /** It runs on Fly.io: `Fly-Client-IP` counts when Fly's proxy says it. */
   behindFly: boolean;

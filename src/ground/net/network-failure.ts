@@ -44,7 +44,7 @@ export function nameNetworkFailure(error: unknown): NetworkFailure {
   const cause = findNetworkError(error);
   if (cause === undefined) return unknown;
   const kind = kindOf(cause.code, cause.message);
-  // Whatever is named in words needs no code; the rest is for a search.
+  // A failure that is named in words needs no code; the code of any other helps a search.
   return cause.code in kinds ? kind : { ...kind, words: `${kind.words} (${cause.code})` };
 }
 

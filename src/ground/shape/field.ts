@@ -78,7 +78,7 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
   };
 }
 
-/** An option that comes from a variable alone, since it is secret. Who reads the file refuses what is written out. */
+/** An option that comes from a variable alone, since it is secret. The reader of the file refuses a value that is written out. */
 export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
 
 /** An option without an effect: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */

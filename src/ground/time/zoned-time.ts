@@ -90,7 +90,7 @@ export function createZonedClock(timeZone: string): ZonedClock {
   return { wallTimeAt, instantOf };
 }
 
-/** Since then clocks have been put forward and back on whole minutes of UTC only: Liberia was the last not to. */
+/** Clocks have been put forward and back on whole minutes of UTC only since then: Liberia was the last exception. */
 const wholeMinutesSince = Date.UTC(1973, 0, 1);
 /** The bars of several readers, each with its own span. */
 const keptMinutes = 500;

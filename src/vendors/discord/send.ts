@@ -97,7 +97,7 @@ export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Out
   return classifyDiscord(answer, context);
 }
 
-/** Unknown Webhook, Invalid Webhook Token. */
+/** The codes of Unknown Webhook and Invalid Webhook Token. */
 const goneCodes = new Set([10015, 50027]);
 
 function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
@@ -179,7 +179,7 @@ function writePicture({ body }: DiscordMessage, { png, alt, line }: Illustration
   return writeMultipart({ payload_json: JSON.stringify(message) }, file);
 }
 
-/** What an edit does not name stays as it was, so name both places where a message has its text. */
+/** An edit leaves what it does not name as it was. Both places where a message has its text are therefore named. */
 function replacing(body: string): string {
   return JSON.stringify({ content: "", embeds: [], ...(JSON.parse(body) as object) });
 }

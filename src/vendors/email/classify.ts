@@ -118,7 +118,7 @@ const blamedByWords: [Blamed, RegExp][] = [
   ["client", /\bclient host\b|\bhelo command rejected\b|\bclient (?:was|is|does) not\b|\byour (?:ip|host|client)\b/i],
 ];
 
-/** Whom a server blames that refuses at RCPT or later; undefined: what it was just asked. */
+/** The party that a refusal at RCPT or later is about; undefined: what the server was just asked. */
 function blamedBy(stage: Stage, { enhanced, text }: Reply): Blamed | undefined {
   if (stage !== "rcpt" && stage !== "data" && stage !== "content") return undefined;
   if (/\brecipient address rejected\b/i.test(text)) return undefined;

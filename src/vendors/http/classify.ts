@@ -25,7 +25,7 @@ export interface AnswerContext {
   redact: Redact;
 }
 
-/** Pure: what an answer of this vendor means. */
+/** Says what an answer of this vendor means. Pure. */
 export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
 
 /** Wait after a 429 that does not say how long. */

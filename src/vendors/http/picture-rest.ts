@@ -12,7 +12,7 @@ interface Calls {
   without: () => Promise<Outcome>;
 }
 
-/** Sends messages with pictures so that no text is lost or held up by one. */
+/** Sends messages with pictures. No picture loses or delays a text. */
 export function createPictureRest(now: Now) {
   let restsSince = Number.NEGATIVE_INFINITY;
 

@@ -8,13 +8,13 @@ export function writePlainText(blocks: LaidBlock[]): string {
   return blocks.map((block) => block.gap + writePlainBlock(block)).join("");
 }
 
-/** One block without the gap before it. */
+/** Writes one block, without the gap before it. */
 export function writePlainBlock(block: LaidBlock): string {
   const written = block.runs.map((run) => writeRun(run, block)).join("");
   return block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written;
 }
 
-/** The text of a document that is shortened until it `fits`. @param part what of the message it is. Default: all. */
+/** Shortens the text of a document until it `fits`. @param part what of the message it is. Default: all. */
 export function fitPlainText(
   document: Document,
   times: TimeFormat,

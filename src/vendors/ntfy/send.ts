@@ -26,9 +26,9 @@ import type { NtfyDestination } from "./vendor.ts";
 const silentPriority = 2;
 
 /**
- * ntfy, by publishing JSON to the server's root. Who knows a topic's name can read and write it, so it counts as a
- * secret. The delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first on the phone, and a
- * message can be edited; an older server ignores it, and then there is no `ref` and nothing to edit.
+ * ntfy, by publishing JSON to the server's root. Anybody who knows a topic's name can read and write it, so it counts as a
+ * secret. The delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first on the phone, and a message can be
+ * edited; an older server ignores it, and then there is no `ref` and nothing to edit.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
 export function createNtfyChannel(

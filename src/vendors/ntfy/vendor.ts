@@ -41,7 +41,7 @@ export const ntfy = {
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
   // Who knows a topic can read it.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
-  // The topic is what a key is elsewhere, so it is not shown.
+  // The topic is a secret like a key, so it is not shown.
   describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,
   secrets: ({ token }: NtfyDestination) => [token],
   pace: {},

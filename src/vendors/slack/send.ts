@@ -44,7 +44,7 @@ export const classifySlack = createClassify({
   },
 });
 
-/** Said of a webhook, channel or workspace that is no more, whatever the status. */
+/** Words about a webhook, channel or workspace that is gone, whatever the status. */
 const deadWords = new Set([
   "no_service",
   "no_team",

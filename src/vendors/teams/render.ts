@@ -44,12 +44,12 @@ export function renderTeams(document: Document, times: TimeFormat, form: Message
   };
   const fitting = compose(fitDocument(document, (candidate) => fits(compose(candidate))));
   if (fits(fitting)) return fitting;
-  // Only a document with thousands of our own notes gets as far as this cut: a unit takes at most eight bytes.
+  // This cut is reached only by a document with thousands of our own notes: a unit takes at most eight bytes.
   const text = clip(fitting.text, Math.floor(maxBytes / 12));
   return { kind: "teams", text, body: toBody(document, plain(text)) };
 }
 
-/** The summary is what a notification shows, and the fallback what a client shows that knows no such card. */
+/** A notification shows the summary; a client that does not know such a card shows the fallback. */
 function toBody({ subject }: Document, card: Element): string {
   const content = {
     type: "AdaptiveCard",

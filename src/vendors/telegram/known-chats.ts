@@ -26,10 +26,10 @@ export interface KnownTopic {
   destinations: string[];
 }
 
-/** What an update has brought to light. */
+/** What an update has shown. */
 export interface News {
   chat: KnownChat;
-  /** It was not known before, or its rights have changed. */
+  /** The chat was not known before, or its rights have changed. */
   isChat: boolean;
   /** A topic that was not known before, or has another name now. */
   topic?: KnownTopic;

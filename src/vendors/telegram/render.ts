@@ -74,7 +74,7 @@ function withReachableLink(run: Run): Run {
   return accepted ? run : { style: "text", text: spellOutLink(run.text, run.href) };
 }
 
-/** Nothing that `new URL` would turn into another host, and a dot in it. */
+/** A host that `new URL` leaves as it is, with a dot in it. */
 const withPlainHost = /^https?:\/\/[a-z0-9-]+\.[a-z0-9.-]*(?:[/?#]|$)/i;
 
 function entityOf(run: Run, offset: number): TelegramEntity | undefined {
@@ -102,7 +102,7 @@ function entityOf(run: Run, offset: number): TelegramEntity | undefined {
 
 /** UTF-16 units of one message. As none takes more than 3 bytes of UTF-8, the limit of 32,768 bytes is kept as well. */
 const maxMessageUnits = 4096;
-/** What Telegram looks at in one message; it ignores the rest in an order of its own. */
+/** Entities that Telegram looks at in one message; it ignores the others, in an order of its own. */
 const maxEntities = 100;
 /** Room for `[99/99]` and its line break. */
 const markerUnits = 8;

@@ -28,7 +28,7 @@ export function createTelegramChannel(
   const redact = createDetailRedactor(destination.bot.token.reveal());
   /** Telegram edits them by another method, and says so where one was forgotten. */
   const illustrated = new RecentRefs();
-  /** Pictures have connections of their own: a text finds its own warm, however slow a picture is. */
+  /** Pictures have connections of their own: a text finds a warm one, however slow a picture is. */
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
 

@@ -29,7 +29,7 @@ export function createWebhookChannel(
     classify: classifyWebhook,
     write: ({ body }, { deliveryId: id }) => {
       const timestamp = Math.floor(options.now() / 1_000);
-      // A literal that begins with a spread is slow in Node 20: a microsecond or two for each name that comes behind it.
+      // An object literal that begins with a spread is slow in Node 20: a microsecond or two for each name after it.
       const headers = {
         "webhook-id": id,
         ...credentials,

@@ -22,7 +22,7 @@ const options = z.object({
   headers: z
     .record(z.string(), text("a header's value"))
     .optional()
-    // Who reads the file refuses those that are written out.
+    // The reader of the file refuses values that are written out.
     .meta({
       description: "webhook only: more headers; values with credentials are references",
       secretKeys: /auth|token|key|secret|cookie|signature|password/i,
