@@ -1,22 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
+import { describe, expect, it } from "vitest";
 import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
-import { AppError } from "../../src/core/errors.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
-import type { Mute } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Canary, openCanary } from "../../src/watch/canary.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
-import { newIdAt, openScene } from "../conformance/store/scene.ts";
+import { newIdAt } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { hour, minute, second, startWatchWorld, type WatchWorld } from "./watch-world.ts";
 
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
 const secret = "canary-hook-secret-0001";
 
 type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
@@ -24,33 +17,27 @@ type Serve = (request: IncomingMessage, response: ServerResponse, body: string) 
 interface Options {
   url?: string;
   serve?: Serve;
-  activeMutes?: () => Mute[];
   /** Default: every hour. */
   schedule?: CanarySchedule;
   startsAt?: number;
 }
 
-async function open(options: Options = {}) {
-  const clock = createTestClock(options.startsAt);
-  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, ballastBytes: 0 }));
+async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...options }: Options = {}) {
   const seen: { path?: string; headers: IncomingMessage["headers"]; body: string }[] = [];
   const events: string[] = [];
-  const told: AlertFacts[] = [];
   const known = new Map<string, { routedAt?: number; request?: { body: Uint8Array } }>();
-  const world = {
+  const way = {
     serve: options.serve ?? accept,
     routes: true,
     /** What is said of a large body on its way. */
     spoiling: undefined as string | undefined,
     /** What is stored of a body that was posted. */
     spoil: (body: string): string => body,
-    /** Another relay has the duties, and this one does not know. */
-    isTakenOver: false,
   };
   function accept(_request: IncomingMessage, response: ServerResponse, body: string): void {
     const id = newIdAt(clock.now());
-    const request = { body: Buffer.from(world.spoil(body)) };
-    known.set(id, { routedAt: world.routes ? clock.now() : undefined, request });
+    const request = { body: Buffer.from(way.spoil(body)) };
+    known.set(id, { routedAt: way.routes ? clock.now() : undefined, request });
     response.writeHead(202).end(JSON.stringify({ data: { id, duplicate: false } }));
   }
   const { url } = await listenOnLoopback(
@@ -61,7 +48,7 @@ async function open(options: Options = {}) {
       });
       request.on("end", () => {
         seen.push({ path: request.url, headers: request.headers, body });
-        world.serve(request, response, body);
+        way.serve(request, response, body);
       });
     }),
   );
@@ -70,61 +57,36 @@ async function open(options: Options = {}) {
     events.push(event);
   };
   const log: Log = { ...silentLog, info: note, warn: note, error: note };
-  let ending = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  let canary: Canary;
-  async function start(): Promise<void> {
-    ending = new AbortController();
-    canary = await openCanary({
-      schedule: options.schedule ?? { kind: "every", everyMs: hour },
-      hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
-      findSpoiling: async () => world.spoiling,
-      findAlert: async (id) => known.get(id),
-      store: scene.store,
-      async notify(facts, watch) {
-        if (world.isTakenOver) throw new AppError("conflict", "Another relay has taken over what is watched.");
-        const id = newIdAt(clock.now());
-        await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
-        told.push(facts);
-      },
-      activeMutes: options.activeMutes ?? (() => []),
-      publicUrl: "https://tocsin.example.com",
-      clock,
-      newId: () => newIdAt(clock.now()),
-      log,
-    });
-    running = canary.run(ending.signal);
-    await clock.settle();
-  }
-  async function end(): Promise<void> {
-    ending.abort();
-    await running;
-  }
-  await start();
-  onTestFinished(end);
+  const world: WatchWorld<Canary> = await startWatchWorld(
+    (deps) =>
+      openCanary({
+        ...deps,
+        schedule,
+        hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
+        findSpoiling: async () => way.spoiling,
+        findAlert: async (id) => known.get(id),
+        newId: () => newIdAt(clock.now()),
+      }),
+    { startsAt, log },
+  );
+  const { clock } = world;
+  const view = () => world.watch.view();
   return {
-    clock,
-    store: scene.store,
-    seen,
-    told,
-    known,
+    ...world,
     world,
+    way,
+    seen,
     accept,
     events,
-    view: () => canary.view(),
-    async restart(afterMs = 0) {
-      await end();
-      await clock.jump(afterMs);
-      await start();
-    },
+    view,
     /** Moves the clock to the next canary and waits until it is on record what became of it. After how long it was sent. */
     async fly() {
-      const { lastAt: before, nextAt } = canary.view();
+      const { lastAt: before, nextAt } = view();
       const afterMs = nextAt - clock.now();
       await clock.advance(afterMs);
-      while (canary.view().lastAt === before) {
+      while (view().lastAt === before) {
         await nextTurn();
-        if (!world.routes) await clock.advance(10 * second);
+        if (!way.routes) await clock.advance(10 * second);
         if (events.at(-1) !== "canary.failed") continue;
         events.push("(waits)");
         await clock.advance(minute);
@@ -229,7 +191,7 @@ describe("a canary", () => {
   it("is told once when two in a row fail, over a restart too, and once when one comes through again", async () => {
     const canary = await open();
     await canary.fly();
-    canary.world.serve = refuse;
+    canary.way.serve = refuse;
     await canary.fly();
     await canary.fly();
     await canary.restart();
@@ -256,7 +218,7 @@ describe("a canary", () => {
       ]
     `);
     expect(canary.view()).toMatchObject({ state: "fails", stage: "answer" });
-    canary.world.serve = canary.accept;
+    canary.way.serve = canary.accept;
     expect(await canary.fly()).toBe(5 * minute);
     expect(await canary.fly()).toBe(hour);
     expect(canary.told.slice(1).map(({ title, status }) => [title, status])).toEqual([
@@ -265,33 +227,18 @@ describe("a canary", () => {
     expect(canary.view().state).toBe("works");
   });
 
-  it("that fails for an owner that has lost the duties meanwhile is told by the next one, and once", async () => {
-    const canary = await open();
-    canary.world.serve = refuse;
-    canary.world.isTakenOver = true;
-    await canary.clock.advance(5 * minute);
-    expect([canary.seen.length, canary.told.length, canary.view().state]).toEqual([2, 0, "waiting"]);
-    expect(await canary.store.loadWatchState("canary")).toBeUndefined();
-    await canary.restart();
-    canary.world.isTakenOver = false;
-    await canary.fly();
-    await canary.restart();
-    await canary.fly();
-    expect(canary.told.map(({ status }) => status)).toEqual(["firing"]);
-  });
-
   it("that is spoiled on its way is told with what was sent and what arrived, and goes to nobody", async () => {
     const canary = await open();
-    canary.world.spoiling = "arrives cut off: 65,536 bytes sent, 32,768 arrived";
+    canary.way.spoiling = "arrives cut off: 65,536 bytes sent, 32,768 arrived";
     await canary.fly();
     const detail = "an alert arrives cut off: 65,536 bytes sent, 32,768 arrived";
     expect(canary.view()).toMatchObject({ state: "fails", stage: "body", detail });
     expect(canary.seen).toEqual([]);
-    canary.world.spoiling = undefined;
-    canary.world.spoil = (body) => body.slice(0, -1);
+    canary.way.spoiling = undefined;
+    canary.way.spoil = (body) => body.slice(0, -1);
     await canary.fly();
     expect(canary.view().detail).toMatch(/^it arrives cut off: \d+ bytes sent, \d+ arrived$/);
-    canary.world.spoil = (body) => body;
+    canary.way.spoil = (body) => body;
     await canary.fly();
     expect(canary.told.map(({ title }) => title)).toEqual([
       "Alerts may lose their content on the way to Tocsin",
@@ -302,10 +249,10 @@ describe("a canary", () => {
 
   it("that is stored and not routed is told as that, and when it is routed again", async () => {
     const canary = await open();
-    canary.world.routes = false;
+    canary.way.routes = false;
     await canary.fly();
     expect(canary.view()).toMatchObject({ stage: "routed", detail: "it was stored, and not routed within 60 s" });
-    canary.world.routes = true;
+    canary.way.routes = true;
     await canary.fly();
     expect(canary.told.map(({ title }) => title)).toEqual([
       "Alerts may be late: Tocsin stores them and does not send them on",
@@ -315,14 +262,15 @@ describe("a canary", () => {
 
   it("that fails is sent again within minutes, also when that could not be put on record", async () => {
     const canary = await open({ schedule: { kind: "every", everyMs: 24 * hour }, serve: refuse });
-    const { saveWatchState, recordNotice } = canary.store;
-    const full = () => Promise.reject(new Error("no room"));
-    Object.assign(canary.store, { saveWatchState: full, recordNotice: full });
+    const { saveWatchState } = canary.scene.store;
+    canary.world.refusal = new Error("no room");
+    canary.scene.store.saveWatchState = () => Promise.reject(canary.world.refusal);
     await canary.clock.advance(minute);
     while (!canary.events.includes("canary.failed")) await nextTurn();
     await canary.clock.advance(minute);
     while (!canary.events.includes("watch.failed")) await nextTurn();
-    Object.assign(canary.store, { saveWatchState, recordNotice });
+    canary.world.refusal = undefined;
+    canary.scene.store.saveWatchState = saveWatchState;
     expect(await canary.fly()).toBe(5 * minute);
     expect(canary.told).toHaveLength(1);
     expect(await canary.fly()).toBe(5 * minute);
@@ -330,8 +278,8 @@ describe("a canary", () => {
 
   it("may fail once", async () => {
     const canary = await open();
-    canary.world.serve = (...call) => {
-      canary.world.serve = canary.accept;
+    canary.way.serve = (...call) => {
+      canary.way.serve = canary.accept;
       refuse(...call);
     };
     await canary.fly();
@@ -341,11 +289,11 @@ describe("a canary", () => {
   });
 
   it("is told to nobody while a mute matches its notice, and to all when that has ended", async () => {
-    const mutes = [mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] })];
-    const canary = await open({ activeMutes: () => mutes, serve: refuse });
+    const canary = await open({ serve: refuse });
+    canary.mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] }));
     await canary.fly();
     expect([canary.view().state, canary.told]).toEqual(["fails", []]);
-    mutes.pop();
+    canary.mutes.pop();
     await canary.fly();
     expect(canary.told).toHaveLength(1);
   });

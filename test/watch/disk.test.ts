@@ -1,78 +1,42 @@
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { WatchState } from "../../src/core/ports/watch.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { describe, expect, it } from "vitest";
 import { type DiskSight, type DiskWatchDeps, openDiskWatch } from "../../src/watch/disk.ts";
 import { findDiskMaker } from "../store/small-disk.ts";
 import { startProcess } from "../store/store-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { minute, second, startWatchWorld } from "./watch-world.ts";
 
-const second = 1_000;
-const minute = 60 * second;
 const mb = 1024 ** 2;
 const gb = 1024 * mb;
 
 async function start(diskBytes = 20 * gb, whose: DiskWatchDeps["whose"] = "own") {
-  const clock = createTestClock();
-  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
-  const notices: AlertFacts[] = [];
   let sight: DiskSight = { full: false, freeBytes: diskBytes / 2, diskBytes };
   let refused = 0;
-  let isUnwritable = false;
-  let stop: AbortController;
-  let running: Promise<void>;
-  async function open() {
-    const opened = await openDiskWatch({
+  const world = await startWatchWorld((deps) =>
+    openDiskWatch({
+      ...deps,
       look: async () => sight,
       whose,
       hasSpool: whose === "server",
       countRefused: () => refused,
       isShared: false,
-      store,
-      async notify(facts: AlertFacts, state: WatchState) {
-        if (isUnwritable) throw new Error("full");
-        await store.saveWatchState(state);
-        notices.push(facts);
-      },
-      publicUrl: "https://alerts.example.com",
-      clock,
-      log: silentLog,
-    });
-    stop = new AbortController();
-    running = opened.run(stop.signal);
-    await clock.settle();
-    return opened;
-  }
-  let watch = await open();
-  onTestFinished(async () => {
-    stop.abort();
-    await running;
-    await store.close();
-  });
+    }),
+  );
   return {
-    clock,
-    notices,
-    told: () => notices.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
-    view: () => watch.view(),
+    world,
+    notices: world.told,
+    told: world.lines,
+    view: () => world.watch.view(),
     async leave(freeBytes: number, full = false, forMs = 2 * minute) {
       sight = { full, freeBytes, diskBytes };
-      await clock.advance(forMs);
+      await world.clock.advance(forMs);
     },
     refuse(count: number) {
       refused += count;
     },
-    setUnwritable(value: boolean) {
-      isUnwritable = value;
-    },
     /** The next process counts from 0. */
     async restart() {
-      stop.abort();
-      await running;
       refused = 0;
-      watch = await open();
+      await world.restart();
     },
   };
 }
@@ -136,11 +100,11 @@ describe("a disk that gets full", () => {
   });
 
   it("that takes no notice either is told of when it does, in one notice", async () => {
-    const world = await start();
-    world.setUnwritable(true);
+    const { world: disk, ...world } = await start();
+    disk.refusal = new Error("full");
     world.refuse(7);
     await world.leave(10 * gb, true, 10 * minute);
-    world.setUnwritable(false);
+    disk.refusal = undefined;
     await world.leave(10 * gb);
     expect(world.told()).toEqual([expect.stringContaining("was full for 10 min")]);
     expect(world.notices[0]?.text).toContain("7 requests were refused meanwhile.");

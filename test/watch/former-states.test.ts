@@ -1,37 +1,21 @@
 import { expect, it } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { WatchState } from "../../src/core/ports/watch.ts";
 import { openConfigurationWatch } from "../../src/watch/configuration.ts";
 import { openRefusalWatch } from "../../src/watch/refusals.ts";
-import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
+import type { Duty } from "../../src/watch/watch.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createShapeWorld } from "./shape-fixture.ts";
+import { createWatchWorld, minute, type WorldDeps } from "./watch-world.ts";
 
-const minute = 60_000;
-
-/** What a watch tells within five minutes, and has saved then, that finds these states. */
-async function runOn(saved: Record<string, unknown>, open: (deps: WatchDeps) => Promise<Duty>) {
-  const clock = createTestClock();
-  const states = new Map(Object.entries(saved));
-  const told: AlertFacts[] = [];
-  const save = ({ name, state }: WatchState) => void states.set(name, structuredClone(state));
-  const watch = await open({
-    store: { loadWatchState: async (name) => states.get(name), saveWatchState: async (state) => save(state) },
-    async notify(facts, state) {
-      told.push(facts);
-      save(state);
-    },
-    publicUrl: "https://tocsin.example",
-    clock,
-    log: silentLog,
-  });
-  const ending = new AbortController();
-  const running = watch.run(ending.signal);
-  await clock.advance(5 * minute);
-  ending.abort();
-  await running;
-  return { titles: told.map(({ title }) => title), states: Object.fromEntries(states) };
+/** What a watch tells within five minutes that finds this state, and again behind a restart. */
+async function runOn(name: string, state: unknown, open: (deps: WorldDeps) => Promise<Duty>) {
+  const world = await createWatchWorld(open);
+  await world.scene.store.saveWatchState({ name, state });
+  await world.start();
+  await world.clock.advance(5 * minute);
+  const titles = world.told.splice(0).map(({ title }) => title);
+  await world.restart();
+  await world.clock.advance(5 * minute);
+  return { titles, again: world.lines() };
 }
 
 it("of version 0.1 say what people know of locked out sources", async () => {
@@ -55,14 +39,14 @@ it("of version 0.1 say what people know of locked out sources", async () => {
     "told today": { toldAt: at - minute, isOver: true },
     "told long ago": { toldAt: at - 48 * 60 * minute, isOver: true },
   };
-  const { titles, states } = await runOn({ refusals: former }, (deps) =>
+  const { titles, again } = await runOn("refusals", former, (deps) =>
     openRefusalWatch({ ...deps, hooks: afterFirstLook() }),
   );
   expect(titles).toEqual([
     "The source opened lets its sender in again",
     "Requests to the source told long ago are refused",
   ]);
-  expect((await runOn(states, (deps) => openRefusalWatch({ ...deps, hooks: afterFirstLook() }))).titles).toEqual([]);
+  expect(again).toEqual([]);
 });
 
 it("of version 0.1 say whether people know that the configuration is refused", async () => {
@@ -71,7 +55,7 @@ it("of version 0.1 say whether people know that the configuration is refused", a
       Parameters<typeof openConfigurationWatch>[0]["look"]
     >;
   const run = (told: boolean, refused?: string[]) =>
-    runOn({ configuration: { told } }, (deps) => openConfigurationWatch({ ...deps, look: look(refused) }));
+    runOn("configuration", { told }, (deps) => openConfigurationWatch({ ...deps, look: look(refused) }));
   expect((await run(true, ["line 3: no"])).titles).toEqual([]);
   expect((await run(true)).titles).toEqual(["The configuration file on disk is in force"]);
   expect((await run(false)).titles).toEqual([]);

@@ -1,74 +1,28 @@
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { WatchState } from "../../src/core/ports/watch.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { expect, it } from "vitest";
 import { type HookSight, openRefusalWatch } from "../../src/watch/refusals.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-const second = 1_000;
-const minute = 60 * second;
-const day = 24 * 60 * minute;
+import { day, minute, second, startWatchWorld } from "./watch-world.ts";
 
 async function start() {
-  const clock = createTestClock();
-  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
-  const notices: AlertFacts[] = [];
-  let isFull = false;
   let hook: HookSight = { refused: {} };
-  let stop: AbortController;
-  let running: Promise<void>;
-  const world = {
-    clock,
-    told: () => notices.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
-    notices,
-    fill: (full: boolean) => {
-      isFull = full;
-    },
+  const world = await startWatchWorld((deps) => openRefusalWatch({ ...deps, hooks: () => new Map([["forge", hook]]) }));
+  return {
+    ...world,
+    view: () => world.watch.view(),
     refuse(count = 3) {
       hook = {
         ...hook,
         refused: { wrong_signature: (hook.refused.wrong_signature ?? 0) + count },
-        lastRefusedAt: clock.now(),
+        lastRefusedAt: world.clock.now(),
       };
     },
     accept() {
-      hook = { ...hook, lastAcceptedAt: clock.now() };
+      hook = { ...hook, lastAcceptedAt: world.clock.now() };
     },
-    view: () => watch.view(),
     async restart(knownByOthers: HookSight = { refused: {} }) {
-      stop.abort();
-      await running;
       hook = knownByOthers;
-      watch = await open();
+      await world.restart();
     },
   };
-  async function open() {
-    const opened = await openRefusalWatch({
-      hooks: () => new Map([["forge", hook]]),
-      store,
-      async notify(facts: AlertFacts, state: WatchState) {
-        if (isFull) throw new Error("full");
-        await store.saveWatchState(state);
-        notices.push(facts);
-      },
-      publicUrl: "https://alerts.example.com",
-      clock,
-      log: silentLog,
-    });
-    stop = new AbortController();
-    running = opened.run(stop.signal);
-    return opened;
-  }
-  let watch = await open();
-  onTestFinished(async () => {
-    stop.abort();
-    await running;
-    await store.close();
-  });
-  return world;
 }
 
 const locked = "critical firing: Requests to the source forge are refused";
@@ -81,12 +35,12 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
   world.refuse();
   await world.clock.advance(30 * second);
   world.refuse();
-  expect(world.told()).toEqual([]);
+  expect(world.lines()).toEqual([]);
   await world.clock.advance(minute);
-  expect(world.told()).toEqual([locked]);
-  expect(world.notices[0]).toMatchObject({
+  expect(world.lines()).toEqual([locked]);
+  expect(world.told[0]).toMatchObject({
     alertKey: "tocsin:source:forge",
-    link: "https://alerts.example.com/refused?source=forge",
+    link: "https://tocsin.example.com/refused?source=forge",
     text: expect.stringMatching(
       /6 requests did not pass its check \(wrong_signature\).*list both below sources\.forge\.check/,
     ),
@@ -96,10 +50,10 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
     world.refuse();
     await world.clock.advance(day);
   }
-  expect(world.told()).toEqual([locked]);
+  expect(world.lines()).toEqual([locked]);
   world.accept();
   await world.clock.advance(minute);
-  expect(world.told()).toEqual([locked, well]);
+  expect(world.lines()).toEqual([locked, well]);
   expect(world.view()).toMatchObject({ verdict: "well" });
 });
 
@@ -110,13 +64,13 @@ it("takes one or two requests for no lock-out, and counts and names what was ref
   await world.clock.advance(minute);
   world.refuse(2);
   await world.clock.advance(10 * minute);
-  expect(world.told()).toEqual([]);
+  expect(world.lines()).toEqual([]);
   const summary = "no source locks its sender out; forge has refused 2 requests, and none has passed since";
   expect(world.view()).toMatchObject({ verdict: "well", troubles: [], summary });
   world.refuse(1);
   await world.clock.advance(minute);
-  expect(world.told()).toEqual([locked]);
-  expect(world.notices[0]?.text).toContain(" 3 requests did not pass its check (wrong_signature)");
+  expect(world.lines()).toEqual([locked]);
+  expect(world.told[0]?.text).toContain(" 3 requests did not pass its check (wrong_signature)");
 });
 
 it("counts nothing that other relays had refused before it watches", async () => {
@@ -125,11 +79,11 @@ it("counts nothing that other relays had refused before it watches", async () =>
   const refused = { wrong_signature: 40 };
   await world.restart({ refused, lastAcceptedAt: at - minute, lastRefusedAt: at - second });
   await world.clock.advance(10 * minute);
-  expect(world.told()).toEqual([]);
+  expect(world.lines()).toEqual([]);
   expect(world.view()).toMatchObject({ verdict: "well", summary: "no source locks its sender out" });
   world.refuse(3);
   await world.clock.advance(minute);
-  expect(world.notices.map(({ text }) => /\d+ requests/.exec(text ?? "")?.[0])).toEqual(["3 requests"]);
+  expect(world.told.map(({ text }) => /\d+ requests/.exec(text ?? "")?.[0])).toEqual(["3 requests"]);
 });
 
 it("says nothing of a stranger while the sender is let in", async () => {
@@ -140,7 +94,7 @@ it("says nothing of a stranger while the sender is let in", async () => {
     world.accept();
     await world.clock.advance(20 * second);
   }
-  expect(world.told()).toEqual([]);
+  expect(world.lines()).toEqual([]);
 });
 
 it("is not made to repeat itself within a day by what comes and goes, and hides nothing that goes on for ten minutes", async () => {
@@ -151,7 +105,7 @@ it("is not made to repeat itself within a day by what comes and goes, and hides 
     world.accept();
     await world.clock.advance(5 * minute);
   }
-  expect(world.told()).toEqual([locked, well]);
+  expect(world.lines()).toEqual([locked, well]);
   // What goes on is told within a day, too, and its end.
   for (let count = 0; count < 12; count += 1) {
     world.refuse();
@@ -159,27 +113,22 @@ it("is not made to repeat itself within a day by what comes and goes, and hides 
   }
   world.accept();
   await world.clock.advance(minute);
-  expect(world.told().splice(2)).toEqual([locked, well]);
+  expect(world.lines().splice(2)).toEqual([locked, well]);
   await world.clock.advance(day);
   world.refuse();
   await world.clock.advance(5 * minute);
-  expect(world.told()).toEqual([locked, well, locked, well, locked]);
+  expect(world.lines()).toEqual([locked, well, locked, well, locked]);
 });
 
-it("repeats nothing over a restart, and tells of what a full store has kept from being told", async () => {
+it("knows over a restart who is locked out, and tells when that is over", async () => {
   const world = await start();
-  world.fill(true);
   world.refuse();
   await world.clock.advance(5 * minute);
-  expect(world.told()).toEqual([]);
-  world.fill(false);
-  await world.clock.advance(minute);
-  expect(world.told()).toEqual([locked]);
   await world.restart();
   world.refuse();
   await world.clock.advance(5 * minute);
-  expect(world.told()).toEqual([locked]);
+  expect(world.lines()).toEqual([locked]);
   world.accept();
   await world.clock.advance(minute);
-  expect(world.told()).toEqual([locked, well]);
+  expect(world.lines()).toEqual([locked, well]);
 });

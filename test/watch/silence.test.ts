@@ -1,91 +1,40 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Mute, SilenceRule } from "../../src/core/rules.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { describe, expect, it } from "vitest";
+import type { SilenceRule } from "../../src/core/rules.ts";
 import type { SqliteStore } from "../../src/store/sqlite/store.ts";
 import { openSilenceWatch, type SilenceDeps, type SilenceWatch } from "../../src/watch/silence.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
-import { newIdAt, openScene, type Scene } from "../conformance/store/scene.ts";
-import { createTestClock, type TestClock } from "../support/test-clock.ts";
+import { newIdAt, type Scene } from "../conformance/store/scene.ts";
+import { createWatchWorld, day, hour, minute } from "./watch-world.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
 const hook: SilenceRule = { of: "hook", after: 6 * hour };
 
-interface World {
-  clock: TestClock;
-  scene: Scene<SqliteStore>;
-  told: AlertFacts[];
-  titles(): string[];
-  watch: SilenceWatch;
-  comes(changes?: Partial<Parameters<SilenceWatch["note"]>[0]>): Promise<void>;
-  /** The relay ends, without a word or in order, and starts again after so long. */
-  restart(afterMs: number, how?: "killed" | "stopped", rules?: SilenceRule[]): Promise<void>;
-  state(): Promise<string[]>;
-}
-
-interface WorldOptions extends Partial<Pick<SilenceDeps, "activeMutes" | "describeAccount" | "notify" | "sources">> {
+interface Options extends Partial<Pick<SilenceDeps, "describeAccount" | "sources">> {
   rules?: SilenceRule[];
   prepare?(scene: Scene<SqliteStore>, now: number): Promise<void>;
 }
 
-async function open({ rules = [hook], prepare, ...options }: WorldOptions = {}): Promise<World> {
-  const clock = createTestClock();
-  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db` }));
+async function open({ rules = [hook], prepare, ...options }: Options = {}) {
+  let present = rules;
+  const world = await createWatchWorld((deps) => openSilenceWatch({ ...deps, ...options, rules: present }));
+  const { clock, scene } = world;
   await prepare?.(scene, clock.now());
-  const told: AlertFacts[] = [];
-  let ending = new AbortController();
-  let running: Promise<void>;
-  async function start(withRules: SilenceRule[]): Promise<void> {
-    ending = new AbortController();
-    world.watch = await openSilenceWatch({
-      rules: withRules,
-      store: scene.store,
-      async notify(facts, watch) {
-        const id = newIdAt(clock.now());
-        await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
-        told.push(facts);
-      },
-      activeMutes: () => [],
-      publicUrl: "https://tocsin.example.com",
-      clock,
-      log: silentLog,
-      ...options,
-    });
-    running = world.watch.run(ending.signal);
-    await clock.settle();
-  }
-  const world: World = {
-    clock,
-    scene,
-    told,
-    titles: () => told.map(({ title }) => title),
-    watch: undefined as unknown as SilenceWatch,
-    async comes(changes = {}) {
+  await world.start();
+  return {
+    ...world,
+    world,
+    titles: () => world.told.map(({ title }) => title),
+    async comes(changes: Partial<Parameters<SilenceWatch["note"]>[0]> = {}) {
       const receivedAt = clock.now();
       world.watch.note({ id: newIdAt(receivedAt), origin: "hook", receivedAt, decisions: [], ...changes });
       await clock.settle();
     },
-    async restart(afterMs, how = "stopped", withRules = rules) {
-      const { saveWatchState } = scene.store;
-      // Killed: what is saved at an end in order is not.
-      if (how === "killed") scene.store.saveWatchState = () => Promise.reject(new Error("killed"));
-      ending.abort();
-      await running;
-      scene.store.saveWatchState = saveWatchState;
-      await clock.jump(afterMs);
-      await start(withRules);
+    async restart(afterMs: number, how?: "killed" | "stopped", withRules = rules) {
+      present = withRules;
+      await world.restart(afterMs, how);
     },
-    state: async () => world.watch.views().map(({ state }) => state),
+    views: () => world.watch.views(),
+    state: () => world.watch.views().map(({ state }) => state),
   };
-  await start(rules);
-  onTestFinished(async () => {
-    ending.abort();
-    await running;
-  });
-  return world;
 }
 
 describe("a silence of the hook", () => {
@@ -133,7 +82,7 @@ describe("a silence of the hook", () => {
       }
     `);
     expect(world.told).toHaveLength(2);
-    expect(await world.state()).toEqual(["watching"]);
+    expect(world.state()).toEqual(["watching"]);
   });
 
   it("is told of a relay that has never had an alert", async () => {
@@ -190,18 +139,6 @@ describe("a silence of the hook", () => {
     expect(world.told).toHaveLength(1);
   });
 
-  it("is told when the store takes it again, and once", async () => {
-    const world = await open();
-    await world.comes();
-    const { recordNotice } = world.scene.store;
-    world.scene.store.recordNotice = () => Promise.reject(new Error("no room"));
-    await world.clock.advance(8 * hour);
-    expect(world.told).toEqual([]);
-    world.scene.store.recordNotice = recordNotice;
-    await world.clock.advance(2 * hour);
-    expect(world.told).toHaveLength(1);
-  });
-
   it("is none of the sender while the disk is full", async () => {
     const world = await open();
     await world.comes();
@@ -214,18 +151,17 @@ describe("a silence of the hook", () => {
   });
 
   it("is told to nobody while it is muted, and the page says so", async () => {
-    const mutes: Mute[] = [];
-    const world = await open({ activeMutes: () => mutes });
-    mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:silence:hook"] } }] }));
+    const world = await open();
+    world.mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:silence:hook"] } }] }));
     await world.comes();
     await world.clock.advance(8 * hour);
     expect(world.told).toEqual([]);
-    expect(await world.state()).toEqual(["muted"]);
-    mutes.pop();
+    expect(world.state()).toEqual(["muted"]);
+    world.mutes.pop();
     await world.clock.advance(minute);
     expect(world.told).toHaveLength(1);
-    mutes.push(mute("m", { matchers: [{ field: "title", condition: { equals: ["something else"] } }] }));
-    expect(await world.state()).toEqual(["silent"]);
+    world.mutes.push(mute("m", { matchers: [{ field: "title", condition: { equals: ["something else"] } }] }));
+    expect(world.state()).toEqual(["silent"]);
   });
 
   it("is over when it is switched off, and begins anew when it is switched on", async () => {
@@ -241,7 +177,7 @@ describe("a silence of the hook", () => {
 
 describe("alerts that have come and are not routed yet", () => {
   /** What a flood leaves behind: stored, and routed when it is over. */
-  async function store(world: World): Promise<string> {
+  async function store(world: Awaited<ReturnType<typeof open>>): Promise<string> {
     const id = newIdAt(world.clock.now());
     const request = { receivedAt: world.clock.now(), headers: "[]", origin: "hook" as const, dedupeWindowMs: 1 };
     await world.scene.store.acceptRequest({ ...request, ids: [id], body: Buffer.from("{}") });
@@ -254,7 +190,7 @@ describe("alerts that have come and are not routed yet", () => {
     await world.clock.advance(25 * minute);
     await store(world);
     await world.clock.advance(20 * minute);
-    expect([world.titles(), await world.state()]).toEqual([[], ["watching"]]);
+    expect([world.titles(), world.state()]).toEqual([[], ["watching"]]);
   });
 
   it("keep no silence from being told when they cannot be routed at all", async () => {
@@ -325,8 +261,8 @@ describe("a silence of a route or a source", () => {
   ];
 
   it("is told by its name, whatever else comes", async () => {
-    const mutes = [mute("m", { matchers: [{ field: "source", condition: { equals: ["Other"] } }] })];
-    const world = await open({ rules, activeMutes: () => mutes });
+    const world = await open({ rules });
+    world.mutes.push(mute("m", { matchers: [{ field: "source", condition: { equals: ["Other"] } }] }));
     const decisions = [
       { route: "critical", result: "not_matched", reason: "" } as const,
       { route: "rest", destination: "desk", result: "deliver", reason: "" } as const,
@@ -366,7 +302,7 @@ describe("auto", () => {
   it("learns from the log at once what is usual, shows it, and tells of what is longer", async () => {
     const world = await open({ rules, prepare: (scene, now) => fill(scene, now, 20) });
     await world.clock.advance(minute);
-    const [all, pyth] = world.watch.views();
+    const [all, pyth] = world.views();
     expect([all?.state, pyth?.state]).toEqual(["watching", "watching"]);
     expect((all?.usualMs ?? 0) / minute).toBeCloseTo(30, -1);
     expect((pyth?.usualMs ?? 0) / minute).toBeCloseTo(60, -1);
@@ -393,8 +329,8 @@ describe("auto", () => {
       await world.clock.advance(minute);
       await world.restart(10_000, how, rules);
       await world.clock.advance(minute);
-      expect(await world.state()).toEqual(["watching", "watching"]);
-      expect((world.watch.views()[1]?.usualMs ?? 0) / minute).toBeCloseTo(60, -1);
+      expect(world.state()).toEqual(["watching", "watching"]);
+      expect((world.views()[1]?.usualMs ?? 0) / minute).toBeCloseTo(60, -1);
     },
   );
 
@@ -411,10 +347,10 @@ describe("auto", () => {
       },
     });
     await world.clock.advance(12 * minute);
-    expect(await world.state()).toEqual(["learning", "learning"]);
+    expect(world.state()).toEqual(["learning", "learning"]);
     await world.restart(10_000);
     await world.clock.advance(minute);
-    expect(await world.state()).toEqual(["watching", "watching"]);
+    expect(world.state()).toEqual(["watching", "watching"]);
   });
 
   it("knows what it has learned after a start with the clock of a year ago", async () => {
@@ -425,14 +361,14 @@ describe("auto", () => {
     await world.clock.advance(5 * minute);
     await world.clock.set(year);
     await world.clock.advance(minute);
-    expect([await world.state(), world.told]).toEqual([["watching", "watching"], []]);
+    expect([world.state(), world.told]).toEqual([["watching", "watching"], []]);
   });
 
   it("alarms nobody and says what it needs while it knows too little", async () => {
     const world = await open({ rules, prepare: (scene, now) => fill(scene, now, 3) });
     await world.clock.advance(3 * day);
     expect(world.told).toEqual([]);
-    const [all] = world.watch.views();
+    const [all] = world.views();
     expect(all).toMatchObject({
       state: "learning",
       learning: { days: 2, daysNeeded: 14, arrivalsNeeded: 30, isReading: false },
@@ -446,6 +382,6 @@ describe("auto", () => {
     world.scene.store.listArrivals = () => Promise.reject(new Error("read again"));
     await world.restart(10_000);
     await world.clock.advance(minute);
-    expect(await world.state()).toEqual(["watching", "watching"]);
+    expect(world.state()).toEqual(["watching", "watching"]);
   });
 });

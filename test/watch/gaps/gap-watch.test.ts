@@ -1,17 +1,12 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../../src/core/alert.ts";
+import { describe, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
-import type { Mute } from "../../../src/core/rules.ts";
-import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
-import { type GapWatch, type GapWatchDeps, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
+import { type GapWatchDeps, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
 import { openRunningTimes } from "../../../src/watch/running-times.ts";
-import { newIdAt, openScene } from "../../conformance/store/scene.ts";
-import { createTestClock } from "../../support/test-clock.ts";
+import { mute } from "../../conformance/store/common/mutes.ts";
+import { createWatchWorld, hour, minute } from "../watch-world.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 const recordEvery = 5 * minute;
 
@@ -24,17 +19,13 @@ interface Options {
   subscriptions?: () => unknown[];
   /** What a call throws instead of an answer. */
   fails?: (call: "subscriptions" | "records") => Error | undefined;
-  mutes?: Mute[];
   /** What alerts call the metric. Default: its key. */
   word?: string;
   /** Whose account it is. Default: that of the environment. */
   source?: string;
 }
 
-async function open({ subscriptions, fails, mutes = [], word = key, source: of }: Options = {}) {
-  const clock = createTestClock(Date.UTC(2026, 10, 21, 12));
-  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, now: clock.now }));
-  const told: AlertFacts[] = [];
+async function open({ subscriptions, fails, word = key, source: of }: Options = {}) {
   const calls = { subscriptions: 0, records: [] as { fromAt?: number; toAt?: number }[] };
   const service: MetricHistoryService = {
     async lookAtSubscriptions() {
@@ -58,17 +49,25 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
       return { points, unread: 0 };
     },
   };
-  let ending = new AbortController();
-  let running: Promise<unknown> | undefined;
+  let off: Awaited<ReturnType<GapWatchDeps["readOff"]>> = { isOff: false, at: 0 };
+  const runner = await createWatchWorld(async (deps) => {
+    const ran = await openRunningTimes({ store: deps.store, clock, log: silentLog });
+    const { downtimes } = ran;
+    const given = { ...deps, service, downtimes, readOff: async () => off, random: () => 0.5, source: of };
+    const watch = await openGapWatch(given, { everyMs: 15 * minute });
+    return { ...watch, run: async (stop) => void (await Promise.all([ran.run(stop), watch.run(stop)])) };
+  });
+  const { clock, scene, told } = runner;
   const world = {
-    clock,
-    scene,
+    ...runner,
+    /** Of the present run. */
+    now: () => runner.watch,
+    runner,
     told,
     calls,
-    off: { isOff: false, at: 0 } as Awaited<ReturnType<GapWatchDeps["readOff"]>>,
-    /** Another relay has the duties, and this one does not know. */
-    isTakenOver: false,
-    watch: undefined as unknown as GapWatch,
+    turnOff(isOff: boolean) {
+      off = { isOff, at: clock.now() };
+    },
     /** The alert of the turn at this time, as it was received. */
     async comes(at: number, source?: string) {
       const holds = priceAt(at) > 100;
@@ -99,39 +98,7 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
         if (priceAt(at) !== priceAt(at - 1)) await world.comes(at, source);
       }
     },
-    async start() {
-      ending = new AbortController();
-      const ran = await openRunningTimes({ store: scene.store, clock, log: silentLog });
-      world.watch = await openGapWatch(
-        {
-          service,
-          store: scene.store,
-          downtimes: ran.downtimes,
-          readOff: async () => world.off,
-          async notify(facts, watch) {
-            if (world.isTakenOver) throw new AppError("conflict", "Another relay has taken over what is watched.");
-            const id = newIdAt(clock.now());
-            await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
-            told.push(facts);
-          },
-          activeMutes: () => mutes,
-          publicUrl: "https://tocsin.example.com",
-          clock,
-          random: () => 0.5,
-          log: silentLog,
-          source: of,
-        },
-        { everyMs: 15 * minute },
-      );
-      running = Promise.all([ran.run(ending.signal), world.watch.run(ending.signal)]);
-      await clock.settle();
-    },
-    async stop() {
-      ending.abort();
-      await running;
-    },
   };
-  onTestFinished(world.stop);
   return world;
 }
 
@@ -139,8 +106,9 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
  * The look behind three hours in which no relay ran, and a day before them of which every alert has come.
  * @param isRepeated the service has sent what it could not meanwhile before the relay looks. Default false.
  */
-async function lookBehindDowntime(options: Options = {}, isRepeated = false) {
+async function lookBehindDowntime(options: Options = {}, { isRepeated = false, isMuted = false } = {}) {
   const world = await open(options);
+  if (isMuted) world.mutes.push(mute("m", { matchers: [{ field: "source", condition: { equals: ["Tocsin"] } }] }));
   const begin = world.clock.now();
   await world.turnsCome(begin - 24 * hour, begin);
   await world.start();
@@ -169,7 +137,7 @@ describe("a relay that was down", () => {
     expect(world.told.map(({ title, link }) => [title, link])).toEqual([
       ["rules: 3 alerts probably did not arrive while Tocsin was down", "https://tocsin.example.com/gaps?source=rules"],
     ]);
-    expect(world.watch.view()).toMatchObject({
+    expect(world.now().view()).toMatchObject({
       name: "gaps:rules",
       verdict: "trouble",
       troubles: [expect.stringContaining("tocsin gaps --source rules")],
@@ -202,7 +170,7 @@ describe("a relay that was down", () => {
     await world.turnsCome(begin - 24 * hour, begin);
     await world.start();
     await world.clock.advance(10 * minute);
-    expect(world.watch.view()).toMatchObject({ name: "gaps", verdict: "well" });
+    expect(world.now().view()).toMatchObject({ name: "gaps", verdict: "well" });
     expect(world.told).toEqual([]);
     await world.turnsCome(begin, world.clock.now());
     await world.stop();
@@ -217,8 +185,8 @@ describe("a relay that was down", () => {
       `${key} above 100: 21 Nov 2026, 13:55:00 UTC to 21 Nov 2026, 14:00:00 UTC, 90 → 110`,
     );
     expect(world.told[0]).toMatchObject({ severity: "warning", link: "https://tocsin.example.com/gaps" });
-    expect(world.watch.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 likely")] });
-    const { missing, downtimes } = world.watch.report() ?? { missing: [], downtimes: [] };
+    expect(world.now().view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 likely")] });
+    const { missing, downtimes } = world.now().report() ?? { missing: [], downtimes: [] };
     expect(missing.map(({ verdict, status, whileDown }) => `${verdict} ${status} ${whileDown}`).sort()).toEqual([
       "likely firing true",
       "likely resolved true",
@@ -236,7 +204,14 @@ describe("a relay that was down", () => {
     await world.clock.advance(60 * minute);
     await world.turnsCome(back + 20 * minute, world.clock.now());
     await world.clock.advance(20 * minute);
-    expect(new Set(world.watch.report()?.missing.map(({ verdict }) => verdict))).toEqual(new Set(["sure"]));
+    expect(
+      new Set(
+        world
+          .now()
+          .report()
+          ?.missing.map(({ verdict }) => verdict),
+      ),
+    ).toEqual(new Set(["sure"]));
     expect(world.told).toHaveLength(1);
     await world.stop();
     const notices = (await world.scene.store.listAlerts({ limit: 200 })).filter(({ origin }) => origin === "notice");
@@ -244,29 +219,6 @@ describe("a relay that was down", () => {
     // It is a notice and no alert: it is not among what the check itself looks at.
     const facts = await world.scene.store.listFacts({ fromAt: 0, limit: 500 });
     expect(facts.every(({ origin }) => origin === "hook")).toBe(true);
-  });
-
-  it("tells of it by the next owner when the one that found it had lost the duties meanwhile, and once", async () => {
-    const world = await open();
-    const begin = world.clock.now();
-    await world.turnsCome(begin - 24 * hour, begin);
-    await world.start();
-    await world.stop();
-    await world.clock.jump(3 * hour);
-    world.isTakenOver = true;
-    await world.start();
-    await world.clock.advance(6 * minute);
-    expect(world.watch.report()?.missing).not.toEqual([]);
-    expect(world.told).toEqual([]);
-    await world.stop();
-    world.isTakenOver = false;
-    await world.start();
-    await world.clock.advance(6 * minute);
-    expect(world.told.map(({ title }) => title)).toEqual([
-      expect.stringMatching(/^\d alerts probably did not arrive while Tocsin was down$/),
-    ]);
-    await world.clock.advance(20 * minute);
-    expect(world.told).toHaveLength(1);
   });
 
   it("asks the service for what is new, once a quarter of an hour", async () => {
@@ -282,23 +234,17 @@ describe("a relay that was down", () => {
   });
 
   it("a mute that holds for the notice keeps it back for good", async () => {
-    const mute: Mute = {
-      id: "m",
-      matchers: [{ field: "source", condition: { equals: ["Tocsin"], not: [] } }],
-      reason: "quiet",
-      startsAt: 0,
-      endsAt: Number.MAX_SAFE_INTEGER,
-      createdAt: 0,
-      createdBy: "test",
-    };
-    const world = await lookBehindDowntime({ mutes: [mute] });
-    expect(world.watch.report()?.missing.length).toBeGreaterThan(0);
+    const world = await lookBehindDowntime({}, { isMuted: true });
+    expect(world.now().report()?.missing.length).toBeGreaterThan(0);
+    expect(world.told).toEqual([]);
+    world.mutes.pop();
+    await world.clock.advance(hour);
     expect(world.told).toEqual([]);
   });
 
   it("what a sender that repeats brings later is missing no more", async () => {
-    const world = await lookBehindDowntime({}, true);
-    expect(world.watch.report()?.missing).toEqual([]);
+    const world = await lookBehindDowntime({}, { isRepeated: true });
+    expect(world.now().report()?.missing).toEqual([]);
     expect(world.told).toEqual([]);
   });
 });
@@ -309,13 +255,13 @@ describe("what somebody did on purpose", () => {
     const begin = world.clock.now();
     await world.turnsCome(begin - 24 * hour, begin);
     await world.start();
-    world.off = { isOff: true, at: begin };
+    world.turnOff(true);
     await world.clock.advance(5 * hour);
-    expect(world.watch.view()).toMatchObject({ verdict: "idle", summary: expect.stringContaining("webhook off") });
-    world.off = { isOff: false, at: world.clock.now() };
+    expect(world.now().view()).toMatchObject({ verdict: "idle", summary: expect.stringContaining("webhook off") });
+    world.turnOff(false);
     await world.live(4 * hour);
-    expect(world.watch.report()).toMatchObject({ missing: [] });
-    expect(world.watch.view()).toMatchObject({ verdict: "well" });
+    expect(world.now().report()).toMatchObject({ missing: [] });
+    expect(world.now().view()).toMatchObject({ verdict: "well" });
     expect(world.told).toEqual([]);
   });
 
@@ -336,7 +282,7 @@ describe("what somebody did on purpose", () => {
     await world.stop();
     await world.start();
     await world.live(6 * hour);
-    const { missing } = world.watch.report() ?? {};
+    const { missing } = world.now().report() ?? {};
     expect(missing?.filter(({ verdict }) => verdict === "sure")).toEqual([]);
     expect(world.told).toEqual([]);
   });
@@ -357,7 +303,10 @@ describe("what somebody did on purpose", () => {
     await world.clock.jump(3 * hour);
     await world.start();
     await world.live(70 * minute);
-    const verdicts = world.watch.report()?.missing.map(({ verdict }) => verdict);
+    const verdicts = world
+      .now()
+      .report()
+      ?.missing.map(({ verdict }) => verdict);
     expect(new Set(verdicts)).toEqual(new Set(["sure"]));
     expect(world.told).toHaveLength(1);
   });
@@ -396,33 +345,36 @@ describe("answers that say nothing", () => {
       "no answer",
     ],
   ])("%s: it cannot tell, and alarms nobody", async (_what, options, why) => {
-    const { watch, told } = await lookBehindDowntime(options);
+    const { now, told } = await lookBehindDowntime(options);
     expect(told).toEqual([]);
-    expect(watch.report()?.missing).toEqual([]);
-    expect(watch.view()).toMatchObject({ verdict: "unknown", troubles: [] });
-    expect(JSON.stringify([watch.view(), watch.report()?.unknown])).toContain(why);
+    expect(now().report()?.missing).toEqual([]);
+    expect(now().view()).toMatchObject({ verdict: "unknown", troubles: [] });
+    expect(JSON.stringify([now().view(), now().report()?.unknown])).toContain(why);
   });
 
   it("a log without an alert says nothing of what is missing", async () => {
     const world = await open();
     await world.start();
     await world.clock.advance(6 * minute);
-    expect(world.watch.view()).toMatchObject({ verdict: "unknown", troubles: [] });
-    expect(world.watch.view().summary).toContain("it has no alert of that time");
+    expect(world.now().view()).toMatchObject({ verdict: "unknown", troubles: [] });
+    expect(world.now().view().summary).toContain("it has no alert of that time");
   });
 
   it("no subscription at all: nothing is expected", async () => {
-    const { watch, told } = await lookBehindDowntime({ subscriptions: () => [] });
+    const { now, told } = await lookBehindDowntime({ subscriptions: () => [] });
     expect(told).toEqual([]);
-    expect(watch.view()).toMatchObject({ verdict: "idle", troubles: [] });
+    expect(now().view()).toMatchObject({ verdict: "idle", troubles: [] });
   });
 
   it.each<[string, Options]>([
     ["are refused", { fails: (call) => (call === "subscriptions" ? refused : undefined) }],
     ["have unknown members", { subscriptions: () => [{ a: 1 }, "x", null] }],
   ])("goes by the rules that alerts reveal where subscriptions %s", async (_what, options) => {
-    const { watch, told } = await lookBehindDowntime(options);
-    const verdicts = watch.report()?.missing.map(({ verdict }) => verdict) ?? [];
+    const { now, told } = await lookBehindDowntime(options);
+    const verdicts =
+      now()
+        .report()
+        ?.missing.map(({ verdict }) => verdict) ?? [];
     expect(verdicts.length).toBeGreaterThan(0);
     // Nobody has said that the rule is still there.
     expect(new Set(verdicts)).toEqual(new Set(["likely"]));
@@ -441,6 +393,6 @@ describe("answers that say nothing", () => {
     await world.start();
     await world.clock.advance(6 * minute);
     expect(world.calls.records).toHaveLength(3);
-    expect(world.watch.report()?.unknown).toMatchObject([{ why: "alerting: 502", names: 50 }]);
+    expect(world.now().report()?.unknown).toMatchObject([{ why: "alerting: 502", names: 50 }]);
   });
 });

@@ -1,0 +1,94 @@
+import { onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
+import type { Mute } from "../../src/core/rules.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import type { SqliteStore } from "../../src/store/sqlite/store.ts";
+import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
+import { newIdAt, openScene, type Scene } from "../conformance/store/scene.ts";
+import { createTestClock, type TestClock } from "../support/test-clock.ts";
+
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+export type WorldDeps = WatchDeps & { clock: TestClock; store: SqliteStore; activeMutes(): Mute[] };
+
+export interface WatchWorld<W> {
+  clock: TestClock;
+  scene: Scene<SqliteStore>;
+  /** Of the present run. */
+  watch: W;
+  mutes: Mute[];
+  /** The notices so far, the oldest first. */
+  told: AlertFacts[];
+  /** The same: `critical firing: title`. */
+  lines(): string[];
+  /** Why no notice can be stored now. */
+  refusal?: Error;
+  start(): Promise<void>;
+  /** Killed: what it saves at an end in order is not saved. */
+  stop(how?: "stopped" | "killed"): Promise<void>;
+  /** Stops it, and starts another on what was stored, after so long. */
+  restart(afterMs?: number, how?: "stopped" | "killed"): Promise<void>;
+}
+
+/** A watch over a real store, with a clock that a test moves. It runs from `start` to the end of the test at the latest. */
+export async function createWatchWorld<W extends Duty>(
+  open: (deps: WorldDeps) => W | Promise<W>,
+  { startsAt, log = silentLog }: { startsAt?: number; log?: Log } = {},
+): Promise<WatchWorld<W>> {
+  const clock = createTestClock(startsAt);
+  const scene = await openScene(async (dataDir) =>
+    openLocalStore({ path: `${dataDir}/tocsin.db`, ballastBytes: 0, now: clock.now }),
+  );
+  let ending = new AbortController();
+  let running: Promise<void> | undefined;
+  const world: WatchWorld<W> = {
+    clock,
+    scene,
+    watch: undefined as unknown as W,
+    mutes: [],
+    told: [],
+    lines: () => world.told.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
+    async start() {
+      ending = new AbortController();
+      world.watch = await open({
+        store: scene.store,
+        async notify(facts, watch) {
+          if (world.refusal !== undefined) throw world.refusal;
+          const id = newIdAt(clock.now());
+          await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
+          world.told.push(facts);
+        },
+        activeMutes: () => world.mutes,
+        publicUrl: "https://tocsin.example.com",
+        clock,
+        log,
+      });
+      running = world.watch.run(ending.signal);
+      await clock.settle();
+    },
+    async stop(how = "stopped") {
+      const { saveWatchState } = scene.store;
+      if (how === "killed") scene.store.saveWatchState = () => Promise.reject(new Error("killed"));
+      ending.abort();
+      await running;
+      scene.store.saveWatchState = saveWatchState;
+    },
+    async restart(afterMs = 0, how = "stopped") {
+      await world.stop(how);
+      await clock.jump(afterMs);
+      await world.start();
+    },
+  };
+  onTestFinished(() => world.stop());
+  return world;
+}
+
+export async function startWatchWorld<W extends Duty>(...given: Parameters<typeof createWatchWorld<W>>) {
+  const world = await createWatchWorld(...given);
+  await world.start();
+  return world;
+}
