@@ -1,33 +1,18 @@
-import { Secret } from "../../src/core/secret.ts";
 import { createChannel } from "../../src/vendors/index.ts";
-import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
-import { createDiscordVendor, createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
-import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { json, text } from "../support/vendors/http-vendor.ts";
-import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
-import { createTeamsVendor } from "../support/vendors/teams-vendor.ts";
-import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
 import { otherSideOf } from "./http-other-side.ts";
+import { httpVendors, webhookHeader } from "./http-vendors.ts";
 
-const allowInternal = ["127.0.0.1"];
-const openWithin = (answerMs: number) => (destination: Destination) =>
+const open = (destination: Destination, answerMs: number) =>
   createChannel(destination, { now: Date.now, connectTimeoutMs: patientMs, answerTimeoutMs: answerMs });
 
 describeChannel("webhook", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createWebhookVendor();
-  const header = "Bearer canaryHeaderXXXXXXXX";
+  const { vendor, destination } = await httpVendors.webhook();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("desk"),
-      type: "webhook",
-      url: vendor.origin + vendor.path,
-      secret: new Secret(vendor.secret),
-      headers: { Authorization: new Secret(header) },
-      allowInternal,
-    }),
-    recipient: "desk",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({ kind: "webhook", body: JSON.stringify({ data: { text: words } }) }),
     longestText: "y".repeat(1_000_000),
     other: otherSideOf(vendor, () =>
@@ -36,7 +21,7 @@ describeChannel("webhook", { edits: false }, async (answerMs): Promise<ChannelUn
     secrets: [
       vendor.secret,
       vendor.secret.slice(6),
-      header.slice(7),
+      webhookHeader.slice(7),
       "canaryWebhookPathXXXXXXXX",
       "canaryQueryXXXXXXXX",
     ],
@@ -51,15 +36,10 @@ describeChannel("webhook", { edits: false }, async (answerMs): Promise<ChannelUn
 });
 
 describeChannel("slack", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createSlackVendor();
+  const { vendor, destination } = await httpVendors.slack();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("ops"),
-      type: "slack",
-      url: new Secret(vendor.origin + vendor.path),
-      allowInternal,
-    }),
-    recipient: "ops",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({ kind: "slack", text: words, body: JSON.stringify({ text: words }) }),
     longestText: "é".repeat(40_000),
     other: otherSideOf(vendor, () => vendor.seen, {
@@ -73,15 +53,10 @@ describeChannel("slack", { edits: false }, async (answerMs): Promise<ChannelUnde
 });
 
 describeChannel("discord", { edits: true }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createDiscordVendor();
+  const { vendor, destination } = await httpVendors.discord();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("ops"),
-      type: "discord",
-      url: new Secret(vendor.origin + vendor.path),
-      allowInternal,
-    }),
-    recipient: "ops",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({
       kind: "discord",
       text: words,
@@ -99,17 +74,10 @@ describeChannel("discord", { edits: true }, async (answerMs): Promise<ChannelUnd
 });
 
 describeChannel("ntfy", { edits: true }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createNtfyVendor();
+  const { vendor, destination } = await httpVendors.ntfy();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("phone"),
-      type: "ntfy",
-      server: vendor.origin,
-      topic: vendor.topic,
-      token: new Secret(vendor.token),
-      allowInternal,
-    }),
-    recipient: "phone",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({ kind: "ntfy", title: "Alert", text: words, priority: 4, tags: ["warning"] }),
     longestText: "é".repeat(2_048),
     other: otherSideOf(vendor, () => vendor.shown.map(({ message }) => message), {
@@ -122,17 +90,10 @@ describeChannel("ntfy", { edits: true }, async (answerMs): Promise<ChannelUnderT
 });
 
 describeChannel("apprise", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createAppriseVendor();
+  const { vendor, destination } = await httpVendors.apprise();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("all"),
-      type: "apprise",
-      server: vendor.origin,
-      key: vendor.key,
-      urls: [],
-      allowInternal,
-    }),
-    recipient: "all",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({ kind: "apprise", title: "Alert", text: words, type: "warning" }),
     longestText: "é".repeat(32_768),
     other: otherSideOf(vendor, () => vendor.sent.map(({ body }) => body), {
@@ -147,16 +108,10 @@ describeChannel("apprise", { edits: false }, async (answerMs): Promise<ChannelUn
 });
 
 describeChannel("pagerduty", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createPagerdutyVendor();
+  const { vendor, destination } = await httpVendors.pagerduty();
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("oncall"),
-      type: "pagerduty",
-      routingKey: new Secret(vendor.routingKey),
-      server: vendor.origin,
-      allowInternal,
-    }),
-    recipient: "oncall",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({
       kind: "pagerduty",
       event: {
@@ -179,16 +134,11 @@ describeChannel("pagerduty", { edits: false }, async (answerMs): Promise<Channel
 });
 
 describeChannel("teams", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const vendor = await createTeamsVendor();
+  const { vendor, destination } = await httpVendors.teams();
   const refusal = (status: number, code: string) => json(status, { error: { code, message: "No." } });
   return {
-    channel: await openWithin(answerMs)({
-      ...destinationBase("team"),
-      type: "teams",
-      url: new Secret(vendor.origin + vendor.path),
-      allowInternal,
-    }),
-    recipient: "team",
+    channel: await open(destination, answerMs),
+    recipient: destination.name,
     message: (words) => ({ kind: "teams", text: words, body: cardOf(words) }),
     longestText: "é".repeat(12_000),
     other: otherSideOf(vendor, () => vendor.seen, {

@@ -2,112 +2,16 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Alert } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import type { MessageForm } from "../../src/core/message.ts";
-import { Secret } from "../../src/core/secret.ts";
 import { createChannel } from "../../src/vendors/index.ts";
-import { destinationBase } from "../support/destinations.ts";
-import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createDiscordVendor, createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
-import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
-import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
-import { createTeamsVendor } from "../support/vendors/teams-vendor.ts";
-import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
+import { httpVendors } from "./http-vendors.ts";
 
 /** Whatever rendering makes must be taken by a vendor that refuses what the real one refuses, cuts or hides. */
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
-
-const allowInternal = ["127.0.0.1"];
-const vendors: [string, () => Promise<Destination>][] = [
-  [
-    "pagerduty",
-    async () => {
-      const vendor = await createPagerdutyVendor();
-      closers.push(vendor.close);
-      const routingKey = new Secret(vendor.routingKey);
-      const server = vendor.origin;
-      return { ...destinationBase("d"), type: "pagerduty", routingKey, server, allowInternal };
-    },
-  ],
-  [
-    "slack",
-    async () => {
-      const vendor = await createSlackVendor();
-      closers.push(vendor.close);
-      return {
-        ...destinationBase("d"),
-        type: "slack",
-        url: new Secret(vendor.origin + vendor.path),
-        allowInternal,
-      };
-    },
-  ],
-  [
-    "teams",
-    async () => {
-      const vendor = await createTeamsVendor();
-      closers.push(vendor.close);
-      const url = new Secret(vendor.origin + vendor.path);
-      return { ...destinationBase("d"), type: "teams", url, allowInternal };
-    },
-  ],
-  [
-    "discord",
-    async () => {
-      const vendor = await createDiscordVendor();
-      closers.push(vendor.close);
-      return {
-        ...destinationBase("d"),
-        type: "discord",
-        url: new Secret(vendor.origin + vendor.path),
-        allowInternal,
-      };
-    },
-  ],
-  [
-    "ntfy",
-    async () => {
-      const vendor = await createNtfyVendor();
-      closers.push(vendor.close);
-      const { origin: server, topic } = vendor;
-      return {
-        ...destinationBase("d"),
-        type: "ntfy",
-        server,
-        topic,
-        token: new Secret(vendor.token),
-        allowInternal,
-      };
-    },
-  ],
-  [
-    "apprise",
-    async () => {
-      const vendor = await createAppriseVendor();
-      closers.push(vendor.close);
-      const { origin: server, key } = vendor;
-      return { ...destinationBase("d"), type: "apprise", server, key, urls: [], allowInternal };
-    },
-  ],
-  [
-    "webhook",
-    async () => {
-      const vendor = await createWebhookVendor();
-      closers.push(vendor.close);
-      return {
-        ...destinationBase("d"),
-        type: "webhook",
-        url: vendor.origin + vendor.path,
-        secret: new Secret(vendor.secret),
-        headers: {},
-        allowInternal,
-      };
-    },
-  ],
-];
 
 const receivedAt = 1_763_700_000_000;
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
@@ -151,12 +55,13 @@ const documents: [string, () => Document][] = [
   ],
 ];
 
-describe.each(vendors)("%s takes", (_name, setUp) => {
+describe.each(Object.entries(httpVendors))("%s takes", (_name, setUp) => {
   const cases = documents.flatMap(([what, compose]) =>
     (["rich", "plain"] as MessageForm[]).map((form) => ({ what, compose, form })),
   );
   it.each(cases)("$what, $form", async ({ compose, form }) => {
-    const destination = await setUp();
+    const { vendor, destination } = await setUp();
+    closers.push(vendor.close);
     const channel = await createChannel(destination, { now: Date.now });
     closers.unshift(channel.close);
     for (const message of rendering.renderDocument(destination.type, compose(), { form, timeZone: "UTC" })) {

@@ -5,8 +5,8 @@ import { createOverTime } from "../../src/store/listing/over-time.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
-import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createStepCounter } from "../../src/store/sqlite/transactions/over-time.ts";
+import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

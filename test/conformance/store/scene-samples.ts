@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import type { ThreadUpdate } from "../../../src/core/delivery-job.ts";
+import type { NextStep, ThreadUpdate } from "../../../src/core/delivery-job.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
+import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
@@ -65,6 +66,30 @@ export function routed(alertSeq: number, changes: Partial<RoutingRecord> = {}): 
   const given = { alertSeq, facts: factsOf(), purpose: "alert", routedAt: noon } as const;
   return { ...given, decisions: [], deliveries: [], ...changes };
 }
+
+/** A notice of the relay itself, which goes to nobody. */
+export function noticeOf<Changes extends object>(changes: Changes) {
+  return { id: newId(), at: noon, facts: factsOf(), decisions: [], deliveries: [], ...changes };
+}
+
+export const claimOf = (token: string, ...deliverySeqs: number[]) => ({ token, deliverySeqs, leaseMs: 60_000 });
+
+const sent: NextStep = { state: "sent", reason: "" };
+
+/** A call of 50 ms that has sent what was claimed under this token. */
+export function attemptOf(token: string, deliverySeqs: number[], changes: Partial<AttemptRecord> = {}): AttemptRecord {
+  return {
+    ...{ token, deliverySeqs, at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1 },
+    ...{ outcome: "sent", countsAsAttempt: true, progress: { refs: ["4711"] }, next: sent, ...changes },
+  };
+}
+
+/** What an attempt comes to where the chat has thrown the bot out. */
+export const kicked = {
+  outcome: "rejected",
+  reason: "kicked",
+  next: { state: "failed", reason: "kicked" },
+} as const satisfies Partial<AttemptRecord>;
 
 /** An accepted alert as routing is given it. */
 export async function findUnrouted(

@@ -9,9 +9,9 @@ import type { Store } from "../../../src/core/ports/store.ts";
 import type { Decision, PlannedDelivery } from "../../../src/core/rules.ts";
 import { takeLane } from "../../support/lane.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { factsOf, findUnrouted, newId, noon, planned, request, routed } from "./scene-samples.ts";
+import { attemptOf, factsOf, findUnrouted, newId, noon, planned, request, routed } from "./scene-samples.ts";
 
-export { factsOf, newId, newIdAt, noon, planned, request, routed } from "./scene-samples.ts";
+export * from "./scene-samples.ts";
 
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
 export type OpenStore<S extends Store = Store> = (dataDir: string) => Promise<S>;
@@ -98,19 +98,7 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
     attempt: (changes, paces = []) =>
       scene.store.recordAttempt(
         scene.lane,
-        {
-          deliverySeqs: claimedBy.get(changes.token) ?? [],
-          at: noon + 100,
-          durationMs: 50,
-          action: "send",
-          part: 1,
-          parts: 1,
-          outcome: "sent",
-          countsAsAttempt: true,
-          progress: { refs: ["4711"] },
-          next: { state: "sent", reason: "" },
-          ...changes,
-        },
+        attemptOf(changes.token, claimedBy.get(changes.token) ?? [], changes),
         paces,
       ),
     async states(id) {

@@ -7,8 +7,8 @@ import { openPostgresDatabase, openPostgresStore } from "../../../src/store/post
 import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
-import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
+import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 async function openInbox(url: string, relayName: string, now: Now = () => noon, answerWithinMs?: number) {

@@ -357,14 +357,6 @@ describe("a PostgreSQL that must not be used", () => {
 });
 
 describe("migrations of PostgreSQL", () => {
-  it("are made once, though several relays start at once", async () => {
-    const url = await makePostgresDatabase();
-    const opened = await Promise.all(["a", "b", "c"].map((relayName) => openPostgresDatabase({ url, relayName })));
-    await Promise.all(opened.map((database) => database.close()));
-    const rows = await runSql<{ number: number }>(url, "SELECT number FROM migrations ORDER BY number");
-    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => index + 1));
-  });
-
   it("wait for a lock of the others without a statement's limit", async () => {
     const url = await makePostgresDatabase();
     const other = new pg.Client({ connectionString: url });

@@ -4,7 +4,16 @@ import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { toTx } from "../../../src/store/postgres/tx.ts";
-import { newId, noon, planned, request, routed, thread } from "../../conformance/store/scene-samples.ts";
+import {
+  attemptOf,
+  claimOf,
+  newId,
+  noon,
+  planned,
+  request,
+  routed,
+  thread,
+} from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
 import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { shared } from "../../support/postgres-transactions.ts";
@@ -31,20 +40,7 @@ async function route(store: Store, count: number, destinations = ["chat"], key =
   );
 }
 
-const sent = (token: string, seq: number, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  token,
-  deliverySeqs: [seq],
-  at: noon + 100,
-  durationMs: 50,
-  action: "send",
-  part: 1,
-  parts: 1,
-  outcome: "sent",
-  countsAsAttempt: true,
-  progress: { refs: ["1"] },
-  next: { state: "sent", reason: "" },
-  ...changes,
-});
+const sent = (token: string, seq: number, changes: Partial<AttemptRecord> = {}) => attemptOf(token, [seq], changes);
 
 function createGate() {
   let open = () => {};
@@ -88,7 +84,7 @@ describe("claims", () => {
           const deliverySeqs = due.map(({ seq }) => seq);
           // Half of them ask in the other order.
           if (index % 2 === 1) deliverySeqs.reverse();
-          const claim = { token: `${index}.${turn}`, deliverySeqs, leaseMs: 60_000 };
+          const claim = claimOf(`${index}.${turn}`, ...deliverySeqs);
           const claimed = await store.claimDeliveries(lane, claim, []);
           if (claimed !== "lost") taken.push(...claimed.map(({ seq }) => seq));
         }
@@ -112,8 +108,7 @@ describe("lanes that write together", () => {
     for (const group of groups) due.set(group, (await store.listDue(group, noon, 10))[0]?.seq as number);
     const laneOf = (group: string) => lanes.get(group) as LaneFence;
     const seqOf = (group: string) => due.get(group) as number;
-    const claim = (group: string) =>
-      store.claimRun(laneOf(group), [{ token: group, deliverySeqs: [seqOf(group)], leaseMs: 60_000 }]);
+    const claim = (group: string) => store.claimRun(laneOf(group), [claimOf(group, seqOf(group))]);
     const record = (group: string) => store.recordAttempts(laneOf(group), [sent(group, seqOf(group))]);
     return { url, store, lanes, claim, record };
   }
@@ -158,6 +153,30 @@ describe("lanes that write together", () => {
       { destination: "mail", state: "sent" },
     ]);
     expect(await runSql(url, "SELECT count(*)::int FROM attempts")).toEqual([{ count: lanes.size }]);
+  });
+});
+
+describe("lanes", () => {
+  it("go to one of those who ask at once, for a while by the database's clock", async () => {
+    const url = await someDatabase();
+    const relays = await Promise.all(["one", "two", "three"].map((name) => openRelay(url, name)));
+    const groups = Array.from({ length: 20 }, (_, index) => `group ${(index * 7) % 20}`);
+    const asked = groups.map((group) => ({ group, statuses: [], paces: [] }));
+    const grants = await Promise.all(
+      relays.map((store, index) => store.acquireLanes(`process ${index}`, asked, 3_600_000)),
+    );
+    expect(
+      grants
+        .flat()
+        .map(({ group }) => group)
+        .sort(),
+    ).toEqual(groups.toSorted());
+    expect(new Set(grants.flat().map(({ fence }) => fence)).size).toBe(20);
+    const rows = await runSql(
+      url,
+      "SELECT DISTINCT lease_until BETWEEN now() AND now() + interval '1 hour' AS by_it FROM lanes",
+    );
+    expect(rows).toEqual([{ by_it: true }]);
   });
 });
 
@@ -373,11 +392,7 @@ describe("writes of several lanes about the same alerts", () => {
           if (due.length === 0) return;
           // Each lane in an order of its own.
           if (index % 2 === 1) due.reverse();
-          const claims = due.map(({ seq }) => ({
-            token: `${destination} ${seq}`,
-            deliverySeqs: [seq],
-            leaseMs: 60_000,
-          }));
+          const claims = due.map(({ seq }) => claimOf(`${destination} ${seq}`, seq));
           const run = await store.claimRun(lane, claims);
           if (run === "lost") throw new Error("the lane is lost");
           const records = run.map(({ token, deliveries: [delivery] }) => sent(token, delivery?.seq ?? 0, { thread }));
@@ -391,38 +406,5 @@ describe("writes of several lanes about the same alerts", () => {
     for (const store of relays) await store.close();
     const deadlocks = "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()";
     expect(await runSql(url, deadlocks)).toEqual([{ deadlocks: 0 }]);
-  });
-});
-
-describe("tallies", () => {
-  it("say the same as the rows, whatever becomes of them", async () => {
-    const url = await someDatabase();
-    const store = await openRelay(url);
-    const lane = await takeLane(store);
-    await route(store, 30, ["chat", "mail"]);
-    const due = await store.listDue("chat", noon, 20);
-    const seqs = due.map(({ seq }) => seq);
-    await store.claimDeliveries(lane, { token: "t", deliverySeqs: seqs.slice(0, 10), leaseMs: 1_000 }, []);
-    await store.recordAttempt(lane, sent("t", 0, { deliverySeqs: seqs.slice(0, 4) }), []);
-    const failed = { state: "failed", reason: "gone" } as const;
-    await store.finishDeliveries(lane, seqs.slice(10, 16), failed, noon, []);
-    await store.resendFailed(
-      seqs.slice(10, 13).map((deliverySeq) => ({ deliverySeq, planned: [planned("chat")], onlyNew: false })),
-      noon,
-    );
-    const rows = await runSql<{ destination: string; state: string; count: number }>(
-      url,
-      `SELECT destination, state, count(*)::int AS count FROM deliveries WHERE resent_by IS NULL
-       GROUP BY 1, 2 ORDER BY 1, 2`,
-    );
-    const counted = await store.countByDestination();
-    const flat = counted.flatMap(({ destination, counts }) =>
-      Object.entries(counts).map(([state, count]) => ({ destination, state, count })),
-    );
-    expect(flat.sort((a, b) => `${a.destination} ${a.state}`.localeCompare(`${b.destination} ${b.state}`))).toEqual(
-      rows,
-    );
-    await store.maintain(noon);
-    expect(await store.countByDestination()).toEqual(counted);
   });
 });

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import BetterSqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { writeStoredLog } from "../../../bench/stored-log.ts";
 import type { AppError } from "../../../src/core/errors.ts";
 import { firstIdAt } from "../../../src/core/id.ts";
 import type { AlertDetail, AlertSummary } from "../../../src/core/ports/alert-log.ts";
@@ -11,10 +12,9 @@ import { movedTables } from "../../../src/store/moved-tables.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { lockDataFolder } from "../../../src/store/sqlite/threaded-store.ts";
-import { createSeededRandom } from "../../support/seeded-random.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { writeStoredLog } from "../../../bench/stored-log.ts";
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const hourOfNoon = noon / 3_600_000;

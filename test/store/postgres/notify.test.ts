@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SignalTopic } from "../../../src/core/ports/signals.ts";
-import type { Notes } from "../../../src/store/signals.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import type { Notes } from "../../../src/store/signals.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";

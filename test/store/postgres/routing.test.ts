@@ -34,6 +34,17 @@ const accept = async (store: Store, count: number) => {
 const list = async (store: Store, after?: number, limit = 10_000) =>
   (await store.listUnrouted(limit, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
 
+/** Two relays, each with so many alerts to route. */
+async function openLoaded(count: number) {
+  const { relays } = await openRelays("one", "other");
+  const lists: number[][] = [];
+  for (const store of relays) {
+    await accept(store, count);
+    lists.push(await list(store));
+  }
+  return { relays, seqs: (index: number) => lists[index] as number[] };
+}
+
 /** Routes what the store has, at a clock that a test moves, until the test is over. */
 function startLoop(store: Store, reader: BodyReader) {
   const clock = createTestClock(noon);
@@ -184,16 +195,11 @@ describe("routing by several relays", () => {
   });
 
   it("sends a body once that two relays route at the same moment", async () => {
-    const { relays } = await openRelays("one", "other");
-    const seqs: number[][] = [];
-    for (const store of relays) {
-      await accept(store, 20);
-      seqs.push(await list(store));
-    }
+    const { relays, seqs } = await openLoaded(20);
     const recorded = await Promise.all(
       relays.map((store, index) =>
         store.recordRouting(
-          (seqs[index] ?? []).map((seq) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 3_600_000 })),
+          seqs(index).map((seq) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 3_600_000 })),
         ),
       ),
     );
@@ -220,16 +226,11 @@ describe("routing by several relays", () => {
   });
 
   it("tells the ends of keys once that two relays route at the same moment", async () => {
-    const { relays } = await openRelays("one", "other");
-    const seqs: number[][] = [];
-    for (const store of relays) {
-      await accept(store, 20);
-      seqs.push(await list(store));
-    }
+    const { relays, seqs } = await openLoaded(20);
     await Promise.all(
       relays.map((store, index) =>
         store.recordRouting(
-          (seqs[index] ?? []).map((seq, place) => {
+          seqs(index).map((seq, place) => {
             const facts = factsOf({ status: "resolved", occurredAt: noon, alertKey: `key ${place}` });
             return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] });
           }),
@@ -276,17 +277,12 @@ describe("routing by several relays", () => {
   });
 
   it("rings as often as the rule allows for a key that two relays route at the same moment", async () => {
-    const { relays } = await openRelays("one", "other");
-    const seqs: number[][] = [];
-    for (const store of relays) {
-      await accept(store, 10);
-      seqs.push(await list(store));
-    }
+    const { relays, seqs } = await openLoaded(10);
     const deliveries = [planned("mail", { channel: "email", ring: { flapping: true } })];
     const decisions = [{ route: "all", destination: "mail", result: "deliver" as const, reason: "" }];
     await Promise.all(
       relays.flatMap((store, index) =>
-        (seqs[index] ?? []).map((seq) => store.recordRouting([routed(seq, { deliveries, decisions })])),
+        seqs(index).map((seq) => store.recordRouting([routed(seq, { deliveries, decisions })])),
       ),
     );
     const due = (await relays[0]?.listDue("mail", Number.MAX_SAFE_INTEGER, 100)) ?? [];
@@ -295,12 +291,7 @@ describe("routing by several relays", () => {
   });
 
   it("makes one group of alerts that two relays route at the same moment", async () => {
-    const { relays } = await openRelays("one", "other");
-    const seqs: number[][] = [];
-    for (const store of relays) {
-      await accept(store, 10);
-      seqs.push(await list(store));
-    }
+    const { relays, seqs } = await openLoaded(10);
     const group = { name: '["group","all","chain","eth"]', waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 };
     const deliveries = [planned("mail", { channel: "email", dueAt: noon, group: { group } })];
     // One after another, so that a relay which does not see the other's group begins one of its own.
@@ -308,10 +299,12 @@ describe("routing by several relays", () => {
     await Promise.all(
       [0, 1].flatMap((_, turn) =>
         relays.flatMap((store, index) =>
-          (seqs[index] ?? []).slice(turn * 5, turn * 5 + 5).map((seq) => {
-            at += 100;
-            return store.recordRouting([routed(seq, { deliveries, routedAt: at })]);
-          }),
+          seqs(index)
+            .slice(turn * 5, turn * 5 + 5)
+            .map((seq) => {
+              at += 100;
+              return store.recordRouting([routed(seq, { deliveries, routedAt: at })]);
+            }),
         ),
       ),
     );

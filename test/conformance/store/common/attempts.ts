@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { NextStep } from "../../../../src/core/delivery-job.ts";
-import type { AttemptRecord } from "../../../../src/core/ports/dispatch.ts";
 import { takeLane } from "../../../support/lane.ts";
-import { noon, type OpenStore, openScene, planned } from "../scene.ts";
-import { thread } from "../scene-samples.ts";
+import { attemptOf, claimOf, kicked, noon, type OpenStore, openScene, planned, thread } from "../scene.ts";
 
 export function describeAttempts(open: OpenStore): void {
   describe("attempts", () => {
@@ -11,25 +8,12 @@ export function describeAttempts(open: OpenStore): void {
       const { store, route, claim, attempt } = await openScene(open);
       const { id } = await route();
       await claim("chat", "t1");
-      const answer = await attempt({
-        token: "t1",
-        detail: "topic gone, sent to the group",
-      });
-      expect(answer).toBe("recorded");
+      const detail = "topic gone, sent to the group";
+      expect(await attempt({ token: "t1", detail })).toBe("recorded");
       expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
         state: "sent",
         finishedAt: noon + 150,
-        attempts: [
-          {
-            at: noon + 100,
-            durationMs: 50,
-            action: "send",
-            part: 1,
-            parts: 1,
-            outcome: "sent",
-            detail: "topic gone, sent to the group",
-          },
-        ],
+        attempts: [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }],
       });
       expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
     });
@@ -38,25 +22,13 @@ export function describeAttempts(open: OpenStore): void {
       const { store, lane, route, due, states } = await openScene(open);
       const routed = [await route(), await route(), await route()];
       const seqs = (await due("chat")).map(({ seq }) => seq);
-      const claims = seqs.map((seq, index) => ({ token: `t${index}`, deliverySeqs: [seq], leaseMs: 1000 }));
+      const claims = seqs.map((seq, index) => claimOf(`t${index}`, seq));
       await store.claimRun(lane, claims);
-      const record = (index: number, token: string, next: NextStep): AttemptRecord => ({
-        token,
-        deliverySeqs: [seqs[index] ?? 0],
-        at: noon,
-        durationMs: 1,
-        action: "send",
-        part: 1,
-        parts: 1,
-        outcome: "sent",
-        countsAsAttempt: true,
-        progress: { refs: ["1"] },
-        next,
-      });
+      const [first = 0, second = 0, third = 0] = seqs;
       const answer = await store.recordAttempts(lane, [
-        record(0, "t0", { state: "sent", reason: "" }),
-        record(1, "another's", { state: "sent", reason: "" }),
-        record(2, "t2", { state: "waiting", reason: "", dueAt: noon + 9 }),
+        attemptOf("t0", [first]),
+        attemptOf("another's", [second]),
+        attemptOf("t2", [third], { next: { state: "waiting", reason: "", dueAt: noon + 9 } }),
       ]);
       expect(answer).toEqual(["recorded", "late", "recorded"]);
       const all = await Promise.all(routed.map(({ id }) => states(id)));
@@ -69,15 +41,10 @@ export function describeAttempts(open: OpenStore): void {
       await route();
       const seqs = (await due("chat")).map(({ seq }) => seq) as [number, number];
       await claim("chat", "t");
-      const record = (seq: number, changes: Partial<AttemptRecord>): AttemptRecord => ({
-        ...{ token: "t", deliverySeqs: [seq], at: noon, durationMs: 1, action: "send", part: 1, parts: 1 },
-        ...{ outcome: "sent", countsAsAttempt: true, progress: { refs: ["1"] }, ...changes },
-      });
-      const next: NextStep = { state: "sent", reason: "" };
       const answer = await store.recordAttempts(lane, [
-        record(seqs[0], { outcome: "retry", leaseMs: 1000 }),
-        record(seqs[0], { next, thread: { ...thread, count: 1 } }),
-        record(seqs[1], { next, thread: { ...thread, count: 2 } }),
+        attemptOf("t", [seqs[0]], { outcome: "retry", next: undefined, leaseMs: 1000 }),
+        attemptOf("t", [seqs[0]], { thread: { ...thread, count: 1 } }),
+        attemptOf("t", [seqs[1]], { thread: { ...thread, count: 2 } }),
       ]);
       expect(answer).toEqual(["recorded", "recorded", "recorded"]);
       expect(await states(id)).toEqual(["sent"]);
@@ -157,11 +124,7 @@ export function describeAttempts(open: OpenStore): void {
       await store.releaseClaim(lane, "t1", noon);
       await claim("chat", "t2");
       const answer = await attempt({
-        token: "t1",
-        deliverySeqs,
-        outcome: "rejected",
-        reason: "kicked",
-        next: { state: "failed", reason: "kicked" },
+        ...{ ...kicked, token: "t1", deliverySeqs },
         fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
         thread,
       });

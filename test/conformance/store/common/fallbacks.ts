@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anyDestination } from "../../../../src/core/rules.ts";
-import { factsOf, noon, type OpenStore, openScene, planned } from "../scene.ts";
+import { kicked, noon, noticeOf, type OpenStore, openScene, planned } from "../scene.ts";
 
 const fallback = { to: "mail", at: noon + 600_000 };
 
@@ -51,14 +51,7 @@ export function describeFallbacks(open: OpenStore): void {
       await store.callFallbacks([call], noon + 600_000);
       // Its addresses may have changed meanwhile.
       await store.callFallbacks([{ deliverySeq, planned: [planned("mail", { recipient: "new@example.com" })] }], noon);
-      await attempt({
-        token: "t1",
-        deliverySeqs: [deliverySeq],
-        outcome: "rejected",
-        reason: "kicked",
-        next: { state: "failed", reason: "kicked" },
-        fallbacks: [call],
-      });
+      await attempt({ ...kicked, token: "t1", deliverySeqs: [deliverySeq], fallbacks: [call] });
       await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, [call]);
       const made = (await store.getAlert(id))?.deliveries.slice(1);
       expect(made).toMatchObject([
@@ -85,32 +78,22 @@ export function describeFallbacks(open: OpenStore): void {
       ]);
     });
 
-    it("makes them in the same step as the failed attempt", async () => {
-      const { route, claim, attempt, states } = await openScene(open);
-      const { id } = await route({ to: [planned("chat", { fallback })] });
-      const [delivery] = await claim("chat", "t1");
-      const deliverySeq = delivery?.seq ?? 0;
-      await attempt({
-        token: "t1",
-        deliverySeqs: [deliverySeq],
-        outcome: "rejected",
-        reason: "kicked",
-        next: { state: "failed", reason: "kicked" },
-        fallbacks: [{ deliverySeq, planned: [planned("mail")] }],
-      });
-      expect(await states(id)).toEqual(["failed", "queued"]);
+    it("makes them in the same step as the failed attempt, or as an end without one", async () => {
+      const { store, lane, route, claim, attempt, due, states } = await openScene(open);
+      const tried = await route({ to: [planned("chat", { fallback })] });
+      const [{ seq: first } = { seq: 0 }] = await claim("chat", "t1");
+      const call = (deliverySeq: number) => [{ deliverySeq, planned: [planned("mail")] }];
+      await attempt({ ...kicked, token: "t1", fallbacks: call(first) });
+      const untried = await route({ to: [planned("chat", { fallback })] });
+      const [{ seq: second } = { seq: 0 }] = await due("chat");
+      await store.finishDeliveries(lane, [second], { state: "failed", reason: "dead" }, noon, call(second));
+      for (const { id } of [tried, untried]) expect(await states(id)).toEqual(["failed", "queued"]);
     });
 
     it("makes those of a notice as notices, and is called upon again where it is to be, though the delivery has ended", async () => {
-      const { store, claim, attempt, newId } = await openScene(open);
+      const { store, claim, attempt } = await openScene(open);
       const any = { to: anyDestination, at: noon + 30_000 };
-      const notice = {
-        id: newId(),
-        at: noon,
-        facts: factsOf(),
-        decisions: [],
-        deliveries: [planned("chat", { fallback: any })],
-      };
+      const notice = noticeOf({ deliveries: [planned("chat", { fallback: any })] });
       await store.recordNotice(notice);
       const [delivery] = await claim("chat", "t1");
       const deliverySeq = delivery?.seq ?? 0;
@@ -146,15 +129,6 @@ export function describeFallbacks(open: OpenStore): void {
       expect(await store.listDue("chat", noon + 59_999, 10)).toEqual([]);
       expect(await store.listDue("chat", noon + 60_000, 10)).toMatchObject([{ seq, attempts: 0 }]);
       expect(await store.listFallbacksDue(Number.MAX_SAFE_INTEGER)).toEqual([]);
-    });
-
-    it("makes them in the same step as an end without an attempt", async () => {
-      const { store, lane, route, due, states } = await openScene(open);
-      const { id } = await route({ to: [planned("chat", { fallback })] });
-      const [{ seq } = { seq: 0 }] = await due("chat");
-      const call = { deliverySeq: seq, planned: [planned("mail")] };
-      await store.finishDeliveries(lane, [seq], { state: "failed", reason: "dead" }, noon, [call]);
-      expect(await states(id)).toEqual(["failed", "queued"]);
     });
   });
 }

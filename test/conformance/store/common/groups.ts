@@ -3,8 +3,7 @@ import type { AlertFacts } from "../../../../src/core/alert.ts";
 import { type GroupRule, nameGroup } from "../../../../src/core/group.ts";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../../src/core/rules.ts";
-import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import { factsOf, findUnrouted, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 
 const name = nameGroup("group", "all", [["chain", "eth"]]);
 const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);

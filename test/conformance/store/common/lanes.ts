@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
-import type { AttemptRecord } from "../../../../src/core/ports/dispatch.ts";
 import { takeLane } from "../../../support/lane.ts";
-import { factsOf, noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
-import { thread } from "../scene-samples.ts";
+import {
+  attemptOf,
+  claimOf,
+  kicked,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  type Scene,
+  thread,
+} from "../scene.ts";
 
 const memory = {
   group: "bot",
@@ -38,7 +47,7 @@ async function openLost(open: OpenStore) {
   const { id } = await scene.route({ to: [planned("chat", { fallback }), planned("chat", { fallback })] });
   const [sending, queued] = await scene.due("chat");
   if (!sending || !queued) throw new Error("nothing is due");
-  await scene.store.claimDeliveries(scene.lane, { token: "t1", deliverySeqs: [sending.seq], leaseMs: 60_000 }, []);
+  await scene.store.claimDeliveries(scene.lane, claimOf("t1", sending.seq), []);
   const next = await takeLane(scene.store);
   const call = (deliverySeq: number) => ({ deliverySeq, planned: [planned("mail")] });
   return { ...scene, id, sending, queued, next, call };
@@ -46,50 +55,16 @@ async function openLost(open: OpenStore) {
 
 type Lost = Awaited<ReturnType<typeof openLost>>;
 
-const failed = { state: "failed", reason: "kicked" } as const;
-
-const attemptOf = (seq: number, fallbacks: AttemptRecord["fallbacks"]): AttemptRecord => ({
-  token: "t1",
-  deliverySeqs: [seq],
-  at: noon + 100,
-  durationMs: 50,
-  action: "send",
-  part: 1,
-  parts: 1,
-  outcome: "rejected",
-  reason: "kicked",
-  countsAsAttempt: true,
-  progress: { refs: [] },
-  next: failed,
-  thread,
-  fallbacks,
-});
-
 const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   [
     "a claim, with its pace",
-    ({ store, lane, queued }) =>
-      store.claimDeliveries(lane, { token: "t2", deliverySeqs: [queued.seq], leaseMs: 60_000 }, paces),
+    ({ store, lane, queued }) => store.claimDeliveries(lane, claimOf("t2", queued.seq), paces),
   ],
-  [
-    "a run of claims",
-    ({ store, lane, queued }) => store.claimRun(lane, [{ token: "t2", deliverySeqs: [queued.seq], leaseMs: 60_000 }]),
-  ],
+  ["a run of claims", ({ store, lane, queued }) => store.claimRun(lane, [claimOf("t2", queued.seq)])],
   [
     "an attempt that ends the delivery, with its pace, thread and fallback",
     ({ sending, call, attempt }) =>
-      attempt(
-        {
-          token: "t1",
-          deliverySeqs: [sending.seq],
-          outcome: "rejected",
-          reason: "kicked",
-          next: failed,
-          thread,
-          fallbacks: [call(sending.seq)],
-        },
-        paces,
-      ),
+      attempt({ ...kicked, token: "t1", deliverySeqs: [sending.seq], thread, fallbacks: [call(sending.seq)] }, paces),
   ],
   [
     "an attempt that more calls follow",
@@ -98,19 +73,19 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   ],
   [
     "attempts that are recorded together",
-    ({ store, lane, sending, call }) => store.recordAttempts(lane, [attemptOf(sending.seq, [call(sending.seq)])]),
+    ({ store, lane, sending, call }) =>
+      store.recordAttempts(lane, [
+        attemptOf("t1", [sending.seq], { ...kicked, thread, fallbacks: [call(sending.seq)] }),
+      ]),
   ],
   [
     "an end without an attempt",
-    ({ store, lane, queued, call }) => store.finishDeliveries(lane, [queued.seq], failed, noon, [call(queued.seq)]),
+    ({ store, lane, queued, call }) =>
+      store.finishDeliveries(lane, [queued.seq], kicked.next, noon, [call(queued.seq)]),
   ],
   ["a claim given back", ({ store, lane }) => store.releaseClaim(lane, "t1", noon)],
   ["the end of all that waits for no destination", ({ store, lane }) => store.failOrphans(lane, [], noon)],
-  [
-    "a notice about them",
-    ({ store, lane, newId }) =>
-      store.recordNotice({ lane, id: newId(), at: noon, facts: factsOf(), decisions: [], deliveries: [] }),
-  ],
+  ["a notice about them", ({ store, lane }) => store.recordNotice(noticeOf({ lane }))],
   ["paces", ({ store, lane }) => store.savePaces(lane, paces)],
   ["the health of a destination", ({ store, lane }) => store.saveStatus(lane, statusOf())],
 ];
@@ -119,14 +94,14 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
 export function describeLanes(open: OpenStore): void {
   describe("lanes", () => {
     it("save the health of a destination with the notice that tells of it, or not at all", async () => {
-      const { store, lane, newId } = await openScene(open);
-      const notice = { at: noon, facts: factsOf(), decisions: [], deliveries: [planned("hook", { dueAt: noon })] };
+      const { store, lane } = await openScene(open);
+      const deliveries = [planned("hook", { dueAt: noon })];
       const dead = statusOf({ health: "dead" });
       const lost = { group: lane.group, fence: lane.fence + 1 };
-      expect(await store.recordNotice({ ...notice, id: newId(), lane: lost, about: dead })).toBe("lost");
+      expect(await store.recordNotice(noticeOf({ deliveries, lane: lost, about: dead }))).toBe("lost");
       expect(await store.loadStatuses()).toEqual([]);
       for (const about of [dead, statusOf()]) {
-        expect(await store.recordNotice({ ...notice, id: newId(), lane, about })).toBe("done");
+        expect(await store.recordNotice(noticeOf({ deliveries, lane, about }))).toBe("done");
         expect(await store.loadStatuses()).toEqual([about]);
       }
     });

@@ -6,8 +6,19 @@ import type {
   FactsQuery,
   Position,
 } from "../../../../src/core/ports/alert-log.ts";
-import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import {
+  factsOf,
+  findUnrouted,
+  newIdAt,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+  type Scene,
+} from "../scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
@@ -122,13 +133,7 @@ export function describeLog(open: OpenStore): void {
       const [, second] = await scene.store.listFacts({ fromAt: noon, limit: 2 });
       expect(await listed({ before: second?.position })).toEqual(["c", "b", "a"]);
       expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
-      await scene.store.recordNotice({
-        id: scene.newId(),
-        at: noon + 6 * 60_000,
-        facts: factsOf({ title: "of ours" }),
-        decisions: [],
-        deliveries: [],
-      });
+      await scene.store.recordNotice(noticeOf({ at: noon + 6 * 60_000 }));
       expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
     });
 

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
-import { findUnrouted, thread } from "../scene-samples.ts";
+import {
+  factsOf,
+  findUnrouted,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  thread,
+} from "../scene.ts";
 
 /** What delivery has to remember between messages and over restarts. */
 export function describeMemory(open: OpenStore): void {
@@ -73,8 +82,7 @@ export function describeMemory(open: OpenStore): void {
       await store.acceptRequest(large);
       const seqs = [...small.ids, ...large.ids].map(async (id) => (await findUnrouted(store, id)).seq);
       const [one = 0, two = 0, three = 0] = await Promise.all(seqs);
-      const ours = { id: newId(), at: noon, facts: factsOf(), decisions: [] };
-      await store.recordNotice({ ...ours, deliveries: [planned("chat")] });
+      await store.recordNotice(noticeOf({ deliveries: [planned("chat")] }));
       const [notice] = await due("chat");
       const [first, second] = await store.findRequests([notice?.alertSeq ?? 0, two, three, one], 1000);
       expect(first?.alerts).toEqual([

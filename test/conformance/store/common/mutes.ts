@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Mute } from "../../../../src/core/rules.ts";
 import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
-import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import type { Mute } from "../../../../src/core/rules.ts";
+import { factsOf, findUnrouted, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 
 const key = factsOf().alertKey;
 const untilOver = mute("m1", { untilOver: key });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RefusedRequest } from "../../../../src/core/ports/refused.ts";
-import { noon, type OpenStore, openScene } from "../scene.ts";
-import { newIdAt } from "../scene-samples.ts";
+import { newIdAt, noon, type OpenStore, openScene } from "../scene.ts";
 
 const refused = (changes: Partial<RefusedRequest> = {}): RefusedRequest => ({
   id: newIdAt(noon),

@@ -3,8 +3,7 @@ import type { IncomingRequest } from "../../../../src/core/ports/inbox.ts";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
-import { type OpenStore, openScene } from "../scene.ts";
-import { factsOf, hour, newIdAt, noon, planned, request, routed } from "../scene-samples.ts";
+import { factsOf, hour, newIdAt, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 
 /** Two words of one length with one CRC-32. */
 const [oneBody, collidingBody] = ["plumless", "buckeroo"];

@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Position } from "../../../../src/core/ports/alert-log.ts";
-import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
-import { findUnrouted, hour, thread } from "../scene-samples.ts";
+import {
+  findUnrouted,
+  hour,
+  newIdAt,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+  type Scene,
+  thread,
+} from "../scene.ts";
 
 /** Steps through all that is old, as the relay does. Gives how many were removed. */
 async function removeBefore({ store }: Scene, receivedBefore: number, limit = 2): Promise<number> {
@@ -55,15 +67,7 @@ export function describeRetention(open: OpenStore): void {
 
     it("removes notices also where no request was ever stored", async () => {
       const scene = await openScene(open);
-      for (let count = 0; count < 4; count += 1) {
-        await scene.store.recordNotice({
-          id: scene.newId(),
-          at: noon,
-          facts: factsOf(),
-          decisions: [],
-          deliveries: [],
-        });
-      }
+      for (let count = 0; count < 4; count += 1) await scene.store.recordNotice(noticeOf({}));
       // The last one stays until something is stored behind it.
       expect(await removeBefore(scene, later)).toBe(3);
     });

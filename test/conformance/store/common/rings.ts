@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { RingRule } from "../../../../src/core/ring.ts";
-import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import { factsOf, findUnrouted, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 
 const minute = 60_000;
 const rule: RingRule = { flapping: true };

@@ -2,8 +2,18 @@ import { describe, expect, it, vi } from "vitest";
 import { fullListBytes, type RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
-import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted, hour } from "../scene-samples.ts";
+import {
+  factsOf,
+  findUnrouted,
+  hour,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+} from "../scene.ts";
 
 const dropping: Decision = { route: "noise", result: "dropped", reason: "severity is info" };
 
@@ -187,29 +197,26 @@ export function describeRouting(open: OpenStore): void {
       expect(namesOf(await due("chat"))).toEqual([madeIn(0, 1), madeIn(1, 1)]);
     });
 
-    it("routes an alert once, whoever routes it again", async () => {
-      const { store, route, states } = await openScene(open);
-      const { id, seq } = await route();
-      const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
-      expect(await store.recordRouting([routed(seq, again)])).toEqual([]);
-      expect(await states(id)).toEqual(["queued"]);
-      expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
-    });
-
-    it("routes an alert once that stands twice in a list", async () => {
+    it("routes an alert once, though it stands twice in a list and is routed again", async () => {
       const { store, states } = await openScene(open);
       const incoming = request();
       await store.acceptRequest(incoming);
       const { seq, id } = await findUnrouted(store, incoming.ids[0]);
       const record = routed(seq, { deliveries: [planned("chat")] });
       expect(await store.recordRouting([record, record])).toHaveLength(1);
+      const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
+      expect(await store.recordRouting([routed(seq, again)])).toEqual([]);
       expect(await states(id)).toEqual(["queued"]);
+      expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
     });
 
-    it("shows an alert that no route wanted as unmatched", async () => {
+    it("shows an alert that no route wanted as unmatched, and not one that another alert's message shows", async () => {
       const { store, route } = await openScene(open);
       const { id } = await route({ to: [] });
       expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
+      const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
+      const shown = await route({ to: [], decisions });
+      expect(await store.getAlert(shown.id)).toMatchObject({ unmatched: false, decisions });
     });
 
     it("shows an alert that a route dropped on purpose as dropped, and lists it as such", async () => {
@@ -311,23 +318,11 @@ export function describeRouting(open: OpenStore): void {
       expect((await store.getAlert(id))?.routingError).toBeUndefined();
     });
 
-    it("does not take what another alert's message shows for what no route wanted", async () => {
-      const { store, route } = await openScene(open);
-      const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
-      const { id } = await route({ to: [], decisions });
-      expect(await store.getAlert(id)).toMatchObject({ unmatched: false, decisions });
-    });
-
     it("keeps a notice of the relay itself as an alert without a request", async () => {
-      const { store, newId, due } = await openScene(open);
-      const id = newId();
-      await store.recordNotice({
-        id,
-        at: noon,
-        facts: factsOf({ title: "chat is dead" }),
-        decisions: [],
-        deliveries: [planned("mail")],
-      });
+      const { store, due } = await openScene(open);
+      const notice = noticeOf({ facts: factsOf({ title: "chat is dead" }), deliveries: [planned("mail")] });
+      const { id } = notice;
+      await store.recordNotice(notice);
       const detail = await store.getAlert(id);
       expect(detail).toMatchObject({ origin: "notice", facts: { title: "chat is dead" } });
       expect(detail?.request).toBeUndefined();
@@ -336,11 +331,12 @@ export function describeRouting(open: OpenStore): void {
     });
 
     it("keeps a test that the relay writes as one, with deliveries that come before all others", async () => {
-      const { store, newId, due, route } = await openScene(open);
+      const { store, due, route } = await openScene(open);
       await route({ to: ["mail"] });
-      const id = newId();
-      const test = { id, at: noon, facts: factsOf({ title: "Test of mail" }), decisions: [] };
-      await store.recordNotice({ ...test, origin: "test", deliveries: [planned("mail")] });
+      const facts = factsOf({ title: "Test of mail" });
+      const test = noticeOf({ facts, origin: "test" as const, deliveries: [planned("mail")] });
+      const { id } = test;
+      await store.recordNotice(test);
       expect(await store.getAlert(id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
       expect((await due("mail")).find(({ alertId }) => alertId === id)).toMatchObject({
         purpose: "test",

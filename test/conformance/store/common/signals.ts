@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SignalTopic } from "../../../../src/core/ports/signals.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import { findUnrouted, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 import { mute } from "./mutes.ts";
 
 const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
-import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import { factsOf, findUnrouted, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 
 const minute = 60_000;
 const startsAt = { name: "startsAt", value: "2026-11-21T11:00:00Z" };

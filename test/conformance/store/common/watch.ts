@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { noon, type OpenStore, openScene } from "../scene.ts";
-import { factsOf, planned } from "../scene-samples.ts";
+import { noon, noticeOf, type OpenStore, openScene, planned } from "../scene.ts";
 
 export function describeWatch(open: OpenStore): void {
   describe("what watches remember", () => {
@@ -42,13 +41,7 @@ export function describeWatch(open: OpenStore): void {
 
     it("is saved with the notice that tells of it, or not at all", async () => {
       const { store } = await openScene(open);
-      const notice = {
-        id: "01890000-0000-7000-8000-000000000001",
-        at: noon,
-        facts: factsOf(),
-        decisions: [],
-        deliveries: [planned("chat", { dueAt: noon })],
-      };
+      const notice = noticeOf({ deliveries: [planned("chat", { dueAt: noon })] });
       const lane = { group: "of nobody", fence: 1 };
       expect(await store.recordNotice({ ...notice, lane, watch: { name: "account", state: 1 } })).toBe("lost");
       expect(await store.loadWatchState("account")).toBeUndefined();

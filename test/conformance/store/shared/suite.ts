@@ -5,8 +5,19 @@ import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { mute } from "../common/mutes.ts";
-import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import {
+  factsOf,
+  findUnrouted,
+  newId,
+  noon,
+  noticeOf,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+  type Scene,
+} from "../scene.ts";
 
 interface Pair extends Scene {
   /** The same database, opened once more. */
@@ -198,7 +209,7 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
         for (let count = 0; count < 50; count += 1) {
           const id = newId();
           accepted.push(id);
-          await to.recordNotice({ id, at: noon, facts: factsOf(), decisions: [], deliveries: [] });
+          await to.recordNotice(noticeOf({ id }));
           await follow();
         }
       }
