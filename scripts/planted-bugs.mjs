@@ -659,14 +659,14 @@ const ofTheRooms = [
     file: "src/watch/watch.ts",
     from: "    await this.#deps.notify(facts, { name: this.rules.name, state: memory });\n    this.#memory = memory;",
     to: "    this.#memory = memory;\n    await this.#deps.notify(facts, { name: this.rules.name, state: memory });",
-    tests: ["test/watch/refusals.test.ts"],
+    tests: ["test/watch/watch.test.ts"],
   },
   {
     name: "sends a notice that is muted",
     file: "src/watch/watch.ts",
     from: "if (muted !== undefined && this.isMuted(facts)) return this.keep(muted);",
     to: "",
-    tests: ["test/watch/canary.test.ts"],
+    tests: ["test/watch/watch.test.ts"],
   },
   {
     name: "tells of the account at the first look that finds it",

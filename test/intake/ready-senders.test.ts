@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { readySenders } from "../../src/core/ready-senders.ts";
-import { type SignedPart, parseSignedText } from "../../src/core/signed-text.ts";
+import { parseSignedText, type SignedPart } from "../../src/core/signed-text.ts";
 import { signsBodyAlone } from "../../src/core/source.ts";
 import { createSenderCheck } from "../../src/intake/door/sender-check.ts";
-import { checksOf, load, botEnv } from "../config/load.ts";
+import { botEnv, checksOf, load } from "../config/load.ts";
 
 const secret = "c7ad9ef4276dac354cb51d3aa9b1e4c7";
 const checkOf = (written: string) => createSenderCheck(checksOf(written, { KEY: secret }));

@@ -109,6 +109,12 @@ export const costlyBodies: CostlyBody[] = [
   },
   { what: "broken JSON of open strings", body: fill(`"a":"x\\`, '{"a":') },
   { what: "broken JSON of names", body: fill("abcdefghij ", '{"a":') },
+  { what: "broken JSON of one name", body: fill("a", "{a") },
+  { what: "broken JSON of backslashes", body: fill("\\", '{"a":"') },
+  { what: "lists without an end", body: fill("[") },
+  { what: "addresses without an end", body: fill("<http://a", '{"text":"', '"}') },
+  { what: "brackets", body: fill("(") },
+  { what: "lines of names and values", body: fill("x: y\n") },
 ];
 
 function nest(levels: number, key: string, inner: unknown): unknown {

@@ -1,14 +1,9 @@
 import { expect, it } from "vitest";
 import { type ApiAlert, type ApiDelivery, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { waitUntil } from "../support/relay-process.ts";
+import { fill } from "./costly-bodies.ts";
 
 const mebibyte = 1024 * 1024;
-
-/** As much of `unit` as fits between both ends. */
-function fill(unit: string, before = "", after = ""): string {
-  const bytes = Buffer.byteLength(unit);
-  return before + unit.repeat(Math.floor((mebibyte - before.length - after.length) / bytes)) + after;
-}
 
 const json = "application/json";
 const form = "application/x-www-form-urlencoded";

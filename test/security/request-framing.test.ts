@@ -1,7 +1,23 @@
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { exchangeRaw, openRaw } from "../support/raw-http.ts";
 import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+
+let relay: RelayProcess;
+const undone: (() => void | Promise<void>)[] = [];
+
+beforeAll(async () => {
+  const atEnd = (undo: () => void | Promise<void>) => void undone.unshift(undo);
+  relay = await startRelayProcess(makeTempFolder(atEnd), {}, undefined, undefined, atEnd);
+});
+
+beforeEach(async () => {
+  expect((await relay.post(`{"title":"before"}`)).status).toBe(202);
+});
+
+afterAll(async () => {
+  for (const undo of undone) await undo();
+});
 
 const path = `/hooks/${webhookSecret}`;
 const maxBodyBytes = 1024 * 1024;
@@ -15,7 +31,7 @@ function goodPost(title: string): string {
 }
 
 /** Statuses of all answers, by the name of what was sent; each on a connection of its own. */
-async function answersTo(relay: RelayProcess, cases: Record<string, string>): Promise<Record<string, number[]>> {
+async function answersTo(cases: Record<string, string>): Promise<Record<string, number[]>> {
   const found: Record<string, number[]> = {};
   for (const [name, bytes] of Object.entries(cases)) {
     const answers = await exchangeRaw(relay.url, Buffer.from(bytes, "latin1"));
@@ -28,21 +44,21 @@ function expectedFor(cases: Record<string, string>, ...statuses: number[]): Reco
   return Object.fromEntries(Object.keys(cases).map((name) => [name, statuses]));
 }
 
-/** Oldest first. A good alert is sent before, so that none can be missed that came earlier. */
-async function titlesStored(relay: RelayProcess): Promise<string[]> {
+/** Of this case, oldest first. A good alert is sent before, so that none can be missed that came earlier. */
+async function titlesStored(): Promise<string[]> {
   expect((await relay.post(`{"title":"afterwards"}`)).status).toBe(202);
   const { data } = await waitUntil(
-    () => relay.getJson<{ data: { title?: string | null }[] }>("/api/alerts?limit=50"),
+    () => relay.getJson<{ data: { title?: string | null }[] }>("/api/alerts?limit=200"),
     ({ data }) => data.every(({ title }) => typeof title === "string"),
     { what: "a reading of every alert" },
   );
   expect(relay.process.exitCode).toBeNull();
   expect(relay.log()).not.toMatch(/\n\s+at |Error:/);
-  return data.map(({ title }) => String(title)).toReversed();
+  const titles = data.map(({ title }) => String(title));
+  return titles.slice(0, titles.indexOf("before")).toReversed();
 }
 
 it("refuses a request whose end could be read in two ways, ends its connection, and stores nothing of it", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const behind = goodPost("smuggled");
   const chunked = "Transfer-Encoding: chunked";
   const malformed = {
@@ -64,7 +80,7 @@ it("refuses a request whose end could be read in two ways, ends its connection, 
     "NUL in a header": post("X-A: a\0b\r\nContent-Length: 2", `{}${behind}`),
     "no host": `POST ${path} HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
   };
-  expect(await answersTo(relay, malformed)).toEqual(expectedFor(malformed, 400));
+  expect(await answersTo(malformed)).toEqual(expectedFor(malformed, 400));
   const brokenChunks = {
     "a size that is no number": post(chunked, `zz\r\n{}\r\n0\r\n\r\n${behind}`),
     "a size below zero": post(chunked, `-2\r\n{}\r\n0\r\n\r\n${behind}`),
@@ -72,17 +88,17 @@ it("refuses a request whose end could be read in two ways, ends its connection, 
     "a chunk without its end": post(chunked, `2\r\n{}XX0\r\n\r\n${behind}`),
     "bare line feeds": post(chunked, `2\n{}\n0\n\n${behind}`),
   };
-  expect(await answersTo(relay, brokenChunks)).toEqual(expectedFor(brokenChunks, 400));
+  expect(await answersTo(brokenChunks)).toEqual(expectedFor(brokenChunks, 400));
   const endless = { "an extension without end": post(chunked, `2;${"a".repeat(64_000)}`) };
-  expect(await answersTo(relay, endless)).toEqual(expectedFor(endless, 413));
+  expect(await answersTo(endless)).toEqual(expectedFor(endless, 413));
   const headers = { "headers over 16 KiB": post(`X-A: ${"a".repeat(17_000)}\r\nContent-Length: 2`, "{}") };
-  expect(await answersTo(relay, headers)).toEqual(expectedFor(headers, 431));
+  expect(await answersTo(headers)).toEqual(expectedFor(headers, 431));
   const versions = {
     "HTTP/2.0": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
     "HTTP/2.0 in chunks": post(chunked, `2\r\n{}\r\n0\r\n\r\n${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
     "HTTP/2.0 for a page": `GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n${behind}`,
   };
-  expect(await answersTo(relay, versions)).toEqual(expectedFor(versions, 505));
+  expect(await answersTo(versions)).toEqual(expectedFor(versions, 505));
   const noVersions = {
     "HTTP/0.9": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/0.9"),
     "no version": post("Content-Length: 2", `{}${behind}`).replace(" HTTP/1.1", ""),
@@ -90,14 +106,13 @@ it("refuses a request whose end could be read in two ways, ends its connection, 
     "HTTP/2": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2"),
     "the preface of HTTP/2": `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${behind}`,
   };
-  expect(await answersTo(relay, noVersions)).toEqual(expectedFor(noVersions, 400));
-  expect(await titlesStored(relay)).toEqual(["afterwards"]);
+  expect(await answersTo(noVersions)).toEqual(expectedFor(noVersions, 400));
+  expect(await titlesStored()).toEqual(["afterwards"]);
 });
 
 it("takes nothing that came behind an answer that ends the connection", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const behind = goodPost("behind");
-  const found = await answersTo(relay, {
+  const found = await answersTo({
     "an unknown secret": `POST /hooks/unknown HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}${behind}`,
     "another method": `PUT ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}${behind}`,
     "a compressed body": post("Content-Encoding: br\r\nContent-Length: 2", `{}${behind}`),
@@ -111,13 +126,12 @@ it("takes nothing that came behind an answer that ends the connection", async ()
     "a body far over the limit": [413],
     "what called itself the last": [202],
   });
-  expect(await titlesStored(relay)).toEqual(["the last", "afterwards"]);
+  expect(await titlesStored()).toEqual(["the last", "afterwards"]);
 });
 
 it("answers an alert that is whole, whatever follows it on the connection", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const large = "x".repeat(maxBodyBytes + 1);
-  const found = await answersTo(relay, {
+  const found = await answersTo({
     "a length in characters instead of bytes": post("Content-Length: 13", `{"title":"a"}{"title":"b"}`),
     "another protocol": post("Content-Length: 13", `{"title":"c"}\x16\x03\x01\x02\x00`),
     "an alert behind one that is too large": post(`Content-Length: ${large.length}`, large) + goodPost("d"),
@@ -127,11 +141,10 @@ it("answers an alert that is whole, whatever follows it on the connection", asyn
     "another protocol": [202],
     "an alert behind one that is too large": [413, 202],
   });
-  expect(await titlesStored(relay)).toEqual(["a", "c", "d", "afterwards"]);
+  expect(await titlesStored()).toEqual(["a", "c", "d", "afterwards"]);
 });
 
 it("takes a chunked body whatever its trailers are, and nothing behind those that cannot be read", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const chunked = (title: string, trailers: string) => {
     const body = JSON.stringify({ title });
     return post("Transfer-Encoding: chunked", `${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailers}\r\n`);
@@ -142,7 +155,7 @@ it("takes a chunked body whatever its trailers are, and nothing behind those tha
     "many, and long": chunked("many", "X-A: 0123456789\r\n".repeat(500)) + behind,
     "announced as a header would be": chunked("header", "Host: y\r\nContent-Encoding: gzip\r\n") + behind,
   };
-  expect(await answersTo(relay, readable)).toEqual(expectedFor(readable, 202, 202));
+  expect(await answersTo(readable)).toEqual(expectedFor(readable, 202, 202));
   const unreadable = {
     "a length": chunked("length", `Content-Length: ${behind.length}\r\n`) + behind,
     "a coding": chunked("coding", "Transfer-Encoding: chunked\r\n") + behind,
@@ -150,8 +163,8 @@ it("takes a chunked body whatever its trailers are, and nothing behind those tha
     "a folded line": chunked("folded", "X-A: a\r\n b\r\n") + behind,
     "over 16 KiB": chunked("over", `X-A: ${"a".repeat(17_000)}\r\n`) + behind,
   };
-  expect(await answersTo(relay, unreadable)).toEqual(expectedFor(unreadable, 202));
-  expect(await titlesStored(relay)).toEqual(
+  expect(await answersTo(unreadable)).toEqual(expectedFor(unreadable, 202));
+  expect(await titlesStored()).toEqual(
     ["one", "behind", "many", "behind", "header", "behind", "length", "coding", "colon", "folded", "over"].concat(
       "afterwards",
     ),
@@ -159,7 +172,6 @@ it("takes a chunked body whatever its trailers are, and nothing behind those tha
 });
 
 it("answers 431 to an over-long header section, wherever it stands and however much of it comes", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const long = post(`X-A: ${"a".repeat(17_000)}\r\nContent-Length: 2`, "{}");
   const first = {
     "one field": long,
@@ -167,7 +179,7 @@ it("answers 431 to an over-long header section, wherever it stands and however m
     "the address": post("Content-Length: 2", "{}").replace(" HTTP", `?${"a".repeat(17_000)} HTTP`),
     "a section without end": post(`X-A: ${"a".repeat(8 * maxBodyBytes)}`),
   };
-  expect(await answersTo(relay, first)).toEqual(expectedFor(first, 431));
+  expect(await answersTo(first)).toEqual(expectedFor(first, 431));
   const kept = await openRaw(relay.url);
   await kept.write(post("Content-Length: 2", "{}"));
   await kept.readAnswers(1);
@@ -176,14 +188,13 @@ it("answers 431 to an over-long header section, wherever it stands and however m
   expect(answers.map(({ status }) => status)).toEqual([202, 431]);
   expect(answers[1]?.head).toMatch(/^connection: close$/im);
   // Both at once: the first is still being stored when the second is refused.
-  const found = await answersTo(relay, { both: post("Content-Length: 13", '{"title":"a"}') + long });
+  const found = await answersTo({ both: post("Content-Length: 13", '{"title":"a"}') + long });
   expect(found).toEqual({ both: [202, 431] });
 });
 
 it("keeps every one of 200 header fields, and answers 431 to more", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const many = "a: b\r\n".repeat(197);
-  const found = await answersTo(relay, {
+  const found = await answersTo({
     plain: post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
     compressed: post(`${many}Content-Encoding: br\r\nContent-Length: 2`, "{}"),
     "one more": post(`${many}a: b\r\nConnection: close\r\nContent-Length: 2`, "{}"),
@@ -200,7 +211,6 @@ it("keeps every one of 200 header fields, and answers 431 to more", async () => 
 });
 
 it("keeps no connection of a request that was answered without its body", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const startedAt = performance.now();
   for (const path of ["/healthz", "/login", "/no/such/page"]) {
     const raw = await openRaw(relay.url);
@@ -212,7 +222,6 @@ it("keeps no connection of a request that was answered without its body", async 
 });
 
 it("stores nothing of a body that goes on for ever, or ends before its length", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const endless = await openRaw(relay.url);
   await endless.write(post("Transfer-Encoding: chunked"));
   const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
@@ -225,11 +234,10 @@ it("stores nothing of a body that goes on for ever, or ends before its length", 
   await short.write(post("Content-Length: 100", `{"title":"half`));
   short.socket.end();
   expect((await short.readToEnd()).map(({ status }) => status)).toEqual([400]);
-  expect(await titlesStored(relay)).toEqual(["afterwards"]);
+  expect(await titlesStored()).toEqual(["afterwards"]);
 });
 
 it("refuses every body that is compressed in a way it does not undo, and only those", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const chunks = "2\r\n{}\r\n0\r\n\r\n";
   const coded = (coding: string) =>
     post(`Connection: close\r\nTransfer-Encoding: chunked\r\nContent-Encoding: ${coding}`, chunks);
@@ -246,18 +254,17 @@ it("refuses every body that is compressed in a way it does not undo, and only th
       chunks,
     ),
   };
-  expect(await answersTo(relay, compressed)).toEqual(expectedFor(compressed, 415));
+  expect(await answersTo(compressed)).toEqual(expectedFor(compressed, 415));
   const plain = {
     "an empty list": coded(""),
     identity: coded("Identity"),
     twice: coded("identity, identity"),
     "what is said to be gzip and is not": coded("GZip"),
   };
-  expect(await answersTo(relay, plain)).toEqual(expectedFor(plain, 202));
+  expect(await answersTo(plain)).toEqual(expectedFor(plain, 202));
 });
 
 it("serves a sender with manners of its own", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
   const many = Array.from({ length: 190 }, (_, index) => `a${index}: b\r\n`).join("");
   const unusual = {
     "expects what nobody knows": post("Connection: close\r\nExpect: tea\r\nContent-Length: 2", "{}"),
@@ -268,7 +275,7 @@ it("serves a sender with manners of its own", async () => {
     "sends bytes beyond ASCII in a header": post("Connection: close\r\nX-A: \xff\xfe\r\nContent-Length: 2", "{}"),
     "sends hundreds of headers": post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
   };
-  expect(await answersTo(relay, unusual)).toEqual(expectedFor(unusual, 202));
+  expect(await answersTo(unusual)).toEqual(expectedFor(unusual, 202));
 
   const polite = await openRaw(relay.url);
   await polite.write(post("Connection: close\r\nExpect: 100-continue\r\nContent-Length: 16"));

@@ -1,15 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  day,
-  formerSecret,
-  hour,
-  minute,
-  ourUrl,
-  publicUrl,
-  refusal,
-  secret,
-  startAccountWatch,
-} from "./account-fixture.ts";
+import { formerSecret, ourUrl, publicUrl, refusal, secret, startAccountWatch } from "./account-fixture.ts";
+import { day, hour, minute } from "./watch-world.ts";
 
 const elsewhere = "https://other.example/in/7e0d4e7b-secret";
 
@@ -20,10 +11,10 @@ describe("the watch over the account of a source", () => {
     world.account.webhookUrl = elsewhere;
     await world.clock.advance(5 * minute);
     const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
-    expect(await world.notices()).toEqual([told]);
-    const [notice] = await world.store.listAlerts({ limit: 1 });
-    expect(notice?.facts?.alertKey).toBe("tocsin:account:desk:webhook");
-    expect(await world.store.loadWatchState("account")).toBeUndefined();
+    expect(world.lines()).toEqual([told]);
+    const notice = world.told.at(-1);
+    expect(notice?.alertKey).toBe("tocsin:account:desk:webhook");
+    expect(await world.scene.store.loadWatchState("account")).toBeUndefined();
     const { name, troubles } = world.watch.view();
     expect(name).toBe("account:desk");
     expect(troubles).toEqual([
@@ -31,25 +22,25 @@ describe("the watch over the account of a source", () => {
     ]);
     await world.restart();
     await world.clock.advance(hour);
-    expect(await world.notices()).toEqual([told]);
+    expect(world.lines()).toEqual([told]);
   });
 });
 
 describe("the watch over the account", () => {
-  it("tells of another program's PUT once, to each who gets notices, within one interval, and when it is well", async () => {
+  it("tells of another program's PUT once, within one interval, and when it is well", async () => {
     const world = await startAccountWatch();
     await world.clock.advance(hour);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
     expect(world.watch.view()).toMatchObject({ verdict: "well", troubles: [] });
     world.account.webhookUrl = elsewhere;
     await world.clock.advance(5 * minute);
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
-    expect(await world.notices()).toEqual([told]);
-    const [notice] = await world.store.listAlerts({ limit: 1 });
+    expect(world.lines()).toEqual([told]);
+    const notice = world.told.at(-1);
     // Other senders' alerts arrive.
-    expect(notice?.facts?.text).toContain("No alert of the account arrives here until that is fixed.");
+    expect(notice?.text).toContain("No alert of the account arrives here until that is fixed.");
     await world.clock.advance(3 * day);
-    expect(await world.notices()).toEqual([told]);
+    expect(world.lines()).toEqual([told]);
     const { verdict, troubles } = world.watch.view();
     expect(verdict).toBe("trouble");
     expect(troubles).toEqual([
@@ -58,7 +49,7 @@ describe("the watch over the account", () => {
     expect(world.watch.known().canPutBack).toBe(true);
     world.account.webhookUrl = ourUrl;
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([told, "info resolved: The account sends its alerts here again"]);
+    expect(world.lines()).toEqual([told, "info resolved: The account sends its alerts here again"]);
     expect(world.watch.known().canPutBack).toBe(false);
   });
 
@@ -71,7 +62,7 @@ describe("the watch over the account", () => {
       return looks === 2 || looks === 3 ? refusal("upstream_failed") : undefined;
     };
     await world.clock.advance(5 * minute + 20_000);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
     world.account.webhookUrl = ourUrl;
     while (world.watch.known().answer?.webhook !== "here") await world.clock.advance(1_000);
     world.fails = () => refusal("upstream_bad_answer");
@@ -91,22 +82,6 @@ describe("the watch over the account", () => {
     expect(world.watch.view()).toMatchObject({ verdict: "well" });
   });
 
-  it("repeats nothing after a restart, and tells then what it had not told", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = null;
-    await world.clock.advance(5 * minute);
-    for (let round = 0; round < 4; round += 1) {
-      await world.restart();
-      await world.clock.advance(hour);
-    }
-    const off = "critical firing: The account's webhook was switched off";
-    expect(await world.notices()).toEqual([off]);
-    world.account.webhookUrl = ourUrl;
-    await world.restart();
-    await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([off, "info resolved: The account sends its alerts here again"]);
-  });
-
   it("tells of what lasts for ten minutes, however often it has come and gone before, and of that in one notice", async () => {
     const world = await startAccountWatch();
     for (let round = 0; round < 5; round += 1) {
@@ -116,18 +91,18 @@ describe("the watch over the account", () => {
       await world.clock.advance(10 * minute);
     }
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
-    expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(3);
-    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
+    expect(world.lines().filter((notice) => notice === told)).toHaveLength(3);
+    expect(world.lines().at(-1)).toContain("sends its alerts here again");
     world.account.webhookUrl = elsewhere;
     await world.clock.advance(17 * minute);
-    expect((await world.notices()).at(-1)).toBe(told);
-    const [notice] = await world.store.listAlerts({ limit: 1 });
-    expect(notice?.facts?.text).toContain("It also came and went 2 times before.");
+    expect(world.lines().at(-1)).toBe(told);
+    const notice = world.told.at(-1);
+    expect(notice?.text).toContain("It also came and went 2 times before.");
     await world.clock.advance(3 * day);
-    expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(4);
+    expect(world.lines().filter((notice) => notice === told)).toHaveLength(4);
     world.account.webhookUrl = ourUrl;
     await world.clock.advance(6 * minute);
-    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
+    expect(world.lines().at(-1)).toContain("sends its alerts here again");
   });
 
   it("tells once of another program's PUT although it is restarted between the look that finds it and the next", async () => {
@@ -138,10 +113,10 @@ describe("the watch over the account", () => {
       await world.restart();
     }
     await world.clock.advance(10_000);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
     await world.restart();
     await world.clock.advance(hour);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
   });
 
   it("tells of each other address anew, but of no more than three in a day", async () => {
@@ -150,9 +125,9 @@ describe("the watch over the account", () => {
       world.account.webhookUrl = `https://other.example/${round}`;
       await world.clock.advance(10 * minute);
     }
-    expect(await world.notices()).toHaveLength(3);
+    expect(world.lines()).toHaveLength(3);
     await world.clock.advance(day);
-    expect(await world.notices()).toHaveLength(4);
+    expect(world.lines()).toHaveLength(4);
   });
 
   it("stays in trouble on the page while the service says nothing of it", async () => {
@@ -186,8 +161,8 @@ describe("the watch over the account", () => {
     await world.clock.advance(hour);
     world.fails = () => refusal("upstream_failed", `answered 500: cannot reach ${ourUrl} or ${elsewhere}`);
     await world.clock.advance(hour);
-    const alerts = await world.store.listAlerts({ limit: 10 });
-    const state = await world.store.loadWatchState("account");
+    const alerts = await world.scene.store.listAlerts({ limit: 10 });
+    const state = await world.scene.store.loadWatchState("account");
     const all = JSON.stringify([alerts, state, world.watch.view(), world.watch.known()]);
     expect(alerts).toHaveLength(3);
     expect(all).toContain("with a secret that this relay does not take");
@@ -198,7 +173,7 @@ describe("the watch over the account", () => {
     const world = await startAccountWatch();
     world.account.webhookUrl = `${publicUrl}/hooks/${formerSecret}`;
     await world.clock.advance(day);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
   });
 
   const local = "http://127.0.0.1:8080";
@@ -212,7 +187,7 @@ describe("the watch over the account", () => {
       await world.clock.advance(hour);
       expect(world.watch.known()).toMatchObject({ answer: { webhook: "here" }, canPutBack: false });
       expect(await world.watch.putBack()).toBe("unchanged");
-      expect(await world.notices()).toEqual([]);
+      expect(world.lines()).toEqual([]);
     },
   );
 
@@ -224,7 +199,7 @@ describe("the watch over the account", () => {
     await world.clock.advance(5 * minute);
     const answered =
       "The account sends its alerts to https://evil.example/…, another address than the registered one; this relay answers there";
-    expect(await world.notices()).toEqual([`warning firing: ${answered}`]);
+    expect(world.lines()).toEqual([`warning firing: ${answered}`]);
     expect(world.watch.view()).toMatchObject({
       summary: answered,
       level: "warn",
@@ -235,7 +210,7 @@ describe("the watch over the account", () => {
     expect(world.watch.known()).toMatchObject({ answer: { webhook: "answered" }, canPutBack: true });
     world.answered = [];
     await world.clock.advance(5 * minute);
-    expect((await world.notices()).slice(1)).toEqual([
+    expect(world.lines().slice(1)).toEqual([
       "critical firing: The account sends its alerts to https://evil.example/… and no longer here",
     ]);
     expect(await world.watch.putBack()).toBe("put-back");
@@ -253,8 +228,12 @@ describe("the watch over the account", () => {
     await expect(world.watch.putBack()).rejects.toThrow("reads back differently");
   });
 
-  it("tells of the channel and of another account, and compares nothing else with that", async () => {
+  it("tells that nothing is sent anywhere, of the channel and of another account, and compares nothing else with that", async () => {
     const world = await startAccountWatch();
+    world.account.webhookUrl = null;
+    await world.clock.advance(5 * minute);
+    world.account.webhookUrl = ourUrl;
+    await world.clock.advance(5 * minute);
     world.account.messengerChannelId = "-100555";
     await world.clock.advance(5 * minute);
     expect(world.watch.view().troubles).toEqual([
@@ -264,7 +243,9 @@ describe("the watch over the account", () => {
     await world.clock.advance(5 * minute);
     Object.assign(world.account, { id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null });
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([
+    expect(world.lines()).toEqual([
+      "critical firing: The account's webhook was switched off",
+      "info resolved: The account sends its alerts here again",
       "warning firing: The account's messenger channel was changed from none to -100555",
       "critical firing: The API key belongs to another account than the one that was set up",
       "info resolved: The API key belongs to the account that was set up",
@@ -275,7 +256,7 @@ describe("the watch over the account", () => {
   it("compares nothing before setup has run, and holds the account to what it finds to be its own", async () => {
     const world = await startAccountWatch({ registered: null, webhookUrl: elsewhere });
     await world.clock.advance(day);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
     expect(world.watch.view()).toMatchObject({
       verdict: "idle",
       summary: expect.stringContaining("not registered here yet"),
@@ -285,7 +266,7 @@ describe("the watch over the account", () => {
     expect(world.registered.value).toMatchObject({ accountId: "acc_1", publicUrl, messengerChannelId: null });
     world.account.webhookUrl = elsewhere;
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
   });
 
   it("says nothing of what setup itself has done meanwhile", async () => {
@@ -300,7 +281,7 @@ describe("the watch over the account", () => {
     world.registered.value = undefined;
     world.account.webhookUrl = elsewhere;
     await world.clock.advance(day);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
   });
 });
 
@@ -309,14 +290,14 @@ describe("a service that fails", () => {
     const world = await startAccountWatch();
     world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
     await world.clock.advance(29 * minute);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
     await world.clock.advance(11 * minute);
     const gone = "warning firing: The alerting service does not answer";
-    expect(await world.notices()).toEqual([gone]);
+    expect(world.lines()).toEqual([gone]);
     await world.clock.advance(5 * day);
     world.fails = () => undefined;
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([gone, "info resolved: The account can be looked at again"]);
+    expect(world.lines()).toEqual([gone, "info resolved: The account can be looked at again"]);
   });
 
   it("is told of half an hour after its last answer, though that was an odd one", async () => {
@@ -325,7 +306,7 @@ describe("a service that fails", () => {
     await world.clock.advance(5 * minute);
     world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
     await world.clock.advance(42 * minute);
-    expect(await world.notices()).toEqual(["warning firing: The alerting service does not answer"]);
+    expect(world.lines()).toEqual(["warning firing: The alerting service does not answer"]);
   });
 
   it("that refuses the key is trouble at once, in its own words, and told at the second refusal 30 s later", async () => {
@@ -344,26 +325,26 @@ describe("a service that fails", () => {
       troubles: [expect.stringMatching(/At .* UTC: The API key has expired\. It is asked again in 30 s\./)],
     });
     await world.clock.advance(29_000);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
     await world.clock.advance(2_000);
     const refused = "critical firing: The alerting service refuses the API key";
-    expect(await world.notices()).toEqual([refused]);
-    const [notice] = await world.store.listAlerts({ limit: 1 });
-    expect(notice?.facts?.text).toContain("The API key has expired. No alert is sent with such a key. Ask the service");
+    expect(world.lines()).toEqual([refused]);
+    const notice = world.told.at(-1);
+    expect(notice?.text).toContain("The API key has expired. No alert is sent with such a key. Ask the service");
     expect(world.watch.view()).toMatchObject({ verdict: "trouble", since });
     expect(world.watch.view()).not.toHaveProperty("level");
     await world.restart();
     await world.clock.advance(day);
     world.fails = () => undefined;
     await world.clock.advance(2 * minute);
-    expect(await world.notices()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
+    expect(world.lines()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
   });
 
   it("that still refuses the key after a restart is in the same trouble, and is asked again in 30 s", async () => {
     const world = await startAccountWatch({ everyMs: hour });
     world.fails = () => refusal("upstream_unauthorized");
     await world.clock.advance(2 * hour);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
     await world.restart();
     while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
     const { calls } = world;
@@ -372,7 +353,7 @@ describe("a service that fails", () => {
     expect(world.watch.view()).not.toHaveProperty("level");
     await world.clock.advance(31_000);
     expect(calls.looks).toBe(looks + 1);
-    expect(await world.notices()).toHaveLength(1);
+    expect(world.lines()).toHaveLength(1);
   });
 
   it("that refuses the key a fourth time within a day is asked again in 30 s, as it says", async () => {
@@ -385,7 +366,7 @@ describe("a service that fails", () => {
       await turn(true);
       await turn(false);
     }
-    expect(await world.notices()).toHaveLength(6);
+    expect(world.lines()).toHaveLength(6);
     world.fails = () => refusal("upstream_unauthorized");
     while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
     const { calls } = world;
@@ -401,11 +382,11 @@ describe("a service that fails", () => {
     let left = 1;
     world.fails = () => (left-- > 0 ? refusal("upstream_unauthorized") : undefined);
     await world.clock.advance(hour);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
     world.fails = () => refusal("upstream_forbidden", "alerting: GET /account answered 403");
     await world.clock.advance(6 * minute);
-    const [notice] = await world.store.listAlerts({ limit: 1 });
-    expect(notice?.facts?.text).toContain("answered 403. It may have expired or been revoked.");
+    const notice = world.told.at(-1);
+    expect(notice?.text).toContain("answered 403. It may have expired or been revoked.");
   });
 
   it.each([
@@ -421,27 +402,27 @@ describe("a service that fails", () => {
       world.fails = fails;
       world.account = {};
       await world.clock.advance(59 * minute);
-      expect(await world.notices()).toEqual([]);
+      expect(world.lines()).toEqual([]);
       expect(world.watch.view()).toMatchObject({
         verdict: "unknown",
         summary: expect.stringContaining("cannot tell: "),
       });
       await world.clock.advance(10 * minute);
       const blind = "warning firing: The account cannot be looked at";
-      expect(await world.notices()).toEqual([blind]);
-      const [notice] = await world.store.listAlerts({ limit: 1 });
+      expect(world.lines()).toEqual([blind]);
+      const notice = world.told.at(-1);
       const said = fails()?.message ?? "does not say which account it is";
-      expect(notice?.facts?.text).toMatch(/^Not since \d+ \w+ \d{4}, .* UTC, and last: /);
-      expect(notice?.facts?.text).toContain(said);
+      expect(notice?.text).toMatch(/^Not since \d+ \w+ \d{4}, .* UTC, and last: /);
+      expect(notice?.text).toContain(said);
       // The same outage in other words is the same outage.
       world.fails = () => refusal("upstream_unreachable");
       await world.restart();
       await world.clock.advance(2 * day);
-      expect(await world.notices()).toEqual([blind]);
+      expect(world.lines()).toEqual([blind]);
       world.fails = () => undefined;
       world.account = account;
       await world.clock.advance(6 * minute);
-      expect(await world.notices()).toEqual([blind, "info resolved: The account can be looked at again"]);
+      expect(world.lines()).toEqual([blind, "info resolved: The account can be looked at again"]);
     },
   );
 
@@ -453,8 +434,8 @@ describe("a service that fails", () => {
       world.fails = () => undefined;
       await world.clock.advance(20 * minute);
     }
-    const [gone, over] = await world.notices();
-    expect(await world.notices()).toEqual([gone, over, gone, over, gone, over, gone, over]);
+    const [gone, over] = world.lines();
+    expect(world.lines()).toEqual([gone, over, gone, over, gone, over, gone, over]);
   });
 
   it("that says only which account it is, is no alarm", async () => {
@@ -464,7 +445,7 @@ describe("a service that fails", () => {
     expect(world.watch.view().summary).toBe(
       "cannot tell: the service's answer does not say where its alerts go and which messenger channel it has",
     );
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
   });
 
   it("makes no noise in 30 days of 5 % errors, time-outs and nonsense, and ten restarts", async () => {
@@ -495,7 +476,7 @@ describe("a service that fails", () => {
     }
     expect(world.calls.looks).toBeGreaterThan(8640);
     expect(failed).toBeGreaterThan(350);
-    expect(await world.notices()).toEqual([]);
+    expect(world.lines()).toEqual([]);
   });
 });
 
@@ -517,13 +498,10 @@ describe("the end of the key", () => {
       `critical firing: ${title} in 3 days`,
       `critical firing: ${title} within a day`,
     ];
-    expect(await world.notices()).toEqual(told);
+    expect(world.lines()).toEqual(told);
     world.account.keyExpiresAt = world.clock.now() + 90 * day;
     await world.clock.advance(10 * minute);
-    expect(await world.notices()).toEqual([
-      ...told,
-      "info resolved: The API key of the alerting service is good for longer",
-    ]);
+    expect(world.lines()).toEqual([...told, "info resolved: The API key of the alerting service is good for longer"]);
   });
 
   it("is told once where a relay starts within it, also by a clock that is an hour off and set right", async () => {
@@ -532,7 +510,7 @@ describe("the end of the key", () => {
     await world.clock.advance(hour);
     world.account.keyExpiresAt += hour;
     await world.clock.advance(30 * minute);
-    expect(await world.notices()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
+    expect(world.lines()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
   });
 
   it.each([0, -1, Date.UTC(2001, 4, 1), undefined])(
@@ -540,7 +518,7 @@ describe("the end of the key", () => {
     async (at) => {
       const world = await startAccountWatch({ keyExpiresAt: at });
       await world.clock.advance(2 * day);
-      expect(await world.notices()).toEqual([]);
+      expect(world.lines()).toEqual([]);
       expect(world.watch.view().verdict).toBe("well");
       // Metrics have no end to be alarmed by either.
       expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
@@ -557,7 +535,7 @@ describe("putting back", () => {
     expect(await world.watch.putBack()).toBe("put-back");
     expect(world.calls.sets).toEqual([{ webhookUrl: ourUrl }]);
     await world.clock.advance(20_000);
-    expect(await world.notices()).toHaveLength(2);
+    expect(world.lines()).toHaveLength(2);
     expect(world.watch.view().verdict).toBe("well");
   });
 
@@ -618,19 +596,16 @@ describe("putting back", () => {
     };
     await fight(20 * minute);
     expect(world.calls.sets).toHaveLength(3);
-    const texts = async () => {
-      const alerts = await world.store.listAlerts({ limit: 200 });
-      return alerts.toReversed().map(({ facts }) => facts?.text ?? "");
-    };
-    expect(await texts()).toEqual([
+    const texts = () => world.told.map(({ text }) => text);
+    expect(texts()).toEqual([
       expect.stringContaining("Tocsin puts it back now."),
       expect.stringContaining("three times within a day, and leaves it now. Put it back on the page Account"),
     ]);
     await fight(3 * hour);
-    expect(await texts()).toHaveLength(2);
+    expect(texts()).toHaveLength(2);
     await world.clock.advance(day);
     expect(world.account.webhookUrl).toBe(ourUrl);
-    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
+    expect(world.lines().at(-1)).toContain("sends its alerts here again");
   });
 
   it("never touches another account", async () => {

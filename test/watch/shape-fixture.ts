@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { writeJson } from "../../src/core/json.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -20,7 +21,7 @@ export interface ShapeWorld {
   saved(): unknown;
   /** Reads the body so often. */
   send(body: unknown, times?: number): void;
-  /** Runs the duty: sends what is due, and goes on until it is stopped. */
+  /** Runs the duty: sends what is due, and goes on until it is stopped, or the test ends. */
   run(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -61,7 +62,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
     clock,
     log: silentLog,
   });
-  return {
+  const world: ShapeWorld = {
     clock,
     watch,
     notices,
@@ -79,6 +80,8 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
       await running;
     },
   };
+  onTestFinished(world.stop);
+  return world;
 }
 
 export function readShapes(bytes: Buffer, shapes: ShapeReader, mapping?: FactMapping): SeenShape[] {
