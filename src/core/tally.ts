@@ -38,6 +38,8 @@ export interface Tally extends Record<Change, Example[]> {
   muted: Counts;
   destinations: DestinationTally[];
   ringing: RingTally;
+  /** Rules of the configuration that is tried which took none of them, in words: `route pools`. */
+  idle: string[];
   /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
   mapping?: { fact: MappableFact; found: number }[];
   /** ISO 8601; of the oldest alert that was compared, where older ones were left out. */

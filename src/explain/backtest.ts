@@ -2,10 +2,19 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { toIso } from "../contract/encode.ts";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
+import { ruleOfName } from "../core/group.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
 import type { PastAlert } from "../core/ports/alert-log.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../core/ports/body-reader.ts";
-import { type Decision, isShownByOther, type Mute, type PlannedDelivery, type Route } from "../core/rules.ts";
+import {
+  type Decision,
+  isShownByOther,
+  keptNameOf,
+  type Mute,
+  type PlannedDelivery,
+  type Route,
+  type Rules,
+} from "../core/rules.ts";
 import type { Change, DestinationTally, Tally } from "../core/tally.ts";
 import { TranslatedInput } from "../routing/judging.ts";
 import type { Router } from "../routing/router.ts";
@@ -18,7 +27,7 @@ const countedAtOnce = 20;
 export interface BacktestDeps {
   reader: BodyReader;
   router: Router;
-  routes: readonly Route[];
+  rules: Rules;
   mapping: FactMapping;
   /** Those of the time in which the alerts came, the configuration's left out. */
   mutes: Mute[];
@@ -31,7 +40,9 @@ export class Backtest {
   /** How many facts each mapped path gave. */
   readonly #found: Map<MappableFact, number>;
   readonly #rings = createRingTally();
-  readonly #tally: Omit<Tally, "ringing"> = {
+  /** Rules that took no alert yet, in words. */
+  readonly #idle: Map<string, string>;
+  readonly #tally: Omit<Tally, "ringing" | "idle"> = {
     alerts: 0,
     changed: 0,
     unmatched: { before: 0, after: 0 },
@@ -48,6 +59,7 @@ export class Backtest {
 
   constructor(deps: BacktestDeps) {
     this.#deps = deps;
+    this.#idle = wordsOfRules(deps.rules);
     this.#found = new Map(mappableFacts.filter((fact) => deps.mapping[fact] !== undefined).map((fact) => [fact, 0]));
   }
 
@@ -75,6 +87,7 @@ export class Backtest {
       ...this.#tally,
       destinations: [...this.#destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
       ringing: await this.#rings.tally(),
+      idle: [...this.#idle.values()],
       ...(this.#added >= most && { comparedFrom: toIso(this.#oldestAt) }),
       ...(this.#found.size > 0 && { mapping: [...this.#found].map(([fact, found]) => ({ fact, found })) }),
     };
@@ -91,6 +104,7 @@ export class Backtest {
         if (rerouted.mapped?.[fact] !== undefined) this.#found.set(fact, found + 1);
       this.#count(alert, rerouted);
       const { facts, deliveries } = rerouted;
+      for (const rule of this.#idle.size === 0 ? [] : rulesThatTook(rerouted)) this.#idle.delete(rule);
       // What could not be read is not judged by the relay either.
       if (facts !== undefined) this.#rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
     }
@@ -141,7 +155,7 @@ export class Backtest {
       const change: Change = after.has(destination) ? "newlySent" : "noLongerSent";
       one[change] += 1;
       if (tally[change].length === mostExamples) continue;
-      const reason = whyOf(destination, explain(), this.#deps.routes);
+      const reason = whyOf(destination, explain(), this.#deps.rules.routes);
       tally[change].push({ id: alert.id, receivedAt: toIso(alert.receivedAt), title, destination, reason });
     }
   }
@@ -165,6 +179,32 @@ interface Rerouted {
   /** With one for each route. */
   explain(): Decision[];
   deliveries: PlannedDelivery[];
+}
+
+/** What is not disabled, by a name that `rulesThatTook` gives. */
+function wordsOfRules({ routes, mutes, inhibit = [] }: Rules): Map<string, string> {
+  return new Map([
+    ...routes.flatMap(({ name, isDisabled }) => (isDisabled ? [] : [[`route ${name}`, `route ${name}`] as const])),
+    ...inhibit.flatMap(
+      ({ name }) =>
+        [
+          [`while ${name}`, `while of ${name}`],
+          [`hold ${name}`, `hold of ${name}`],
+        ] as const,
+    ),
+    ...mutes.flatMap((mute) => (mute.isDisabled ? [] : [[keptNameOf(mute), `mute “${mute.reason}”`] as const])),
+  ]);
+}
+
+function rulesThatTook({ decisions, deliveries }: Pick<Rerouted, "decisions" | "deliveries">): string[] {
+  return [
+    ...decisions.map(({ route }) => `route ${route}`),
+    ...deliveries.flatMap(({ mutedBy = [], group }) => [
+      ...(group?.holds ?? []).map(({ name }) => `while ${ruleOfName(name)}`),
+      ...(group?.heldBy ?? []).map((name) => `hold ${ruleOfName(name)}`),
+      ...[mutedBy].flat(),
+    ]),
+  ];
 }
 
 /** Where the routes sent an alert whose end was told there already. */

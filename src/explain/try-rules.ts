@@ -20,7 +20,7 @@ export interface TryRulesDeps {
 export function createTryRules({ store, reader, listMutes }: TryRulesDeps) {
   async function tryRules(rules: Rules, fromAt: number): Promise<Tally> {
     const mutes = (await listMutes()).filter(isMadeAtRuntime);
-    const backtest = new Backtest({ ...rules, reader, router: createRouter(rules), mapping: {}, mutes });
+    const backtest = new Backtest({ rules, reader, router: createRouter(rules), mapping: {}, mutes });
     for await (const page of walkPast(store, { fromAt, most: mostTried })) await backtest.add(page);
     return backtest.tally(mostTried);
   }

@@ -11,7 +11,7 @@ export interface Compared {
 
 /** Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. */
 export function tallyPanel(tally: Tally, { fromAt, toAt, file }: Compared): Panel {
-  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [], comparedFrom } = tally;
+  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [], comparedFrom, idle } = tally;
   const span = `${toSeconds(comparedFrom === undefined ? fromAt : Date.parse(comparedFrom))} to ${toSeconds(toAt)}`;
   const which = comparedFrom === undefined ? "" : "The newest ";
   if (alerts === 0) return [paragraph`No alerts of senders were stored from ${span}.`];
@@ -34,6 +34,7 @@ export function tallyPanel(tally: Tally, { fromAt, toAt, file }: Compared): Pane
     ...ringingSections(tally.ringing),
     examplesTable("Newly sent, for example:", tally.newlySent),
     examplesTable("No longer sent, for example:", tally.noLongerSent),
+    idle.length > 0 && paragraph`Took none of these alerts: ${idle.join(", ")}.`,
   ];
 }
 

@@ -59,6 +59,28 @@ it("says alert by alert what another configuration would have sent elsewhere, an
   const people = await world.run(["backtest", "--config", "next.yaml"]);
   expect(people.stdout).toMatch(/3 alerts from .*; 3 would have gone elsewhere by next\.yaml/);
   expect(people.stdout).toMatch(/ops +2 +1 +0 +1/);
+  expect(people.stdout).not.toContain("Took none");
+});
+
+it("names the rules that took no alert, which may be misspelt", async () => {
+  const { world } = await createHistory();
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const more = `
+  - { name: misspelt, match: { severity: critical, source: gthub }, to: [ops] }
+  - { name: off, disabled: true, match: { source: nobody }, to: [ops] }
+inhibit:
+  - { name: bridge down, while: metric=bridge, hold: severity=critical }
+  - { name: small, while: title=Small pool, hold: title=Dust }
+mutes:
+  - { match: title=Large pool, reason: too large, from: "2020-01-01T00:00:00Z", until: "${until}" }
+  - { match: title=Nothing, reason: known dust, from: "2020-01-01T00:00:00Z", until: "${until}" }
+`;
+  const all = next.replace("match: { severity: critical }", "continue: true, match: { severity: [critical, warning] }");
+  writeFileSync(join(world.dataDir, "next.yaml"), `${all.trimEnd()}${more}`);
+  const { stdout } = await world.run(["backtest", "--config", "next.yaml"]);
+  expect(stdout.trim().split("\n").at(-1)).toBe(
+    "Took none of these alerts: route misspelt, while of bridge down, hold of small, mute “known dust”.",
+  );
 });
 
 it("asks a relay elsewhere for its log, and the file once no relay runs", async () => {

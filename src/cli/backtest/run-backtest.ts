@@ -33,7 +33,7 @@ export async function runBacktest(
   const fromAt = toAt - last;
   const tally = await withDatabase(run, async (client, database) => {
     const mutes = (await client.listMutes({ ended: "true" })).filter(isMadeAtRuntime);
-    const backtest = new Backtest({ ...config, ...config.rules, reader, router, mutes });
+    const backtest = new Backtest({ ...config, reader, router, mutes });
     const pages = database
       ? walkPast(database.store, { fromAt, most: limit })
       : packPast(walkAlerts(client, fromAt, limit, context.signal));
