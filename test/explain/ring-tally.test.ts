@@ -156,8 +156,11 @@ test("does not try options without the cause of another route that holds what th
     { ...fortyPools[0], threshold: "100", value: String(98 - index / 10) },
     { ...over(fortyPools[0] as Partial<AlertFacts>), value: "100.2" },
   ]);
-  // The last of them still fires.
-  const all = [bridge, ...falling.flat().slice(0, -1)].map((one, index) => ({ at: noon + index * minute, facts: facts(one) }));
+  // What still fires is further than options ask for.
+  const all = [bridge, ...falling.flat(), { ...fortyPools[0], threshold: "100", value: "50" }].map((one, index) => ({
+    at: noon + index * minute,
+    facts: facts(one),
+  }));
   const { places, proposals } = await tallyOf(all, ({ facts, at }) =>
     router.route({ facts, origin: "hook" }, [], at).deliveries.map((one) => ({ ...one, ring: { flapping: false } })),
   );
