@@ -104,7 +104,7 @@ export function writeGroup(name: string): string {
   return `${of}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
 }
 
-/** Of a group its route, of a cause the name of what holds back. */
+/** The route of a group, or the inhibit rule of a cause. */
 export const ruleOfName = (name: string): string => (JSON.parse(name) as string[])[1] as string;
 
 export const isNameOfCause = (name: string): boolean => name.startsWith('["cause"');
