@@ -33,29 +33,6 @@ it("routes what came before the start and what came since, each once and in orde
   expect((await store.health()).unrouted).toBe(0);
 });
 
-it("looks once for what it is woken for, and once a second, from the oldest, when nothing comes", async () => {
-  const lists: { after: number; found: number }[] = [];
-  const { accept, clock, loop } = await startLoop({
-    wrap: (store) => ({
-      ...store,
-      async listUnrouted(limit, now, after = 0) {
-        const listed = await store.listUnrouted(limit, now, after);
-        lists.push({ after, found: listed.length });
-        return listed;
-      },
-    }),
-  });
-  await accept("first");
-  await clock.advance(500);
-  lists.length = 0;
-  await accept("alone");
-  await clock.advance(5);
-  expect(lists).toEqual([{ after: 1, found: 1 }]);
-  expect(loop.isCaughtUp()).toBe(true);
-  await clock.advance(2_995);
-  expect(lists.slice(1)).toEqual(Array.from({ length: 3 }, () => ({ after: 0, found: 0 })));
-});
-
 it("finds in a second, in an endless stream too, what it passed by, and what has failed", async () => {
   let passedBy: number | undefined;
   let broken = true;
@@ -179,22 +156,4 @@ it("leaves no note of what has failed when its failure could not be stored at on
   away = false;
   await clock.advance(10_000);
   expect(journal.notes.at(-1)).toEqual([]);
-});
-
-it("routes large bodies that wait without a pause", async () => {
-  const lists: number[] = [];
-  const { clock } = await startLoop({
-    before: (_, accept) => Promise.all(upTo(10).map(() => accept("x".repeat(1024 * 1024)))),
-    reader: createLocalReader(() => [{ facts: factsOf("large") }]),
-    wrap: (store) => ({
-      ...store,
-      async listUnrouted(...args) {
-        const listed = await store.listUnrouted(...args);
-        lists.push(listed.length);
-        return listed;
-      },
-    }),
-  });
-  await clock.advance(100);
-  expect(lists).toEqual([4, 4, 2]);
 });

@@ -113,21 +113,6 @@ it("keeps the alert when routing throws, flags it, and routes it later; the othe
   expect(routed?.routingError).toBeUndefined();
 });
 
-it("reads the body of a batch once", async () => {
-  let reads = 0;
-  const { accept, store, clock } = await startLoop({
-    reader: createLocalReader(() => {
-      reads += 1;
-      return ["a", "b", "c"].map((title) => ({ facts: factsOf(title) }));
-    }),
-  });
-  const ids = await accept("batch", 3);
-  await clock.settle();
-  expect(reads).toBe(1);
-  const titles = await Promise.all(ids.map(async (id) => (await store.getAlert(id))?.facts?.title));
-  expect(titles).toEqual(["a", "b", "c"]);
-});
-
 it("goes on in small steps in a flood, and catches up afterwards", async () => {
   let flooded = true;
   const { accept, store, clock } = await startLoop({ flooded: () => flooded });

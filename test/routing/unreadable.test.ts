@@ -1,19 +1,16 @@
 import { expect, it } from "vitest";
 import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
-import type { Mute, Route, Rules } from "../../src/core/rules.ts";
+import type { Route, Rules } from "../../src/core/rules.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
 import { factsOf, type LoopOptions, startLoop } from "./loop-fixture.ts";
-import { chat } from "./sample.ts";
+import { chat, mute, route } from "./sample.ts";
 
 const desk = chat("desk");
 const night = chat("night");
 const always = { from: "00:00", to: "23:59", except: [] };
 
-function routeTo(to: string[], more: Partial<Route> = {}): Route {
-  const base = { continue: false, isDefault: false, updates: "auto", definedAt: "test" } as const;
-  return { name: `to ${to.join()}`, matchers: [], to, ...base, ...more };
-}
+const routeTo = (to: string[], more: Partial<Route> = {}) => route(`to ${to.join()}`, to, more);
 
 const rules: Rules = {
   destinations: [desk, { ...night, quietHours: always }],
@@ -37,9 +34,7 @@ async function start(options: LoopOptions = {}) {
     // What is absent can be asked for.
     return { routedAt: undefined, routingError: undefined, ...alert };
   };
-  return Object.assign(scene, {
-    get,
-  });
+  return Object.assign(scene, { get });
 }
 
 it("sends an alert that cannot be read as it came, after the second failure, once", async () => {
@@ -73,20 +68,9 @@ it("sends an alert that cannot be read as it came, after the second failure, onc
 });
 
 it("sends it to every destination when no default route names one, muted or not", async () => {
-  const mute: Mute = {
-    id: "m",
-    matchers: [],
-    reason: "maintenance",
-    startsAt: 0,
-    endsAt: Number.MAX_SAFE_INTEGER,
-    createdAt: 0,
-    createdBy: "configuration",
-  };
-  const router = createRouter({
-    ...rules,
-    routes: [routeTo(["desk"]), routeTo([], { isDefault: true })],
-    mutes: [mute],
-  });
+  const routes = [routeTo(["desk"]), routeTo([], { isDefault: true })];
+  const mutes = [mute("m", [], { endsAt: Number.MAX_SAFE_INTEGER })];
+  const router = createRouter({ ...rules, routes, mutes });
   const { accept, get, clock } = await start({ router });
   const [bad] = await accept("bad");
   await clock.advance(6_000);
@@ -161,27 +145,6 @@ it("finds the one alert that cannot be recorded; the others of its round are not
   expect(await get(odd)).toMatchObject({ facts: { text: "odd" }, deliveries: [{ destination: "night" }] });
 });
 
-it("notes what is being read before it is read, and nothing when it is judged", async () => {
-  const journal = createMemoryJournal();
-  const seen: number[][] = [];
-  const reader = fussy();
-  const { accept, clock } = await start({
-    journal,
-    reader: {
-      read(bodies) {
-        seen.push(journal.notes.at(-1) ?? []);
-        return reader.read(bodies);
-      },
-    },
-  });
-  await accept("good,good", 2);
-  await accept("bad");
-  await clock.settle();
-  expect(seen).toEqual([[1, 2, 3]]);
-  // Between the reading and the record of its failure, the bad one alone.
-  expect(journal.notes).toEqual([[], [1, 2, 3], [3], []]);
-});
-
 it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the third end", async () => {
   const reader = createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]);
   const order: string[][] = [];
@@ -233,21 +196,4 @@ it("waits, and blames no alert, while nothing can be read at all", async () => {
   canRead = true;
   await clock.advance(2_000);
   expect((await get(id)).deliveries).toMatchObject([{ destination: "desk" }]);
-});
-
-it("asks once a second whether it can be read again, however many wait", async () => {
-  let asked = 0;
-  const { accept, clock } = await start({
-    reader: {
-      async read(bodies) {
-        asked += 1;
-        // Ends a test that has failed: without a pause it would go on for ever.
-        if (asked > 50) throw new Error("asked without a pause");
-        return bodies.map(() => ({ kind: "not_read", reason: "no threads left" }));
-      },
-    },
-  });
-  await accept("many", 250);
-  await clock.advance(10_000);
-  expect(asked).toBeLessThan(15);
 });
