@@ -131,13 +131,17 @@ describe("the lane groups of a relay", () => {
   });
 });
 
-/** The engine on a store that another relay may work on as well. */
-async function shareStore(fixture: EngineFixture, others: () => Partial<RelayView>[] = () => []): Promise<void> {
+/** The engine on a store that another relay may work on as well; `own` is how the store knows it. */
+async function shareStore(
+  fixture: EngineFixture,
+  others: () => Partial<RelayView>[] = () => [],
+  own: Partial<RelayView> = {},
+): Promise<void> {
   const store = fixture.seen;
   const handles: Partial<typeof store> = {
     capabilities: { sharedByRelays: true },
     announceRelay: async (self) => [
-      { ...self, configurationVersion: 1, seenAt: fixture.clock.now(), lanes: [] },
+      { ...self, configurationVersion: 1, seenAt: fixture.clock.now(), lanes: [], ...own },
       ...others().map((other) => ({
         ...{ id: "other", name: "two", version: "0.1.0", configuration: self.configuration, startedAt: 0 },
         ...{ configurationVersion: 1, seenAt: 0, lanes: [] },
@@ -333,6 +337,63 @@ describe("a relay that shares its store", () => {
     const id = await fixture.accept();
     await clock.settle();
     expect(await fixture.states(id)).toEqual({ a: "sent", b: "sent" });
+  });
+});
+
+describe("a relay beside one with another configuration", () => {
+  const newer: Partial<RelayView> = { configuration: "newer", configurationVersion: 2 };
+
+  it("leaves lanes and routing to the newer, and takes them again when that one runs no more", async () => {
+    const others = [newer];
+    const fixture = await startFixture([ntfyTo("a")]);
+    const routing: boolean[] = [];
+    fixture.seen = { ...fixture.store, leaveRouting: async (isLeft) => void routing.push(isLeft) };
+    await shareStore(fixture, () => others);
+    expect([fixture.engine.configuration(), runsOf(fixture), routing.at(-1)]).toEqual(["older", [], true]);
+    others.pop();
+    await fixture.clock.advance(5 * second);
+    expect([fixture.engine.configuration(), runsOf(fixture), routing.at(-1)]).toEqual(["newest", ["a"], false]);
+  });
+
+  it.each([
+    ["while that one runs", [newer], {}, "queued"],
+    ["for a day after it ran", [], { isSuperseded: true }, "queued"],
+    ["and ends that when none has run", [], {}, "failed"],
+  ])("keeps what waits for a destination that only the newer may know %s", async (_when, others, own, state) => {
+    const fixture = await startFixture([ntfyTo("a")]);
+    const gone = await fixture.accept({}, { planned: { destination: "gone" } });
+    await shareStore(fixture, () => others, own);
+    await fixture.clock.advance(20 * second);
+    expect(await fixture.states(gone)).toEqual({ gone: state });
+  });
+
+  it("knows which lane no relay that runs has, and since when, until one has taken it", async () => {
+    const others: Partial<RelayView>[] = [{ lanes: ["destination:a"] }];
+    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
+    const { clock, store } = fixture;
+    // Its lease goes on though its relay runs no more, so nobody may take it.
+    const acquireLanes: typeof store.acquireLanes = (relay, asked, ...more) =>
+      store.acquireLanes(
+        relay,
+        asked.filter(({ group }) => group !== "destination:a"),
+        ...more,
+      );
+    fixture.seen = { ...store, acquireLanes };
+    await shareStore(fixture, () => others);
+    const unheld = () => [...fixture.engine.membership.unheld()].filter(([group]) => group !== "duties");
+    await clock.advance(5 * second);
+    expect(unheld()).toEqual([]);
+    const before = clock.now();
+    others.pop();
+    await clock.advance(5 * second);
+    const [[group, since] = [], ...more] = unheld();
+    expect([group, more]).toEqual(["destination:a", []]);
+    expect(since).toBeGreaterThan(before);
+    await clock.advance(20 * second);
+    expect(unheld()).toEqual([[group, since]]);
+    others.push({ lanes: ["destination:a"] });
+    await clock.advance(5 * second);
+    expect(unheld()).toEqual([]);
   });
 });
 
