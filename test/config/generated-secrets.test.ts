@@ -8,6 +8,7 @@ import {
   loadOrCreateSecrets,
   loadSourceSecrets,
   rotateSecret,
+  type SecretName,
   secretRecord,
 } from "../../src/config/generated-secrets.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -25,7 +26,7 @@ beforeEach(() => {
 });
 
 const files = () => keptFiles(dataDir);
-const placeOf = (name: string) => files().placeOf(secretRecord(name));
+const placeOf = (name: SecretName) => files().placeOf(secretRecord(name));
 const create = () => loadOrCreateSecrets(files(), {});
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
@@ -107,7 +108,7 @@ test("a folder that cannot be made is refused with its path", async () => {
 const textsOf = (secrets: HookSecrets) => secrets.map((secret) => secret.reveal());
 
 /** Follows the secrets of a hook as a relay does; `look` lets it look once more, a second later. */
-async function follow(name: string, known: HookSecrets, errors: string[] = []) {
+async function follow(name: SecretName, known: HookSecrets, errors: string[] = []) {
   const clock = createTestClock();
   const handed: string[][] = [];
   let looks = 0;
