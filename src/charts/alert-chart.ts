@@ -17,7 +17,7 @@ export interface AlertChart {
   /** What the alert says that the value was at `at`, where the line ends. Default: the last of `points`. */
   value?: number;
   threshold?: number;
-  /** Behind the numbers: `USD`. */
+  /** The unit, written behind the numbers: `USD`. */
   unit?: string;
   /** Other moments of the same alert; `at` itself is marked anyhow. */
   marks?: readonly ChartMark[];

@@ -37,7 +37,7 @@ export interface LineChart {
   thresholdLabel?: boolean;
   /** How far apart the labels of the time axis are at least, in pixels. Default 84. */
   timeLabelWidth?: number;
-  /** Behind the values: `USD`. */
+  /** The unit, written behind the values: `USD`. */
   unit?: string;
   /** What the time axis covers, epoch milliseconds. Default: from the first value to the last. */
   from?: number;
@@ -245,7 +245,7 @@ interface MarkPlot {
   theme: ChartTheme;
 }
 
-/** Told apart by their shape as well: a triangle fired, a ring is over, the one in question has a line through all. */
+/** Marks differ by their shape as well: a triangle fired, a ring is over, the one in question has a line through all. */
 function drawMarks(marks: readonly ChartMark[], plot: MarkPlot): string {
   const { x, left, right, top, bottom, theme } = plot;
   const seen = new Set<string>();

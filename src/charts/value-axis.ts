@@ -9,7 +9,7 @@ export interface Tick {
 /** A smaller share of the value than this is noise of floating point, and no step between round values could show it. */
 const leastShare = 1e-9;
 
-/** Beyond these no double can be computed with safely; `isDrawable` keeps such values out. */
+/** Doubles beyond these sizes cannot be computed with safely; `isDrawable` keeps such values out. */
 const leastSize = 1e-100;
 const largestSize = 1e100;
 
@@ -54,7 +54,7 @@ function labelOf(value: number, step: number, largest: number): string {
   return `${groupDigits(digits).replace("-", "−")}${suffix}`;
 }
 
-/** Beyond the words a common power of ten is split off, so that neighbours still differ in their digits. */
+/** Numbers beyond the words share a split-off power of ten, so that neighbours still differ in their digits. */
 function unitOf(largest: number): { unit: number; suffix: string } {
   if (largest < 1e15 && largest >= 1e-6) {
     const multiple = multiples.find(({ power }) => largest >= 10 ** power);

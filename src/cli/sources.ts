@@ -94,7 +94,7 @@ async function retire(config: Config, name: string, output: Output): Promise<voi
 
 const loadSecretRooms = () => Promise.all([import("../config/generated-secrets.ts"), import("../store/with-kept.ts")]);
 
-/** Whose secret Tocsin has made: one that was given is changed where it was given. */
+/** Finds a source whose secret Tocsin has made: a secret that was given is changed where it was given. */
 function findGenerated({ sources }: Config, name: string, what: "rotate" | "retire"): SourceSettings {
   const found = requireSource(sources, name);
   if (found.secret === undefined) return found;

@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { command, type GivenOptions, type Run } from "./command.ts";
 import { choice, flag, parsed, text, Unreadable, whole } from "./options.ts";
 
-/** Said here, because the help must not load the workshop. A test compares them. */
+/** Written here, because the help must not load the workshop. A test compares both lists. */
 const shapes = ["flat", "nested", "text", "form", "batch", "minimal"] as const;
 
 const demoFlags = {

@@ -22,7 +22,7 @@ export interface ServerSecrets {
   previousWebhookSecrets: Secret[];
   /** The secrets of sources' hooks, by name: the present one, and behind it those that are still taken. */
   sourceSecrets: ReadonlyMap<string, HookSecrets>;
-  /** Those that were made just now, for a first greeting. */
+  /** The secrets that were made just now, for a first greeting. */
   created: SecretName[];
 }
 
@@ -70,7 +70,7 @@ export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenS
   return { webhookSecret, adminToken, previousWebhookSecrets: [], sourceSecrets, created: [] };
 }
 
-/** Those of sources' hooks alone, by name. */
+/** Loads the secrets of sources' hooks alone, by name. */
 export async function loadSourceSecrets(
   kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
@@ -293,6 +293,6 @@ export function judgeStrength(
   else warn(`${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
-/** Said wherever a token is refused. */
+/** The advice wherever a token is refused. */
 export const howToMakeToken =
   "make one with `openssl rand -base64 32 | tr '+/' '-_' | tr -d '='`, or leave it out: then one is made and kept";

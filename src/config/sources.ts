@@ -94,7 +94,7 @@ const maxSources = 50;
 
 export interface SourcesContext {
   server: Pick<ServerSettings, "isPublic">;
-  /** Those that guard something else. */
+  /** Secrets that guard something else. */
   otherSecrets: (Secret | undefined)[];
   /** The account of the environment. */
   alerting?: UpstreamAccess;

@@ -35,7 +35,10 @@ export function readUpstream(env: Env, refuse: RefuseVariable): UpstreamSettings
   };
 }
 
-/** The same, where what is set wrongly is an `AppError("config_invalid")`. No error holds a value that may be secret. */
+/**
+ * Reads the variables, and throws an `AppError("config_invalid")` for what is set wrongly. No error holds a value that may be
+ * secret.
+ */
 export function readUpstreamEnv(env: Env): UpstreamSettings {
   return readUpstream(env, (name, { message, instead }) => {
     throw new AppError("config_invalid", `${name} ${message}`, { hint: instead });

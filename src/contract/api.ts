@@ -408,7 +408,7 @@ export const api = {
 
 export type Api = typeof api;
 export type RouteName = keyof Api;
-/** The same, where a route is one of many. */
+/** The routes as a list, where a route is one of many. */
 export const routes: readonly (readonly [RouteName, Route])[] = Object.entries(api) as [RouteName, Route][];
 
 /** `:name` of a path becomes `{ name: string }`. */

@@ -11,7 +11,7 @@ const codec = { decode: (text: string) => Date.parse(text), encode: toIso };
 /** ISO 8601 in UTC outside, epoch milliseconds in the program. */
 export const instant = z.codec(z.iso.datetime(), z.number(), codec).meta({ example: "2026-11-21T14:02:05.123Z" });
 
-/** The same where people write it, with any zone. */
+/** An instant as people write it, with any zone. */
 export const writtenInstant = z.codec(
   z.iso.datetime({ offset: true, error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z" }),
   z.number(),

@@ -367,7 +367,7 @@ export interface Operations {
   destinations(): Promise<DestinationView[]>;
   /** The configured destinations, in the configuration's order, without asking the store. */
   destinationNames(): string[];
-  /** The same. */
+  /** The configured routes, in the configuration's order, without asking the store. */
   routeNames(): string[];
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<(Mute & Pick<MuteView, "silenced">)[]>;

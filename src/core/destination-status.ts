@@ -8,7 +8,7 @@ export interface UndeliveredSummary {
   destination: string;
   /** Without those that are only held. */
   failed: number;
-  /** Those that may or may not have arrived. */
+  /** Deliveries that may or may not have arrived. */
   held: number;
   recipients: string[];
   titles: string[];
@@ -34,7 +34,7 @@ export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; unt
 export interface DestinationStatus extends StatusKey {
   health: DestinationHealth;
   reason: string;
-  /** The same as a code; absent when it is well, or has been so since before there was one. */
+  /** The reason as a code; absent when it is well, or has been bad since before there were codes. */
   reasonCode?: ReasonCode;
   since: number;
   /** Failures in a row. */

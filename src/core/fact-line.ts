@@ -27,7 +27,10 @@ export interface FactLine {
   title: string;
   /** Once it is over: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where the title is the sender's. */
   over: string;
-  /** The same for each alert of one key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000 (polygon)`. */
+  /**
+   * The line that is equal for each alert of one key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000
+   * (polygon)`.
+   */
   steady: string;
   /** Set where the name is not the sender's: what it is the name of. */
   learned?: BareSubject;

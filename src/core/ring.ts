@@ -79,7 +79,7 @@ export interface HeldBack {
 
 /** What is known of a key at one destination. It is kept as JSON. */
 export interface RingMemory {
-  /** Those of the last six hours and the last one, oldest first; at most 32. */
+  /** The rings of the last six hours and the last one, oldest first; at most 32. */
   rings: Ring[];
   /** When it fired, oldest first; at most the latest six. */
   firedAt: number[];

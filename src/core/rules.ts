@@ -75,7 +75,7 @@ export interface Condition {
   exists?: boolean;
   /** A regular expression in RE2 syntax; it runs in linear time. */
   matches?: string;
-  /** The same, found in none of the values; holds for a missing one. */
+  /** A regular expression that none of the values may hold; true for a missing value. */
   notMatches?: string;
   /** The whole text fits one of these: `*` stands for any characters, also for none. */
   glob?: string[];
@@ -125,7 +125,7 @@ export interface Route {
   to: string[];
   /** Go on with later routes, and with the default route, as if this one had not matched. Default false. */
   continue: boolean;
-  /** Asked last, and only when every other route that matched continues. */
+  /** The route is asked last, and only when every other route that matched continues. */
   isDefault: boolean;
   /** It takes nothing. Default false. */
   isDisabled?: boolean;

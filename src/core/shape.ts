@@ -21,7 +21,7 @@ export interface ShapePlace {
  * is under a name that is an id (`0x…`, a UUID, a number) does not.
  */
 export interface BodyShape {
-  /** The same for the same paths, types and facts read from them, in every process. At most 11 letters and digits. */
+  /** Equal for equal paths, types and facts read from them, in every process. At most 11 letters and digits. */
   id: string;
   /** Given the first time that the reader sees the shape, and once more after `ShapeReader.forget`. */
   places?: ShapePlace[];

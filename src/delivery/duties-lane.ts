@@ -82,7 +82,7 @@ export class DutiesLane {
     if (Number.isFinite(mine.lease.leftMs())) this.#deps.log.info("lane.handed_over", { group: dutiesGroup });
   }
 
-  /** The same for good: it is asked for no more. */
+  /** Hands over for good: this relay asks for the duties no more. */
   leave = (): Promise<void> => {
     this.#hasLeft = true;
     return this.handOver();

@@ -41,7 +41,7 @@ const notRenewed = "its lease could not be renewed in time";
 export class LaneKeeper {
   readonly #deps: LaneKeeperDeps;
   readonly #held = new Map<string, LaneGroup>();
-  /** Those of them that another relay will have once their calls have ended. */
+  /** Groups among them that another relay will have once their calls have ended. */
   readonly #leaving = new Set<string>();
   /** Lost ones too, until their calls have ended. */
   readonly #running = new Set<Promise<void>>();
@@ -61,7 +61,7 @@ export class LaneKeeper {
 
   groupOf = (destination: Destination): LaneGroup | undefined => this.#held.get(laneGroupOf(destination));
 
-  /** The same, unless it is lost or about to be left. */
+  /** The group of the destination, unless it is lost or about to be left. */
   serving(destination: Destination): LaneGroup | undefined {
     const group = this.groupOf(destination);
     return group && !this.#leaving.has(group.lane.group) && group.leftMs() > 0 ? group : undefined;

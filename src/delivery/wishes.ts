@@ -10,7 +10,7 @@ import type { CommonStates } from "../core/ports/watch.ts";
 export interface Wish {
   id: string;
   destination: string;
-  /** Who pauses it; null: it is to go on. Absent: it is to be tried. */
+  /** The person who pauses it; null: it is to be resumed. Absent: it is to be tried. */
   by?: string | null;
   /** Later nobody begins it. Epoch milliseconds. */
   until: number;

@@ -20,7 +20,7 @@ import { TranslatedInput } from "../routing/judging.ts";
 import type { Router } from "../routing/router.ts";
 import { createRingTally } from "./ring-tally.ts";
 
-/** Kept of each kind, in the order in which alerts are added. */
+/** Examples of each kind that are kept, in the order in which alerts are added. */
 const mostExamples = 5;
 const countedAtOnce = 20;
 
@@ -29,7 +29,7 @@ export interface BacktestDeps {
   router: Router;
   rules: Rules;
   mapping: FactMapping;
-  /** Those of the time in which the alerts came, the configuration's left out. */
+  /** The mutes of the time in which the alerts came, without the configuration's. */
   mutes: Mute[];
 }
 
@@ -76,7 +76,7 @@ export class Backtest {
     const reading = this.#deps.reader.read(bodies);
     await this.#working;
     this.#working = reading.then((readings) => this.#countAll(page, bodies, readings));
-    // Said by the next wait for it.
+    // The next wait for it reports the failure.
     this.#working.catch(() => undefined);
   }
 

@@ -15,7 +15,7 @@ export interface ExplainerOptions {
   router: Router;
   composer: Composer;
   destinations: Destination[];
-  /** Those made at run time; the router knows those of the configuration. */
+  /** The mutes made at run time; the router knows those of the configuration. */
   mutes: Mute[];
   /** The instant at which the alert is routed. Epoch milliseconds. */
   at: number;

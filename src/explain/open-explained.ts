@@ -13,7 +13,7 @@ import { createProcessing } from "./processing.ts";
 export interface OpenExplainedOptions {
   /** The instant at which the alerts are routed. Epoch milliseconds. */
   at: number;
-  /** Those made at run time. */
+  /** The mutes made at run time. */
   mutes: Mute[];
   nameOf: NameOf;
   /** Where the links of messages lead, without a trailing slash. */

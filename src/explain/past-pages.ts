@@ -21,7 +21,7 @@ export async function* walkPast(
   }
 }
 
-/** The same of alerts as the API of a relay elsewhere gives them, in their order. */
+/** Packs alerts that the API of a relay elsewhere gives, in their order. */
 export async function* packPast(alerts: AsyncIterable<AlertDetailView>): AsyncGenerator<PastAlert[]> {
   let page: PastAlert[] = [];
   let bytes = 0;

@@ -111,7 +111,7 @@ function noteWorst(count: Counted, alert: number, { id, at, value }: RingEvent, 
   const last = rings.at(-1);
   if (value === undefined || !last?.value) return;
   const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
-  // Those that are as far are older by a larger number.
+  // Among alerts that are as far, the older has the larger number.
   const isWorse = far > count.far || (far === count.far && count.worst !== undefined && alert > count.worstAlert);
   const change = isWorse ? writeChange(String(last.value), String(value)) : undefined;
   if (change === undefined) return;

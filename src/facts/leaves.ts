@@ -5,7 +5,7 @@ import { toPlainLine } from "../ground/text/plain-text.ts";
 export interface Leaf {
   /** The names that lead to it as the sender spells them, each cut to 200 characters; elements of a list as `[1]`. */
   path: string[];
-  /** The same for looking things up: lower case, letters and digits only; first elements of lists left out. */
+  /** The path for looking things up: lower case, letters and digits only; first elements of lists left out. */
   names: string[];
   kind: "string" | "number" | "boolean";
   /** As sent, digit for digit. Never empty. */

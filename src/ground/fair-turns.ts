@@ -19,7 +19,7 @@ interface Party {
  * whose turn ended goes to the end of the row.
  */
 export function createFairTurns({ atOnce, mostOfOne }: FairTurnLimits): TakeFairTurn {
-  /** Those that have work, in the order of their next turns. */
+  /** The parties that have work, in the order of their next turns. */
   const parties = new Map<string, Party>();
   let running = 0;
 

@@ -11,7 +11,7 @@ export interface Connection {
   /** The response to the last request for a page, and how many such requests wait for those before them. */
   page?: ServerResponse;
   pagesWaiting: number;
-  /** That request was for the hook. */
+  /** The request was for the hook. */
   isHook: boolean;
   /** An answer that ends it has been given, so nothing that comes behind it is processed. */
   isEnding: boolean;

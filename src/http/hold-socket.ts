@@ -34,7 +34,7 @@ export async function openSocket(
   });
   const opened = open(address, port, family, undefined, 0);
   if (typeof opened === "number") throw failWith(getSystemErrorName(opened));
-  // That the address is taken is said late.
+  // An address in use is reported only here, late.
   const failure = opened.getsockname({});
   if (failure === 0) return opened;
   opened.close();

@@ -24,7 +24,7 @@ export interface ReadingOptions {
   mapping?: CompiledMapping;
   /** Says which shape each payload has. Default: nobody wants to know. */
   shapes?: ShapeReader;
-  /** Whose hook the body came by. Default: the account's, and there is no other. */
+  /** The source whose hook the body came by. Default: the account's, and there is no other. */
   naming?: SourceNaming;
 }
 

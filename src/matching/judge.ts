@@ -271,7 +271,7 @@ function ofFirst(looked: FieldValue[], all: FieldValue[]): string {
   return looked.length === all.length ? "" : ` in the first ${count(looked.length)} of its values`;
 }
 
-/** Beyond either, the values of a `[*]` are not looked at: each matcher of each route would walk a huge list. */
+/** Bounds of the values of a `[*]`. Further ones are not looked at: each matcher of each route would walk a huge list. */
 const maxValues = 10_000;
 const maxUnits = 200_000;
 

@@ -28,7 +28,7 @@ export const numberFields: ReadonlySet<string> = new Set<FactField>([
   "distancePercent",
 ]);
 
-/** Those from which a fact is read: itself, unless it is computed. */
+/** The facts from which a fact is read: itself, unless it is computed. */
 export function factsBehind(fact: FactField): FactField[] {
   if (fact === "changePercent") return ["value", "previousValue"];
   return fact === "distancePercent" ? ["value", "threshold"] : [fact];
@@ -177,7 +177,7 @@ export function valueAtPath(payload: Json, path: string): Json | undefined {
   return steps && valueAtSteps(payload, steps);
 }
 
-/** The same for a path that `readKeyPath` has read. */
+/** The value at a path that `readKeyPath` has read. */
 export function valueAtSteps(payload: Json, steps: PathStep[]): Json | undefined {
   return steps.reduce<Json | undefined>((value, step) => {
     if (value === undefined || step.kind === "each") return undefined;

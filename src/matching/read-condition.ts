@@ -16,7 +16,7 @@ export type Refuse = (path: (string | number)[], refusal: Refusal) => void;
 export interface PlacedValue {
   value: unknown;
   path: (string | number)[];
-  /** Said to be a text as it stands: nothing in it is taken for a condition. */
+  /** The value is meant as a text: nothing in it is taken for a condition. */
   isLiteral: boolean;
 }
 

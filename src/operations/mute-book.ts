@@ -12,7 +12,7 @@ import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
   store: MuteStore & Pick<WatchStore, "loadWatchState">;
-  /** Those of the configuration. */
+  /** The mutes of the configuration. */
   configured: Mute[];
   clock: Clock;
   newId: NewId;

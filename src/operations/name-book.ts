@@ -144,7 +144,7 @@ function folded(symbol: string): string {
   return symbol.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}/]/gu, "");
 }
 
-/** Those whose name is worth taking: what is called so by another's word is shown with its address, be it the right one. */
+/** Symbols that are often copied: a token that another calls so is shown with its address, even if it is the right one. */
 const oftenCopied = new Set(
   `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
   eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic

@@ -19,7 +19,7 @@ export interface RelaysDeps {
 /** Each says every three seconds that it runs; after fifteen without a word others take over what it has, and it is shown no more. */
 const unheardAfterMs = 8_000;
 
-/** Who runs on this database, as each has told it some seconds ago: this relay first, then by name and start. */
+/** The relays that run on this database, as each has told it some seconds ago: this relay first, then by name and start. */
 export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }: RelaysDeps): RunningRelay[] {
   const known = relays();
   const names = distinctNames(known);
@@ -71,7 +71,7 @@ function distinctNames(relays: readonly RelayView[]): Map<string, string> {
   return names;
 }
 
-/** Who delivers to each destination, by its name; empty while one relay runs alone. */
+/** The relay that delivers to each destination, by the destination's name; empty while one relay runs alone. */
 export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> {
   if (relays.length < 2) return new Map();
   return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));

@@ -40,7 +40,7 @@ import { findNamed, listNames } from "./targets.ts";
 export interface ResendDeps {
   store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> & Pick<Dispatch, "addDeliveries" | "resendFailed">;
   destinations: Destination[];
-  /** Those of the configuration as well, and those that have ended. */
+  /** All mutes, with those of the configuration and those that have ended. */
   listMutes(includeEnded: true): Promise<Mute[]>;
   /** The worse of its own health and that of the account it shares. */
   healthOf(destination: string): DestinationHealth;

@@ -35,7 +35,7 @@ export interface TroublesDeps {
   relays?(): readonly RunningRelay[];
   /** What no relay has had for a while. Default: nothing. */
   unheld?(now: number): Trouble[];
-  /** Those made at run time. Default: none. */
+  /** The mutes made at run time. Default: none. */
   mutes?(): readonly Mute[];
   clock: Clock;
 }

@@ -106,7 +106,7 @@ export interface DeliveriesContext {
   configured?(destination: string): Configured | undefined;
 }
 
-/** Who got it, when, and what failed with its cure. */
+/** The recipients, when each got it, and what failed with its cure. */
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
   return {

@@ -110,7 +110,7 @@ function restOf({ facts, fields }: Explanation): Fact[] {
   ];
 }
 
-/** Who gets it, and when. */
+/** The recipients, and when they get it. */
 function headOf(
   { destination, channel, recipients, state, reason, dueAt }: ExplainedDelivery,
   obstacle: string | undefined,

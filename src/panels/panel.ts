@@ -56,7 +56,7 @@ interface SectionHead {
 export type Section = SectionHead &
   (
     | { kind: "text"; text: Cell; isSoft?: boolean }
-    /** Those without a value are left out. Names are written as within a sentence. */
+    /** Facts without a value are left out. Names are written as within a sentence. */
     | { kind: "facts"; rows: readonly Fact[] }
     /** `ids`: of the rows on the page, where links lead to them. */
     | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[]; ids?: readonly string[] }
@@ -87,7 +87,7 @@ export interface Card {
   id?: string;
   chip?: string;
   tone?: Tone;
-  /** Behind the chip: since when, or when last. */
+  /** The text behind the chip: since when, or when last. */
   when?: Cell;
   /** A second chip, before the first. */
   also?: Extract<Cell, { chip: string }>;

@@ -143,7 +143,7 @@ function describeForecast(growth: SystemView["growth"], isKnown: boolean): strin
   return fullInDays < 1 ? "full within a day" : `full in about ${fullInDays.toLocaleString("en-US")} days`;
 }
 
-/** Who runs on this log, and what each of them does. */
+/** The relays on this log, and what each of them does. */
 function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearing"]): Panel {
   const heard = hearing === undefined ? undefined : say`Relays hear of each other ${describeHearing(hearing)}.`;
   const isAlone = relays.length < 2;

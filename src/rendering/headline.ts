@@ -15,7 +15,7 @@ export interface Headline {
   inlines: Inline[];
   /** At most 200 UTF-16 units on one line, without the symbol. */
   subject: string;
-  /** The same with all that we say of the title in brackets before it; see `Document.mailSubject`. */
+  /** The headline with all that we say of the title in brackets before it; see `Document.mailSubject`. */
   mailSubject: string;
 }
 

@@ -2,7 +2,7 @@ import type { GroupEvent, GroupMemory, GroupRule } from "../core/group.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { type Gathered, judgeGroups } from "./judge-group.ts";
 
-/** Those that were asked for last are kept. */
+/** Memories that are kept: those asked for last. */
 const mostNames = 20_000;
 
 /** Judges alerts in their order as the store does, with a memory of its own. */

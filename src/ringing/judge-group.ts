@@ -192,7 +192,10 @@ export function holdBehind(
  */
 export type GroupChange = {
   name: string;
-  /** Those that are due until then. What comes behind it in the same transaction, and what quiet hours hold since, is due later. */
+  /**
+   * Deliveries that are due until then. Those that come behind it in the same transaction, or that quiet hours hold since, are due
+   * later.
+   */
   upTo: number;
   /** When these deliveries go out instead. Epoch milliseconds. */
   dueAt: number;

@@ -33,7 +33,7 @@ export interface RingJudgement {
 }
 
 const mostKeptRings = 32;
-/** They hold nothing back that went further than was agreed. */
+/** These dampers hold back nothing that went further than was agreed. */
 const boundBy: readonly Damper[] = ["again", "rearm", "its_end"];
 /** Where the last word is wrong, summaries come no more often than this. */
 const summaryEveryMs = 60 * 60_000;

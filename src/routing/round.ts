@@ -117,7 +117,7 @@ export class Round {
       if (index > 0 && index % stretch === 0) await nextTurn();
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") {
-        // Those behind it wait, too: one of them may be its repeat.
+        // Alerts behind it wait, too: one of them may be its repeat.
         whyNotRead = read.reason;
         break;
       }

@@ -454,7 +454,7 @@ class Targets extends Map<string, Target> {
 interface Start {
   state: PlannedDelivery["state"];
   dueAt: number;
-  /** Said after the reason of the route; empty when there is nothing to say. */
+  /** Words behind the reason of the route; empty when there is nothing to say. */
   words: string[];
   mute?: MuteVerdict["mute"];
   /** Whether it may be held back by what rang before. Default false. */

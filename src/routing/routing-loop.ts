@@ -156,7 +156,7 @@ export class RoutingLoop {
     if (requests.length > 0) this.#isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
     const bytes = fresh.reduce((sum, { body }) => sum + body.length, 0);
-    // Left by a process that ended before it had read all of them.
+    // A process that ended before it had read all of them has left these.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted)))
       this.#mayBeInterrupted = true;
     this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;

@@ -120,7 +120,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     awayLog,
     secrets,
     hookSecrets,
-    /** Whose word on where a request came from counts. */
+    /** The proxies whose word on a client's address counts. */
     proxies,
     store,
     /** The health of the store when it was opened. Absent: it was not asked. */
@@ -135,7 +135,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     },
     /** Where it listens on this machine. */
     port,
-    /** The same as an address, e.g. `http://127.0.0.1:8080`. */
+    /** The local address, e.g. `http://127.0.0.1:8080`. */
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
   };
 }

@@ -85,7 +85,7 @@ export async function openMarket(
     histories,
     /** Absent as well where the configuration wants none. */
     context,
-    /** The same. */
+    /** Absent as well where the configuration wants none. */
     names,
     /** The views of the interfaces that are asked. */
     views: () => [

@@ -50,7 +50,7 @@ export interface RelayPicturesDeps {
   log: Log;
 }
 
-/** Those of a running relay. */
+/** The pictures of a running relay. */
 export interface RelayPictures extends Pictures {
   notes: KeptPictureNotes;
   /** The records of a metric can be asked for. */

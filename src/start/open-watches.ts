@@ -43,13 +43,13 @@ export interface WatchesDeps {
   isShared: boolean;
   /** Since when some relay runs on this store. Epoch milliseconds. */
   ranSince(): number;
-  /** Those made at run time that hold now. */
+  /** The mutes made at run time that hold now. */
   activeMutes(): Mute[];
   /** The hook's secrets that the door takes now, the present one first. */
   hookSecrets(): readonly Secret[];
   /** What has come to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
-  /** Those of the hook of a source that the door takes now, the present one first. */
+  /** The secrets of a source's hook that the door takes now, the present one first. */
   secretsOf(source: string): readonly Secret[];
   /** Whether an id that a relay has at the door is that of this relay, or of one on the same database. */
   isOwnRelay(id: string): Promise<boolean>;
@@ -156,9 +156,9 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     list,
     /** Absent: nobody watches the account. */
     account,
-    /** Those of sources that have one, by name. */
+    /** The watches of sources that have an account, by the source's name. */
     accounts,
-    /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
+    /** The watches for alerts that did not come, by the source of their account; `undefined`: the account of the environment. */
     gaps,
     shapes,
     /** Absent: no silence is reported. */

@@ -9,7 +9,7 @@ export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "p
   first: Config;
   /** Makes one of another text of its file; throws as `loadConfig` does. */
   load(fileText: string): Config;
-  /** Those of the environment and of `sources`, made where there are none. */
+  /** The secrets of the environment and of `sources`, made where there are none. */
   secretsOf(config: Config): Promise<ServerSecrets>;
   /** Calls at each signal to take over what lies on disk at once. Default: there is none, and the file is looked at every two seconds. */
   onTakeOver?(listener: () => void): void;

@@ -58,7 +58,7 @@ const mostWaiting = 1_000;
 const mostAskedFor = 100;
 /** What the owner is to know of that another relay has done. */
 interface Letter {
-  /** Whose account it is about. Absent: that of the environment. */
+  /** The source whose account it is about. Absent: the account of the environment. */
   source?: string;
   /** Its outputs were put back. */
   isPutBack?: true;
@@ -233,7 +233,7 @@ export class SharedWatches {
     }
     return {
       ...this.#depsAlways(),
-      // That nothing of it is kept any more, one line says for all: `lane.lost`.
+      // One line, `lane.lost`, says for all that nothing of it is kept any more.
       log: { ...log, error: (event, fields) => (isLost ? log.debug : log.error)(event, fields) },
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
       notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),

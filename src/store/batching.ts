@@ -92,7 +92,7 @@ export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {
     });
   }
 
-  /** Behind a batch that has been answered. */
+  /** Called after a batch has been answered. */
   function sendNext(): void {
     if (batchesUnderWay === 0 && waiting.length > 0 && waiting.length < enoughCalls) {
       start(gather().then(sendBatch));

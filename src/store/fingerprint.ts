@@ -8,5 +8,5 @@ export function fingerprintOf(body: Uint8Array): number {
   return crc32(body) * lengths + (body.length % lengths);
 }
 
-/** The same for the same bytes alone. */
+/** Equal for equal bytes alone. */
 export const digestOf = (body: Uint8Array): string => hash("sha256", body);

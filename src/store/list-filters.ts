@@ -54,7 +54,7 @@ export function problemsBetween(sql: Dialect, from: string, below: string): stri
     .join(" UNION ALL ");
 }
 
-/** The same asked of one alert. */
+/** The condition that one alert has a problem. */
 export const hasProblem = (
   sql: Dialect,
 ) => `(${sql.isSet("a.unmatched")} OR a.routed_at IS NULL AND a.route_failures > 0
@@ -103,7 +103,7 @@ export function factConditions(sql: Dialect, { facts = [] }: Pick<AlertQuery, "f
   });
 }
 
-/** Asked last: it reads the body. */
+/** The condition is asked last: it reads the body. */
 export function bodyConditions(sql: Dialect, { raw = [] }: Pick<AlertQuery, "raw">, add: Add): string[] {
   if (raw.length === 0) return [];
   const tests = raw.map((text) => `${sql.placeInBody("r.body", text, add)} > 0`).join(" AND ");

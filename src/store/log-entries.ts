@@ -153,7 +153,7 @@ export function toPast(row: PastRow, body: StoredBody): PastAlert & { position: 
   };
 }
 
-/** That an alert came, and what was decided. */
+/** The columns that say that an alert came and what was decided. */
 export type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
 
 export function toArrival(row: ArrivalRow): StoredArrival {

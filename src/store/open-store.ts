@@ -71,8 +71,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 }
 
 /**
- * Who has the folder is the relay that had it before, which is gone: it takes that one's alerts and lanes over at once. What was
- * copied to another machine differs by the name.
+ * The owner of the folder is the relay that had it before and is gone: it takes over that relay's alerts and lanes at once. What
+ * was copied to another machine differs by the name.
  */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");

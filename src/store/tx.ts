@@ -20,7 +20,7 @@ export interface Tx {
   /** What it has to say once it is committed. */
   readonly notes: Notes;
   run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Awaitable<Result[]>;
-  /** The same statement for each of the items: its rows in their order. */
+  /** Runs the statement for each of the items: the rows of each, in their order. */
   look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]): Awaitable<Result[][]>;
   /** How many rows were written. No two rows have one key. */
   insert<Name extends TableName, G extends Given>(

@@ -15,7 +15,7 @@ const pairsOf = (values: Record<string, string>): string =>
   Object.entries(values)
     .flatMap(([name, value]) => [`'${name}'`, value])
     .join(", ");
-/** Behind an aggregate of only some rows. */
+/** A filter behind an aggregate of only some rows. */
 const filterOf = (only: string | undefined): string => (only === undefined ? "" : ` FILTER (WHERE ${only})`);
 
 type Say = <T>(sqlite: T, postgres: T) => T;
@@ -41,7 +41,7 @@ export function wordsOf(driver: DriverName) {
     ),
     /** The clock that decides when a lease ends. */
     now: say("now_ms()", "clock_timestamp()"),
-    /** The same in epoch milliseconds. */
+    /** The time in epoch milliseconds. */
     nowMs: say("now_ms()", "extract(epoch FROM clock_timestamp()) * 1000"),
     /** This many milliseconds from then on. */
     inMs: (ms: string) => say(`now_ms() + ${ms}`, `clock_timestamp() + ${ms} * interval '1 millisecond'`),
@@ -59,7 +59,7 @@ export function wordsOf(driver: DriverName) {
     larger: (one: string, other: string) => say(`max(${one}, ${other})`, `greatest(${one}, ${other})`),
     /** Ends a query that is to be run for each row as it stands, and not to be made a part of what it stands in. */
     asItStands: say("", "OFFSET 0"),
-    /** That a flag is set, word for word as the small indexes say it. */
+    /** The condition that a flag is set, word for word as the small indexes have it. */
     isSet: (flag: string) => say(`${flag} = 1`, flag),
     /** A text in small letters, those of ASCII alone. */
     folded: (text: string) => say(`lower(${text})`, `lower((${text})::text COLLATE "C")`),
@@ -106,14 +106,14 @@ export function wordsOf(driver: DriverName) {
     kept: say((text: string) => text, toText),
     /** Where a value stands in a statement that is made for one call: the first, the second … */
     place: (number: number) => say(`?${number}`, `$${number}`),
-    /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
+    /** The condition that a delivery is a resend of many, or is none, as the indexes of what is due have it. */
     isBulk: (isBulk: boolean) =>
       say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
     /** `LIMIT` with the name of a given value. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
     limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
-    /** That a column has one of a list that is given. */
+    /** The condition that a column has one of a list of given values. */
     isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),
-    /** That a column has a value of a query, which is run once. */
+    /** The condition that a column has a value of a query, which is run once. */
     isIn: (query: string) => say(`IN (${query})`, `= ANY(ARRAY(${query}))`),
   };
 }
@@ -123,7 +123,8 @@ function wordsOfAlerts(say: Say) {
   return {
     /** The ids of all alerts of the request `r`, as a JSON array. */
     idsOfRequest: say(
-      // They stand one behind the other. There is no index by request: ids sort by time, and none is older than its request.
+      // The alerts of a request are stored one behind the other. There is no index by request: ids sort by time, and none is
+      // older than its request.
       `(WITH first AS MATERIALIZED (
           SELECT seq FROM alerts WHERE id >= first_id_at(r.received_at) AND request_seq = r.seq ORDER BY id LIMIT 1)
         SELECT json_group_array(id) FROM alerts
@@ -142,7 +143,10 @@ function wordsOfAlerts(say: Say) {
     valueOf: (alert: string) => say(`substr(${alert}.facts ->> '$.value', 1, 100)`, `${alert}.value`),
     /** How many bytes its facts have. */
     factsBytesOf: (alert: string) => say(`octet_length(${alert}.facts)`, `${alert}.facts_bytes`),
-    /** That an alert has this key, and lies behind one position and no farther than another: read along the index of keys. */
+    /**
+     * The condition that an alert has this key, and lies behind one position and no farther than another: read along the index of
+     * keys.
+     */
     isOfKey: (alert: string, key: string, after: string, to: string) =>
       say(
         `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,

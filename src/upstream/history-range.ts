@@ -7,7 +7,7 @@ export interface HistoryRange {
   toAt?: number;
 }
 
-/** The same in the service's unit. */
+/** The range in the service's unit. */
 export interface RangeParameters {
   fromTimestamp?: number;
   toTimestamp?: number;

@@ -85,7 +85,7 @@ export interface ChannelOptions extends HttpChannelOptions {
 }
 
 export interface VendorWords {
-  /** Who answers, or does not, within a sentence: "the mail server". */
+  /** The name of the other side within a sentence: "the mail server". */
   otherSide: string;
   /** Why a message did not arrive, where that is said otherwise than for all. */
   reasons?: Partial<Record<ReasonCode, string>>;

@@ -57,7 +57,7 @@ const lastsMs = 10 * 60_000;
 /** After as many looks that cannot tell the next is not made any sooner. */
 const mostUnclear = 5;
 
-/** Those of the last 24 hours; by a clock that was set back a little, of the next ones too. */
+/** The instants of the last 24 hours; after a clock was set back a little, those of the next hours too. */
 export function ofLastDay(instants: readonly number[] | undefined, now: number): number[] {
   return (instants ?? []).filter((at) => Math.abs(now - at) < dayMs);
 }

@@ -39,7 +39,7 @@ export function targetOf(
   return known.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
 }
 
-/** The same, once the relay at another host was asked. Undefined where the account does not say. */
+/** The target of an address, once the relay at another host was asked. Undefined where the account does not say. */
 export async function findTarget(
   url: string | null | undefined,
   places: readonly (string | undefined)[],

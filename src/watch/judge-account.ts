@@ -230,7 +230,7 @@ function writeExpiryMark({ days, at }: { days: number; at: number }): string {
   return `${days}@${at}`;
 }
 
-/** Behind the mark of an output that the relay no longer puts back. */
+/** The ending of the mark of an output that the relay no longer puts back. */
 const left = " left";
 
 /**

@@ -34,7 +34,7 @@ export interface Followed {
 /** A shape of such bodies. */
 export interface FollowedShape {
   places: readonly PlaceRecord[];
-  /** The same, for asking. */
+  /** The places as a set, for asking. */
   has: ReadonlySet<PlaceRecord>;
 }
 

@@ -10,7 +10,7 @@ import { keptNameOf, type Mute } from "../core/rules.ts";
 
 export interface MuteReceiptsDeps {
   store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
-  /** Those of the configuration. */
+  /** The mutes of the configuration. */
   configured: readonly Mute[];
   /** The names of all destinations. */
   destinations: ReadonlySet<string>;

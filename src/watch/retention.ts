@@ -30,8 +30,8 @@ const youngestRemovedMs = 3_600_000;
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;
 /**
- * The same where alerts wait for no step. A step waits for its own statements then, however few it removes, so it removes
- * many: with 4 a step an alert costs the server forty times what it costs with 512.
+ * The bounds where alerts wait for no step. A step waits for its own statements then, however few it removes, so it removes many:
+ * with 4 a step an alert costs the server forty times what it costs with 512.
  */
 const besideOthers = { longestStepMs: { usual: 100, behind: 250, alone: 500 }, leastLimit: 64 };
 const mostLimit = 512;

@@ -50,7 +50,7 @@ const restMs = 20;
 /** What one look reads of the log at most, in steps: where more has come nothing is silent. */
 const mostSteps = 200;
 const memorySchema = silenceSchema.extend({
-  /** Behind it the next look reads the log. */
+  /** The next look reads the log behind this position. */
   readTo: z
     .string()
     .transform((text) => text as Position)
@@ -225,7 +225,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     await this.#deps.store.saveWatchState({ name: arrivalsName, state: this.#book.saveArrivals() });
   }
 
-  /** Those that hold for the notice itself; a mute of a source also mutes the watch of that source. */
+  /** Finds a mute that holds for the notice itself; a mute of a source also mutes the watch of that source. */
   #findMute(rule: SilenceRule, facts: AlertFacts): Mute | undefined {
     const source = rule.of === "source" ? rule.name : facts.source;
     return findMuteOf({ ...facts, source }, this.#deps.activeMutes());

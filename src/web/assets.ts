@@ -10,7 +10,7 @@ interface Asset {
   path: string;
   contentType: string;
   content: string;
-  /** The same as gzip. */
+  /** The file as gzip. */
   packed: Uint8Array<ArrayBuffer>;
 }
 

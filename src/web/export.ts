@@ -119,7 +119,7 @@ export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
   return socket && (() => socket.destroySoon());
 }
 
-/** Behind the last alert of a file that is not whole. */
+/** The last line of a file that is not whole. */
 const cutLines: Record<ExportFormat, (count: number, why: string) => string> = {
   csv: (count, why) => `"NOT COMPLETE: the export broke off after ${count} alerts. ${why.replaceAll('"', "'")}"\r\n`,
   ndjson: (count, why) =>

@@ -41,7 +41,7 @@ export interface WebDeps extends ProxyTrust {
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
-  /** The same of each source. Default: there is none. */
+  /** The hook of each source. Default: there is none. */
   sourceHooks?(): { name: string; url: Secret }[];
   /** The messages of an alert, made again from what is stored; none for deliveries that are muted. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { createRequestNetwork, type ProxyTrust } from "../ground/net/client-address.ts";
 import type { Session } from "./access/session.ts";
 
-/** Who asks: a script with the admin token, or a browser that has logged in with it. */
+/** The caller: a script with the admin token, or a browser that has logged in with it. */
 export type Identity = { kind: "token" } | { kind: "session"; session: Session };
 
 /** What the HTTP server hands in with each request, and what the guard leaves for the handlers. */

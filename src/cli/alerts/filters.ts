@@ -78,7 +78,10 @@ export async function readFullPage(...asked: Parameters<typeof walkLog>): Promis
   return all;
 }
 
-/** Asked at once: one by one, each waits for the way to the relay and back; more may be more bodies than memory holds. */
+/**
+ * Alerts that are asked for at once. One by one, each waits for the way to the relay and back; more at once may be more bodies
+ * than memory holds.
+ */
 const askedAtOnce = 8;
 
 /** All that the log has of each. One that is missing has been removed since its page was read. */

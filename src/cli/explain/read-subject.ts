@@ -21,7 +21,7 @@ export interface Subject {
   receivedAt: number;
   body: Uint8Array;
   contentType?: string;
-  /** Whose hook it came by; absent: the account's. */
+  /** The source whose hook it came by; absent: the account's. */
   source?: string;
   /** From 0: which alert of the body; absent: all of them. */
   item?: number;

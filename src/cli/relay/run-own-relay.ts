@@ -7,7 +7,7 @@ import { type Relay, startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
-/** Those of a relay; the log hides them from now on. */
+/** The secrets of a relay; the log hides them from now on. */
 export async function secretsOf(config: Config, log: HidingLog): Promise<ServerSecrets> {
   // What is given needs no database.
   const found =

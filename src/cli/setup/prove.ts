@@ -19,7 +19,7 @@ export interface Stage<R> {
 /** The relay that can be asked what becomes of an alert. */
 export interface FoundRelay {
   client: RelayClient;
-  /** Those of one log, which a balancer may ask in turn: ids, another one after each start. */
+  /** The relays of one log, which a balancer may ask in turn: their ids, another one after each start. */
   relays: string[];
   destinations: Said<"listDestinations">;
 }

@@ -204,7 +204,7 @@ function toStop(problems: Finding[]): AppError {
 async function perform(begun: Run): Promise<void> {
   const { options, context, saved } = begun;
   if (!options.restore && !options.webhookOff) await prepare(begun);
-  // That it is read verifies the key as well.
+  // Reading the account verifies the key as well.
   const account = await readAccount(begun);
   await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now(), begun.names) }]);
   const run = Object.assign(begun, { account });

@@ -35,7 +35,7 @@ interface FoundBot {
   session: BotSession;
   description: BotDescription;
   token: string;
-  /** Those of TELEGRAM_CHAT_IDS. */
+  /** The ids of TELEGRAM_CHAT_IDS. */
   chatIds: string[];
 }
 
@@ -71,7 +71,7 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
   }
 }
 
-/** That of the environment, or one that is asked for until Telegram knows it. */
+/** Finds the bot of the environment, or asks for one until Telegram knows it. */
 async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun): Promise<FoundBot> {
   const askForToken = () => {
     const somebody = ask(prompts, "there is no bot: TELEGRAM_BOT_TOKEN is not set", tokenHint);

@@ -7,7 +7,7 @@ import type { Output } from "../shell/output.ts";
 import { layOutTable } from "../shell/table.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
-/** Who holds a hook's address can send alerts, so it is shown only when that is asked for. */
+/** Anybody who holds a hook's address can send alerts, so it is shown only when that is asked for. */
 export function showAccount(account: Account, { showSecrets }: { showSecrets?: boolean }) {
   const { alertOutputs, apiKeyExpiresAt: at } = account;
   const { webhookUrl } = alertOutputs;

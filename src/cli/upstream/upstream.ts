@@ -32,7 +32,7 @@ interface Listed {
   meta?: Record<string, unknown> | null;
 }
 
-/** The same for a list whose fields nobody documents. */
+/** Prints a list whose fields nobody documents. */
 async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {
   const answer = await asked;
   const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;

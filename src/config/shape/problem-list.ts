@@ -39,7 +39,7 @@ export function formatProblem(problem: ConfigProblem): string {
 const whatOf = ({ where, path, message }: ConfigProblem): string =>
   path === undefined || path === where ? message : `${path}: ${message}`;
 
-/** The same in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (what to write instead)`. */
+/** The problem in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (what to write instead)`. */
 export const lineOf = (problem: ConfigProblem): string => {
   const { where, instead } = problem;
   return `${where}: ${whatOf(problem)}${instead === undefined ? "" : ` (${instead})`}`;
@@ -80,7 +80,7 @@ export function createProblemList(
     addEnv(name: string, message: string, instead?: string): void {
       problems.push(compact({ where: name, message, instead }));
     },
-    /** The same, for those who read variables. */
+    /** Takes problems from the readers of variables. */
     refuseVariable: ((name, { message, instead }) => {
       problems.push(compact({ where: name, message, instead }));
     }) satisfies RefuseVariable,

@@ -84,7 +84,7 @@ export interface AlertSummary {
   /** Grows with each change of the alert; 0 until the first. */
   version: number;
   origin: AlertOrigin;
-  /** Whose hook it came by. Absent: the account's, or it is the relay's own. */
+  /** The source whose hook it came by. Absent: the account's, or it is the relay's own. */
   source?: string;
   receivedAt: number;
   routedAt?: number;
@@ -211,7 +211,7 @@ export interface AlertDetail extends AlertSummary {
 export interface AlertCounts {
   /** All that were ever accepted, and the relay's own notices. */
   total: number;
-  /** Those of them that were not removed since. */
+  /** Alerts among them that were not removed since. */
   kept: number;
   /** When the oldest kept alert came. */
   oldestReceivedAt?: number;
@@ -232,7 +232,7 @@ export interface StoredFacts {
   position: Position;
   alertSeq: number;
   origin: AlertOrigin;
-  /** Whose hook it came by. Absent: the account's. */
+  /** The source whose hook it came by. Absent: the account's. */
   source?: string;
   receivedAt: number;
   facts: AlertFacts;
@@ -250,7 +250,7 @@ export interface PastAlert {
   /** A route dropped it on purpose, and no other sent it anywhere. */
   dropped: boolean;
   decisions: Decision[];
-  /** Those that its routes made: neither resends nor what stands for one that failed. */
+  /** The deliveries that its routes made: neither resends nor those that replace a failed one. */
   deliveries: Pick<DeliverySummary, "destination" | "state">[];
   /** One object for all alerts of a request that are given at once. */
   body: StoredBody;
@@ -258,7 +258,7 @@ export interface PastAlert {
   item: number;
 }
 
-/** That an alert came, and by which routes it was taken. */
+/** One alert that came, and the routes that took it. */
 export interface StoredArrival {
   position: Position;
   id: string;
@@ -343,7 +343,7 @@ export interface StepCount extends Record<Severity, number> {
 }
 
 export interface OverTime {
-  /** Those that were counted, newest first. */
+  /** The steps that were counted, newest first. */
   steps: StepCount[];
   /** Older steps were not counted, since the time was over; another call gets more. */
   isMore: boolean;
@@ -357,8 +357,8 @@ export interface AlertLog {
   /** The newest alerts first. It reads as much as it takes to find them. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
   /**
-   * The same for a reader who waits: filters that let little through together, or words that few alerts have, are looked
-   * for no longer than `mostMs` (a little longer where that is short) and found by going on.
+   * Lists alerts for a reader who waits: filters that let little through together, or words that few alerts have, are looked for
+   * no longer than `mostMs` (a little longer where that is short) and found by going on.
    */
   listAlertsWithin(query: AlertQuery, mostMs: number): Promise<AlertsFound>;
   /** The alerts that stand next to this one in the log; none for an unknown id. */
@@ -384,12 +384,15 @@ export interface AlertLog {
    * `limit` where their texts are long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
-  /** The same alerts with their bodies and where they went. Fewer than `limit` where those are large, and none at the end only. */
+  /**
+   * Alerts as `listFacts` lists them, with their bodies and where they went. Fewer than `limit` where bodies are large, and none
+   * at the end only.
+   */
   listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
-  /** That senders' alerts came, routed ones at or after `fromAt`, newest first; fewer than `limit` at the end only. */
+  /** Routed alerts that senders sent at or after `fromAt`, newest first; fewer than `limit` at the end only. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
   /**
-   * The same behind a position, whichever relay has routed them; fewer than `limit` at the end only.
+   * Routed alerts of senders behind a position, whichever relay has routed them; fewer than `limit` at the end only.
    * @param after undefined: it is only asked how far all is routed
    */
   followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;

@@ -5,7 +5,7 @@ import type { Json } from "../json.ts";
 export interface StoredBody {
   body: Uint8Array;
   contentType?: string;
-  /** Whose hook it came by: its facts are read by that source's mapping. Absent: the account's. */
+  /** The source whose hook it came by: that source's mapping reads its facts. Absent: the account's. */
   source?: string;
 }
 

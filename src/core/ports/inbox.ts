@@ -11,7 +11,7 @@ export interface IncomingRequest {
   /** UUIDv7, one for each alert of the body, in its order. */
   ids: string[];
   origin: AlertOrigin;
-  /** Whose hook it came by. Absent: the account's. */
+  /** The source whose hook it came by. Absent: the account's. */
   source?: string;
   /** The sender's explicit idempotency key, if any. */
   dedupeKey?: string;

@@ -43,7 +43,9 @@ export interface RoomGiven {
 export interface RetentionRules {
   /** Absent: however old they are. Milliseconds. */
   maxAgeMs?: number;
-  /** Beyond this the oldest go, but for those of the last hour. Absent: however much it takes. Bytes. */
+  /**
+   * When the log takes more, the oldest alerts are removed, but not those of the last hour. Absent: however much it takes. Bytes.
+   */
   maxBytes?: number;
 }
 

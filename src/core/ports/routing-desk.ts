@@ -9,7 +9,7 @@ import type { WatchState } from "./watch.ts";
 export interface UnroutedRequest {
   contentType?: string;
   body: Uint8Array;
-  /** Whose hook it came by. Absent: the account's. */
+  /** The source whose hook it came by. Absent: the account's. */
   source?: string;
   /**
    * Another process was given it to read, and did neither route it nor say that it has failed: reading it may have been the end of

@@ -29,7 +29,7 @@ export interface DestinationStatistics {
    * none was sent.
    */
   waits?: { p50Ms: number; p95Ms: number };
-  /** Those of the newest alerts, oldest first, at most 50. */
+  /** The outcomes of the newest alerts, oldest first, at most 50. */
   last: PastOutcome[];
 }
 

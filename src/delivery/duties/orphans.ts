@@ -79,7 +79,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
   async function say(lane: LaneFence): Promise<void> {
     for (const [destination, count] of unsaid) {
       log.warn("delivery.orphans", { destination, count });
-      // Who has the duties next finds none of them, so it stays to be said if they come back.
+      // The next relay with the duties finds none of them, so the notice is kept in case they come back.
       if ((await notifier.send(writeOrphanNotice(destination, count), { lane })) === "lost") return;
       unsaid.delete(destination);
     }

@@ -24,7 +24,7 @@ export class Prober {
     [this.#recipient = destination.name] = recipientsOf(destination);
   }
 
-  /** Those who ask at the same time share one call. Rejects as the store does. */
+  /** Callers who ask at the same time share one call. Rejects as the store does. */
   probe(stop: AbortSignal): Promise<Trial> {
     return this.#share(stop, true);
   }

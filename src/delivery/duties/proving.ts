@@ -22,7 +22,7 @@ export interface ProvingDeps {
 }
 
 const minute = 60_000;
-/** Those that are overdue at the start are spread over this time. */
+/** Probes that are overdue at the start are spread over this time. */
 const spreadMs = 10 * minute;
 /** After a probe that came to nothing, and while probes alone have found it down. */
 const againMs = 3 * minute;

@@ -9,7 +9,7 @@ import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 export interface SweeperDeps extends RecoveryDeps {
   store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned" | "releaseRest"> &
     Pick<Administration, "maintain">;
-  /** That are held now. */
+  /** The groups that are held now. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "sendFurther">;

@@ -51,7 +51,7 @@ export class Run {
   readonly #underWay = new Set<Promise<void>>();
   /** Alert keys of the calls among them. A digest has none of its own: nothing else is under way with it. */
   readonly #keys = new Set<string>();
-  /** Whose record the store has refused so far. */
+  /** Claims whose record the store has refused so far. */
   readonly #refused = new Set<Claim>();
   #claimed: { claim: Claim; stop: AbortSignal; claimedAt: number }[] = [];
   #calling = 0;

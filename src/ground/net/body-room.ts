@@ -1,8 +1,8 @@
-/** Who sends a body, as far as shares go. */
+/** The sender of a body, as far as shares go. */
 export interface BodySender {
   /** What it is sent to, e.g. the hook of one source. */
   to: string;
-  /** Asked for only where room lacks. */
+  /** Asked for only where room is short. */
   network(): string;
 }
 

@@ -51,7 +51,7 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
     const forwardedFor = header("x-forwarded-for")?.split(",").slice(-maxHops);
     const named = fly.includes(peer) ? readAddress(header("fly-client-ip") ?? "") : undefined;
     if (named !== undefined) {
-      // Behind the client Fly lists the address that it was reached at.
+      // Fly lists the address that it was reached at behind the client's.
       const hops = forwardedFor ?? [];
       const place = hops.findLastIndex((hop) => readAddress(hop) === named);
       return follow(named, hops.slice(0, Math.max(0, place)));

@@ -99,7 +99,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   return { negative: difference < 0n, digits, magnitude: digits === "" ? 0 : size.length - scale };
 }
 
-/** Behind the point of a percentage. */
+/** Places behind the point of a percentage. */
 const percentPlaces = 6;
 
 /**
@@ -120,7 +120,7 @@ export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   };
 }
 
-/** Behind the point; negative where zeros stand before it. */
+/** Digits behind the point; negative where zeros are before it. */
 function scaleOf({ digits, magnitude }: Decimal): number {
   return digits.length - magnitude;
 }

@@ -65,7 +65,7 @@ export function wordsOf(list: string): readonly string[] {
   return list.trim().split(/\s+/);
 }
 
-/** The same, for looking up whether one is among them. */
+/** The words as a set, for looking up whether one is among them. */
 export function wordSet(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list));
 }

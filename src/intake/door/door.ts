@@ -33,7 +33,7 @@ export interface DoorOptions {
   knowsAllSecrets?(): boolean;
   /** Default none. */
   sources?: readonly DoorSource[];
-  /** Whose word about the address of a client counts, for checks of addresses. Default: nobody's. */
+  /** The proxies whose word about a client's address counts, for checks of addresses. Default: none. */
   proxies?: ProxyTrust;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;

@@ -62,7 +62,7 @@ export function readRequestBody(
     room.finish(place);
     finish(length > maxBytes ? { kind: "too_large" } : { kind: "read", body: body.bytes() });
   });
-  // Behind an error comes the close, too.
+  // After an error comes the close, too.
   request.on("error", ignore);
   request.on("close", () => {
     if (!isDone) finish({ kind: "aborted" });

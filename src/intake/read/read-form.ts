@@ -61,7 +61,7 @@ export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
   const parts = raw.split(boundary, maxParts + 2).slice(1);
   for (const part of parts.slice(0, maxParts)) readPart(part, fields);
   if (Object.keys(fields).length === 0) return undefined;
-  // Behind the last boundary stand two dashes.
+  // Two dashes follow the last boundary.
   const hasMore = parts[maxParts]?.startsWith("--") === false;
   return hasMore ? { fields, note: `the form has more than ${maxParts} parts, and only these are read` } : { fields };
 }

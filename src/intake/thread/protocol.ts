@@ -21,7 +21,7 @@ interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
-  /** Whose hooks they came by. Absent: all by the account's. */
+  /** The sources whose hooks they came by. Absent: all came by the account's. */
   sources?: (string | undefined)[];
   /** Ids of shapes that are to be described once more. */
   forgotten: string[];

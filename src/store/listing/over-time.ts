@@ -24,7 +24,7 @@ export interface StepCounter {
   growth: number;
   /** When the newest and the oldest alert came. `isPastOther`: what was counted of the past is not true any more. */
   readEnds(): Awaitable<{ newest?: number | null; oldest?: number | null; isPastOther?: boolean }>;
-  /** Asked first, and of all steps. */
+  /** Called first, for all steps. */
   countProblems(steps: number[], span: Span): Awaitable<Map<number, number>>;
   countSteps(steps: number[], span: Span): Awaitable<Map<number, Partial<Record<Severity, number>>>>;
 }

@@ -21,12 +21,12 @@ interface Waiting extends Asked {
 }
 
 export interface AcceptingOptions {
-  /** Whose alerts they are to route first. */
+  /** The relay that is to route these alerts first. */
   relayName: string;
   /** The database's clock. */
   now: Now;
   acceptRequests: AcceptRequests;
-  /** They are for the other relays to route. Default: never. */
+  /** The alerts are for the other relays to route. Default: never. */
   isLeft?(): boolean;
   /** Something was stored, and the caller that waits for it is answered. */
   onAccepted?(): void;

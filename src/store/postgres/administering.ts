@@ -66,7 +66,7 @@ export function createAdministering(
       // With `synchronous_commit = local` as well the server is refused.
       if (names !== "") return "synchronous";
       if (standbys > 0) return "asynchronous";
-      // Who may not read all statistics sees that something is connected, and nothing of what it is.
+      // A role that may not read all statistics sees that something is connected, but not what it is.
       return hidden > 0 ? "unclear" : "none";
     },
 

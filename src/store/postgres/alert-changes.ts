@@ -30,7 +30,7 @@ export const notedChanges = (of: string) => `
     SELECT changing.seq, change_number() FROM (SELECT DISTINCT * FROM (${of}) AS of) AS changing (seq) ORDER BY changing.seq
     ON CONFLICT (seq) DO UPDATE SET version = alert_changes.version + 1, changed_by = excluded.changed_by)`;
 
-/** The same as a statement, for what several statements have changed. */
+/** Notes changes by a statement of its own, for what several statements have changed. */
 export async function noteChanges(tx: Sql, alertSeqs: readonly number[]): Promise<void> {
   await tx.query(`WITH ${notedChanges("SELECT unnest($1::bigint[])")} SELECT`, [alertSeqs], "note_changes");
 }

@@ -69,9 +69,9 @@ interface SnapshotRow<Row> {
   rows: Row[];
   /** Transactions that run, as this read saw them. */
   running: string[];
-  /** Those of them that belong to other databases of the server, or clean up. */
+  /** Transactions among them that belong to other databases of the server, or clean up. */
   foreign: string[];
-  /** Those whose owner is known. */
+  /** Transactions whose owner is known. */
   known: string[];
   /** What is added to each for the number of its changes. */
   base: string;

@@ -210,7 +210,7 @@ export async function openClient(
   prepare: (client: pg.Client) => Promise<void> = async () => {},
 ): Promise<pg.Client> {
   const client = makeClient(settings, place);
-  // Said by whatever is asked next.
+  // The next question reports the failure.
   client.on("error", () => {});
   try {
     await client.connect();

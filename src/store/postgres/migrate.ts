@@ -36,7 +36,7 @@ const longestTryMs = 2_000;
 export interface MigrateOptions {
   /** Default: the files next to this one. */
   migrations?: Migration[];
-  /** Who is moving a log in or out: everybody else is refused until that is done. Default false. */
+  /** The caller is moving a log in or out: everybody else is refused until that is done. Default false. */
   isMoving?: boolean;
   /** For how long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
   tryForMs?: number;
@@ -202,7 +202,7 @@ async function refuseMoving(client: pg.Client): Promise<void> {
   });
 }
 
-/** Who holds, or waits for, a table's lock for the longest time, in words; undefined: this role may see nobody. */
+/** The holder of a table's lock, or the session that waits for it the longest, in words; undefined: this role may see nobody. */
 async function findHolder(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ pid: number; name: string; seconds: number }>(
     `SELECT a.pid, coalesce(nullif(a.application_name, ''), a.backend_type) AS name,

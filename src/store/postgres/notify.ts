@@ -133,7 +133,7 @@ export class Notices {
     try {
       for (const text of writeMessages(self, told)) await send(channel, text);
     } catch {
-      // Who writes says what is wrong with the database.
+      // The statements that write report what is wrong with the database.
       addNotes(this.#waiting, told);
       if (!this.#isEnding()) this.#tellFrom(performance.now() + tellAgainMs);
     }

@@ -40,7 +40,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   }
 
   return {
-    // Those that are kept come along.
+    // The counts that are kept come along.
     first: 4,
     growth: 4,
 

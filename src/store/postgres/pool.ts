@@ -7,7 +7,7 @@ const longestPauseMs = 1_000;
 /** For so long no more connections are tried than the server gave. */
 const crowdedForMs = 10_000;
 
-/** Told to who asked while the server counts as away: nothing was asked of it, so it says nothing new about it. */
+/** Reasons given to callers while the server counts as away. Nothing was asked of it, so they say nothing new about it. */
 export const reasonsOfAway = new WeakSet<object>();
 
 export interface Pool {

@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting" | "recordRoutingFailure"> {
-  /** Whose alerts are routed here first, see `routed_by`. */
+  /** The relay whose alerts are routed here first, see `routed_by`. */
   relayName: string;
   /** The name under which this process is announced: it is noted for what it reads. */
   relayId: string;

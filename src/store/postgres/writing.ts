@@ -179,7 +179,7 @@ const routeText = `
   ${following(2 + routedColumns.length)}
   SELECT id, seq FROM routed UNION ALL SELECT id, seq FROM made`;
 
-/** The same. */
+/** Routes stored alerts; see `Tx.routeAlerts`. */
 export async function routeAlerts(sql: Sql, alerts: readonly RoutedAlert[], notes: Notes): Promise<Written> {
   const inOrder = alerts.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
   const { rows } = await sql.query<WrittenRow>(

@@ -35,7 +35,7 @@ const migrations = [
 
 /** What the processes before this one have left. */
 export interface LeftBehind {
-  /** Those that can be read. */
+  /** Requests that can be read. */
   requests: number;
   alerts: number;
   /** Epoch milliseconds. */
@@ -174,7 +174,7 @@ export class SpoolFile implements Serving {
     this.#opened = undefined;
   }
 
-  /** That nothing can be written should be found out before an alert needs it; to make a database takes longer. */
+  /** A folder that cannot be written to should be found before an alert needs it. Making a database would take longer. */
   #isNothingThere(): boolean {
     const probe = join(this.#dir, "probe");
     try {

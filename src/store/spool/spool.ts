@@ -210,7 +210,7 @@ export class Spool implements Inbox {
     let isWell = true;
     for (let from = 0; from < taken.length; from += mostPerChunk) {
       const chunk = taken.slice(from, from + mostPerChunk);
-      // Those behind one that the store could not be asked wait with it.
+      // Requests behind one that the store could not be asked about wait with it.
       if (isWell && !stop.aborted) isWell = await this.#handOver(chunk);
       else this.#again.push(...chunk);
     }

@@ -6,7 +6,7 @@ const folder = new URL("./migrations/", import.meta.url);
 
 export type Migration = NumberedFile;
 
-/** Those of the files next to this one; the first makes all that was made before it. */
+/** The migrations in the files next to this one; the first makes all that was made before it. */
 export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from, "sqlite");
 
 /**

@@ -29,7 +29,7 @@ export interface Repair {
 
 export interface RepairedTable {
   name: string;
-  /** That were saved. */
+  /** Rows that were saved. */
   rows: number;
   /** Where rows could not be read. */
   lost: Lost[];

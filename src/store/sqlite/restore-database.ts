@@ -121,7 +121,7 @@ function look(path: string, from: string): Omit<Restored, "kept"> {
 
 const mostNoted = 20;
 
-/** Who compares what came with what should have come must not look for the alerts of that time in this log. */
+/** The watch over missing alerts must not look for the alerts of that time in this log. */
 function noteRestore(path: string, time: { fromAt: number; toAt: number }): void {
   withSqlite(path, {}, (db) => {
     const known = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();

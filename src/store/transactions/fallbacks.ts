@@ -49,7 +49,7 @@ export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
       return row === undefined ? [] : { call, row };
     });
     const seqs = [...new Set(calling.map(({ alert_seq }) => alert_seq))];
-    // Behind all others that make deliveries of these alerts: what those have made is seen.
+    // Runs after all others that make deliveries of these alerts: it sees what those have made.
     const [, , made] = await Promise.all([
       tx.change(
         noteCalled,

@@ -5,7 +5,7 @@ type Place = { destination: string; key: string };
 /** A step takes the writing thread some 10 ms, and accepting alerts waits for it. */
 const rowsAtOnce = 10_000;
 const first: Place = { destination: "", key: "" };
-/** Behind all others: no text has a larger character. */
+/** The last place of all: no text has a larger character. */
 const last: Place = { destination: "\u{10FFFF}", key: "" };
 
 /**

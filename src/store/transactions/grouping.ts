@@ -25,7 +25,7 @@ export type Grouping = ReturnType<typeof createGrouping>;
 export interface Groups {
   /** In the order of the records: what one of them begins, the next one joins. */
   gather(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
-  /** Behind the deliveries that are made. Absent: nothing is grouped. */
+  /** Called after the deliveries are made. Absent: nothing is grouped. */
   save?(tx: Tx): Promise<void>;
 }
 

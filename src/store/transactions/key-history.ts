@@ -26,7 +26,7 @@ interface SomeEvents {
 
 /** Facts with long texts take long to look into: a millisecond or two for this many bytes. */
 const mostBytes = 192 * 1024;
-/** The same of a page of keys. */
+/** Bytes of a page of keys. */
 const mostBytesOfPage = 2 * 1024 * 1024;
 const farthest = 9_000_000_000_000_000;
 

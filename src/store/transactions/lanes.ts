@@ -33,8 +33,8 @@ const prepareGrant = (sql: Dialect) =>
       sqlite: `INSERT INTO lanes (lane_group, fence)
         SELECT value, (SELECT coalesce(max(fence), 0) FROM lanes) + key + 1 FROM json_each(:groups) WHERE true LIMIT :most
         ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING lane_group, fence`,
-      // That the key is set, though to what it is, has the row locked as FOR UPDATE does: behind every write under the old fence
-      // that is under way, which holds it with FOR KEY SHARE. None of them commits once the new holder has begun.
+      // Setting the key, though to its own value, locks the row as FOR UPDATE does: it waits for every write under the old fence
+      // that is under way, which holds the row with FOR KEY SHARE. None of them commits once the new holder has begun.
       postgres: `INSERT INTO lanes (lane_group, fence, owner, relay, granted_at, lease_until, destinations)
         SELECT lane_group, nextval('lane_fences'), :owner, :relay, clock_timestamp(),
           clock_timestamp() + :lease_ms * interval '1 millisecond',

@@ -33,7 +33,7 @@ export function createMutes(sql: Dialect) {
   return {
     async addMute(tx, mute) {
       if (mute.untilOver !== undefined) {
-        // Behind an end that another relay is routing, as it could not see this mute.
+        // Waits for an end that another relay is routing, which could not see this mute.
         const [, [last]] = await Promise.all([lock(tx, [mute.untilOver]), tx.run(findLast, { key: mute.untilOver })]);
         if (last === "resolved") return "over";
       }
@@ -43,7 +43,7 @@ export function createMutes(sql: Dialect) {
     },
     async endMute(tx, id, at) {
       const ended = await tx.run(end, { id, at });
-      // Said of one that had ended too: another relay may not have heard of it.
+      // Signalled for a mute that had ended too: another relay may not have heard of it.
       tx.notes.mutes = true;
       return ended.length > 0;
     },

@@ -205,7 +205,7 @@ function createFinishedRemoving(sql: Dialect) {
 function createThreadRemoving(sql: Dialect) {
   // Some of a step that is run again wait for the next round.
   let threadsAfter = fromFirst;
-  /** Behind it there are no gaps, so whether an alert is there need not be asked. */
+  /** There are no gaps behind it, so whether an alert is there need not be asked. */
   let walkedTo = 0;
   const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
   const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;

@@ -33,7 +33,7 @@ interface Row {
   fingerprint: number | null;
   /** What has to be the same of a repeat. Null: the alert is not compared. */
   body: string | null;
-  /** That it repeats. */
+  /** The first alert, which this one repeats. */
   first?: First;
 }
 
@@ -106,7 +106,7 @@ export function createRepeats(sql: Dialect) {
   );
 
   return {
-    /** Those of the alerts that are not routed yet, by their positions. */
+    /** The alerts that are not routed yet, by their positions. */
     async findUnrouted(tx: Tx, records: readonly RoutingRecord[]): Promise<Map<number, Unrouted>> {
       const asked = records.map(({ alertSeq: seq, repeatWindowMs: window_ms = null, isRepeatDespiteKey }) => ({
         ...{ seq, window_ms, despite_key: isRepeatDespiteKey ? 1 : 0 },
@@ -124,7 +124,7 @@ export function createRepeats(sql: Dialect) {
       return decide(found.flat(), records);
     },
 
-    /** The same for alerts that are about to be stored. The answer is for those of them that then are. */
+    /** Finds repeats among alerts that are about to be stored. The answer is for those of them that then are. */
     async findArriving(
       tx: Tx,
       arriving: readonly Arriving[],

@@ -17,7 +17,7 @@ export type Judged = ReturnType<typeof withoutToldEnd> & { counts?: PlannedDeliv
 export interface Rings {
   /** In the order of the records: a ring of one counts for the next. */
   judge(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
-  /** Behind the deliveries that are made. Absent: nothing is judged. */
+  /** Called after the deliveries are made. Absent: nothing is judged. */
   save?(tx: Tx): Promise<void>;
 }
 

@@ -107,7 +107,7 @@ export function createRouting(
     ({ seq }: { seq: number }) => seq,
   );
 
-  /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */
+  /** The lanes of the claims that are held, and cannot be lost before the transaction has ended. */
   async function holdLanes(tx: Tx, records: readonly RoutingRecord[]): Promise<Set<string>> {
     const claims = records.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
     const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()]
@@ -247,7 +247,7 @@ export function createRouting(
         lookUpGroups(tx, records.flatMap(withIfOver)),
         repeats.findUnrouted(tx, records),
         lookUpEnds(tx, records),
-        // Behind their locks, which the maker of a mute until it is over takes as well.
+        // Read after their locks, which the maker of a mute until it is over takes as well.
         lookUpMutes(tx, records),
       ]);
       const planned = plan(records, unrouted, ends, rings, groups, held, mutes);
@@ -305,7 +305,7 @@ function toEntry(
   return { routed: { record, alert, decisions, isUnmatched, isDropped, deliveries }, places };
 }
 
-/** Whose messages are over with it. */
+/** The deliveries whose messages are over with it. */
 function overWith({ routed: { record, deliveries } }: Entry) {
   const { facts, purpose } = record;
   if (facts.status !== "resolved" || purpose !== "alert") return [];

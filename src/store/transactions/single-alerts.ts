@@ -87,7 +87,7 @@ export function createSingleAlerts(sql: Dialect) {
     async findByIdPart(tx, part, limit) {
       const [endings, beginning] = await Promise.all([
         tx.run(listEnding, { part, length: part.length }),
-        // Behind every digit and "-".
+        // The letter `g` comes after every digit and "-".
         tx.run(listBeginning, { part, end: `${part}g`, limit }),
       ]);
       const { count = 0, first = null, named = "[]" } = endings[0] ?? {};

@@ -68,7 +68,7 @@ export interface NewRequest {
   alerts: NewAlert[];
 }
 
-/** Whose requests they are, where several relays share a database. */
+/** The relay whose requests they are, where several relays share a database. */
 export interface AskedBy {
   /** Which relay routes first what is not routed yet. Default: whichever looks first. */
   router?: string;

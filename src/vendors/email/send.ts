@@ -130,7 +130,7 @@ export async function composeMail(
   picture?: AlertPicture,
 ) {
   const domain = mailDomainOf(from.address);
-  // The same for every repeat of a delivery, so that a mailbox that compares ids keeps one.
+  // Equal for every repeat of a delivery, so that a mailbox that compares ids keeps one.
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
   const root = `<thread-${hashOf(context.threadKey)}@${domain}>`;
   const answered = isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;

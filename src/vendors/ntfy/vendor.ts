@@ -39,7 +39,7 @@ export const ntfy = {
   options: options.shape,
   build,
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
-  // Who knows a topic can read it.
+  // Anybody who knows a topic can read it.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
   // The topic is a secret like a key, so it is not shown.
   describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,

@@ -18,7 +18,7 @@ export interface Due {
 /** Crossings one after the other that brought no alert, and are too many for chance. */
 export interface FoundOutage {
   lost: Due[];
-  /** Those between that brought one. */
+  /** The crossings in between that brought an alert. */
   answered: Due[];
   /** The one rule that fell silent while others were answered; absent: the whole account did. */
   rule?: GapRule;
@@ -197,7 +197,7 @@ function findRuns(
       if (run.score <= 0 || run.arrivals >= arrivalsThatEnd) end();
       continue;
     }
-    // Those that were taken out of the past as explained count again, one after the other.
+    // Crossings that were taken out of the past as explained count again, one after the other.
     const [before, otherBefore] = [past, otherPast].map((one) => run.silent.get(one) ?? 0) as [number, number];
     const isExplained = model.isExplained(due);
     const chance = isExplained ? model.silence(due, -before, -otherBefore) : model.silence(due, model.ownOf(due), 0);

@@ -6,7 +6,7 @@ import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
 import type { Reasons } from "./reasons.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
-/** That alerts come again, as people were told. */
+/** The time at which people were told that alerts come again. */
 export interface ToldEnd {
   at: number;
   /** The end is of these rules alone, see `ruleOfTurn`. Absent: of the account. */

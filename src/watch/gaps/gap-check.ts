@@ -252,7 +252,7 @@ function identityOf({ name, metricKey, kind, threshold, windowMs, subscriptionId
 
 type Histories = Map<string, { points: HistoryPoint[]; unread: number } | string>;
 
-/** Those that alerts name most come first. */
+/** The keys that alerts name most come first. */
 function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: readonly Sighting[]): string[] {
   const counts = new Map<string, number>();
   const isReadable = !("failed" in subscriptions);

@@ -22,7 +22,7 @@ export const gapMemorySchema = z.object({
   toldAt: z.number().optional(),
   /** Outages whose end has not been reported yet. */
   open: z.array(outageSchema).default([]),
-  /** Those whose end has been. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
+  /** Outages that are over. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
   closed: z.array(outageSchema.extend({ endedAt: z.number().optional() })).default([]),
 });
 export type GapMemory = z.infer<typeof gapMemorySchema>;
@@ -34,7 +34,7 @@ export interface GapNews {
   says: "lost" | "over" | "lapsed";
   /** The id of the outage that it is about, the same at its beginning and its end. */
   id: number;
-  /** Those of them that are missing now. */
+  /** Alerts among them that are missing now. */
   missing: MissingAlert[];
   outages: GapOutage[];
   /** `lost`: it is over as well, and this is the only notice of it. */
@@ -51,7 +51,7 @@ const endAfterMs = 20 * 60_000;
 /** What is lost this soon after an outage belongs to it, as does a rule that falls silent this soon after another did. */
 const togetherMs = { all: 3_600_000, rules: 6 * 3_600_000 };
 const mostTold = 2_000;
-/** That long after it was told, it is no trouble any more. */
+/** This long after it was told, it is no trouble any more. */
 export const troubleForMs = 24 * 3_600_000;
 
 /** What is lost behind these is an outage of its own. */

@@ -98,7 +98,7 @@ export interface Attribution {
   ofRule: Map<GapRule, Sighting[]>;
   /** Rules that share alerts that nobody can assign to one of them. */
   unclear: Set<GapRule>;
-  /** That no rule accounts for. */
+  /** Alerts that belong to no rule. */
   others: Sighting[];
 }
 

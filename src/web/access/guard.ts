@@ -23,7 +23,7 @@ const open = new Set([
   "GET /pictures/:name",
 ]);
 
-/** Who may use a route, such as `GET /alerts/:id`. What no rule names needs a session, so that a forgotten one is shut. */
+/** The access to a route, such as `GET /alerts/:id`. What no rule names needs a session, so that a forgotten one is shut. */
 export function accessTo(route: string): Access {
   if (open.has(route)) return "open";
   return /^\w+ \/api\//.test(route) ? "token or session" : "session";

@@ -10,7 +10,7 @@ export interface PictureName {
   theme: "light" | "dark";
   /** IANA name for the times in it. */
   timeZone: string;
-  /** Whose message it is in, see `destinationTag`. Absent: an address of before these were. */
+  /** The tag of the destination whose message it is in, see `destinationTag`. Absent: an address made before there were tags. */
   tag?: string;
 }
 

@@ -68,7 +68,7 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       const session = { id, startedAt: Number.parseInt(startedAt, 36), seenAt: Number.parseInt(seenAt, 36) };
       return lifetimeMs(session) > 0 ? session : undefined;
     },
-    /** The same session as seen just now; undefined while the cookie is fresh enough. */
+    /** The session as seen just now; undefined while the cookie is fresh enough. */
     renew: (session: Session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
     /**
      * It counts as ended in this process at once, and everywhere and over restarts when this resolves.

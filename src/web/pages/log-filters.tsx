@@ -14,7 +14,7 @@ export interface LogFilters {
   read: AlertFilters;
   /** Words that are searched for, and what facts are to be, for the rows to mark. */
   hits: string[];
-  /** The same of what payloads are searched for. */
+  /** The words that payloads are searched for. */
   rawHits: readonly string[];
   problems: string[];
   view: LogView;

@@ -26,7 +26,7 @@ export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
       const found = new Map((await store.keyValues(ids, mostValues)).map((values) => [values.id, values]));
       for (const alert of unknown) {
         const values = found.get(alert.id);
-        // Left out where much is read at once: the next look gets it.
+        // A line is left out where much is read at once: the next look gets it.
         if (values === undefined) continue;
         const line = drawLine(alert, values);
         lines.set(alert.id, line);

@@ -102,7 +102,7 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   addPanelPage(app, deps, "/gaps", async (c) => {
     const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
     const all = watches.flatMap(({ name }) => accountOf(name) ?? []);
-    // Who has an account for a source alone means that one.
+    // A user with an account for a source alone means that source.
     const source = c.req.query("source") ?? all[0] ?? "";
     const watch = watches.find(({ name }) => accountOf(name) === source);
     const report = await operations.gaps(source || undefined);

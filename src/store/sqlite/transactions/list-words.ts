@@ -30,7 +30,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
     rowsOf: (driver, query, bounds, add, how) => rowsOf(sql, driver, query, bounds, add, how),
     alertOf,
     unindexed: (column) => `+${column}`,
-    // Asked once for all that the part has: to ask it about one row takes as long.
+    // The index is asked once for all that the part has: asking it about one row takes as long.
     matches: ({ table, match }, add) => `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ${add(match)})`,
     page: (list, shown, limit, add) => limited(list(shown()), limit, add),
     run: <Row extends object>({ sql: text, values }: Statement) =>
