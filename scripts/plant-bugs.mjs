@@ -9,7 +9,15 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { plantedBugs } from "./planted-bugs.mjs";
 
-const { only } = parseArgs({ options: { only: { type: "string", multiple: true } } }).values;
+const options = { only: { type: "string", multiple: true }, help: { type: "boolean", short: "h" } };
+const { only, help } = parseArgs({ options }).values;
+if (help) {
+  console.log(
+    "npm run test:planted [-- --only WORD …]\n\nPlants known bugs in a copy, and says whether tests find them.",
+  );
+  console.log("--only WORD  those with the word in their name or file; may be given more than once");
+  process.exit(0);
+}
 const isAsked = ({ name, file }) => only?.some((word) => name.includes(word) || file.includes(word)) ?? true;
 const bugs = plantedBugs.filter(isAsked);
 const copied = [
