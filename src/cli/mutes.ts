@@ -124,7 +124,8 @@ async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
   const mute = await client.addMute({ ...what, reason, for: duration, until, untilOver: untilOver || undefined });
   const preview = mute.preview ?? undefined;
   if (preview !== undefined && matchesNothing(preview)) {
-    await run.output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");
+    const what = untilOver ? "has that key; those that come with it are muted" : "matches";
+    await run.output.note(`warning: no alert of the last 24 h ${what}; see whether it names what you mean`);
   }
   await printAnswer(run, "addMute", mute, () => addedMutePanel(mute, preview));
 }

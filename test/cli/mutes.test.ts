@@ -68,13 +68,15 @@ it("silences one alert until it is over: its end is sent, and so is what comes a
   const add = (...what: string[]) =>
     world.run(["mutes", "add", "--until-over", "--reason", "known", "--json", ...what]);
   expect((await add("--match", "severity=warning")).stderr).toContain("needs one whole alert key");
+  const unknown = (await add("--match", "alertKey=incident:43")).stderr;
+  expect(unknown).toContain("no alert of the last 24 h has that key; those that come with it are muted");
   const added = (await add("--match", `alertKey=${key}`)).json().data;
   expect(added).toMatchObject({ state: "active", untilOver: key });
   expect(Date.parse(added.endsAt) - Date.parse(added.startsAt)).toBe(86_400_000);
   expect((await world.run(["mutes", "list"])).stdout).toContain("it is over, at the latest 20");
   expect(await fire("firing")).toEqual(["muted"]);
   expect(await fire("resolved")).toEqual(["sent"]);
-  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
+  expect((await world.run(["mutes", "list", "--json"])).json().data).toMatchObject([{ untilOver: "incident:43" }]);
   expect((await add("--match", `alertKey=${key}`)).stderr).toContain("It is over already.");
   expect(await fire("firing")).toEqual(["sent"]);
 });
