@@ -24,7 +24,7 @@ function sentAlert(severity: DueDelivery["severity"], receivedAt: number, purpos
   return { purpose, severity, receivedAt } as DueDelivery;
 }
 
-function textWith({ delivery }: { delivery: DeliveryFigures }): string {
+function textOf(more: Partial<Parameters<typeof formatMetrics>[0]> = {}): string {
   return formatMetrics({
     sources: [],
     watches: [],
@@ -32,27 +32,50 @@ function textWith({ delivery }: { delivery: DeliveryFigures }): string {
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [view("ops", "webhook")],
     routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
-    delivery,
+    delivery: new DeliveryFigures(),
     silence: [],
     now: 0,
+    ...more,
   });
 }
+
+it.each([
+  'tocsin_refused_messages_total{destination="ops"} 2',
+  'tocsin_deliveries{destination="ops",state="sent"} 3',
+  'tocsin_hook_requests_total{result="too_large"} 1',
+  'tocsin_oldest_waiting_seconds{destination="ops"} 5',
+  "tocsin_oldest_unrouted_seconds 1",
+  "tocsin_alerts_accepted_total 6",
+  "tocsin_repeated_alerts_total 3",
+  "tocsin_database_damaged 1",
+  "tocsin_unreadable_alerts_total 2",
+])("has %s, with no other labels", (line) => {
+  const now = 1_000_000;
+  const store = {
+    writable: true,
+    full: false,
+    unrouted: 2,
+    oldestUnroutedAt: now - 1_000,
+    bytes: 10,
+    damage: "malformed",
+  };
+  const text = textOf({
+    door: { accepted: 4, tooLarge: 1, alerts: 6 },
+    store,
+    destinations: [{ ...view("ops", "webhook"), counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
+    routing: { givenUp: 2, repeats: 3, senderLag: new Histogram([1]) },
+    delivery: Object.assign(new DeliveryFigures(), { refusedMessages: new Map([["ops", 2]]) }),
+    now,
+  });
+  expect(text.split("\n")).toContain(line);
+});
 
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
   const delivery = new DeliveryFigures();
   delivery.noteAttempt("telegram:-1002", { kind: "rejected", scope: "message", reason: "too_long", detail: "" });
   delivery.noteSent("telegram:-1001", [sentAlert("critical", 0)], 1_000);
-  const text = formatMetrics({
-    sources: [],
-    watches: [],
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [view("ops", "webhook"), view("telegram:-1001", "telegram"), view("telegram:-1002", "telegram")],
-    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
-    delivery,
-    silence: [],
-    now: 0,
-  });
+  const chats = [view("telegram:-1001", "telegram"), view("telegram:-1002", "telegram")];
+  const text = textOf({ destinations: [view("ops", "webhook"), ...chats], delivery });
   const labels = [...text.matchAll(/tocsin_destination_up\{destination="([^"]*)"\} 1/g)].map(([, label]) => label);
   expect(labels).toEqual(["ops", "telegram:1", "telegram:2"]);
   expect(text).toContain('tocsin_refused_messages_total{destination="telegram:2"} 1');
@@ -63,21 +86,15 @@ it("labels destinations by name, and chats of the environment by their place ins
 
 it("says of each figure whether it is of this relay or the same on every one", async () => {
   const account = { answer: { keyExpiresAt: 1 } } as SourceView["account"];
-  const text = formatMetrics({
+  const text = textOf({
     sources: [{ name: "github", accepted: 1, refused: {}, account } as SourceView],
     watches: [{ name: "account", verdict: "well", lookedAt: 0 } as WatchView],
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [view("ops", "webhook")],
-    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
-    delivery: new DeliveryFigures(),
     silence: [{ watch: "all", state: "quiet", quietMs: 1 } as unknown as SilenceView],
     market: [{ interface: "alerting", calls: { made: 1 } } as MarketServiceView],
     pictures: { joined: 1 } as Record<PictureResult, number>,
     canary: { state: "works" } as unknown as CanaryView,
     spool: { alerts: 1, bytes: 1, maxBytes: 1 } as SpoolView,
     keyExpiresAt: 1,
-    now: 0,
   });
   const helps = [...text.matchAll(/^# HELP (tocsin_\w+) (.*)$/gm)].map(([, name = "", help = ""]) => ({ name, help }));
   const documented = tableRows(readText("docs/monitoring.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
@@ -95,7 +112,7 @@ it("counts how long alerts took by destination and severity as Prometheus does, 
   delivery.noteSent("ops", [sentAlert("info", 2_000)], 1_000);
   for (const purpose of ["resend", "bulk_resend", "test", "notice"] as const)
     delivery.noteSent("ops", [sentAlert("critical", 0, purpose)], 1_000);
-  const text = textWith({ delivery });
+  const text = textOf({ delivery });
   const found = [...text.matchAll(/^tocsin_delivery_seconds_(\w+)\{([^}]*)\} (\S+)$/gm)];
   const critical = found.filter(([, , labels = ""]) => labels.includes('severity="critical"'));
   expect(critical.map(([, what, labels = "", figure]) => [what, /le="([^"]*)"/.exec(labels)?.[1], figure])).toEqual([
@@ -115,7 +132,7 @@ it("has only what the code knows as labels of attempts: outcomes and reasons", (
   delivery.noteAttempt("ops", { kind: "sent" });
   for (let call = 0; call < 2; call += 1)
     delivery.noteAttempt("ops", { kind: "retry", reason: "rate_limited", detail: `the vendor said ${call}` });
-  const text = textWith({ delivery });
+  const text = textOf({ delivery });
   expect(text).toContain('tocsin_attempts_total{destination="ops",outcome="sent",reason="none"} 1');
   expect(text).toContain('tocsin_attempts_total{destination="ops",outcome="retry",reason="rate_limited"} 2');
   expect(text).not.toContain("the vendor said");

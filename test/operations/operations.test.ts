@@ -1,21 +1,16 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { DestinationView, SpoolView } from "../../src/contract/operations.ts";
-import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
+import type { SpoolView } from "../../src/contract/operations.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import type { Mute } from "../../src/core/rules.ts";
-import { Histogram } from "../../src/ground/numbers/figures.ts";
-import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createStoreLooks, readinessOf } from "../../src/operations/readiness.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
-import { viewDestinations, viewLog } from "../../src/operations/views.ts";
+import { viewDestinations } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
-import { judged } from "../../src/vendors/verdict.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { kicked } from "../delivery/outcomes.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -34,15 +29,6 @@ describe("resending manually", () => {
     return { ...fixture, resend };
   };
 
-  it("goes to the named one only, also where the alert never went", async () => {
-    const { accept, clock, resend, channels } = await start();
-    const id = await accept({}, { to: ["chat"] });
-    await clock.advance(5_000);
-    await resend(id, "hook");
-    await clock.advance(5_000);
-    expect([channels.chat?.calls.length, channels.hook?.calls.length]).toEqual([1, 1]);
-  });
-
   it("is tried for real at a dead destination, marked as a resend, and revives it", async () => {
     const { accept, clock, resend, channels, engine } = await start();
     channels.chat?.script.push(kicked);
@@ -55,17 +41,6 @@ describe("resending manually", () => {
     const waited = { action: "send", text: expect.stringContaining("Alert 1") };
     expect(channels.chat?.calls).toMatchObject([{ action: "send" }, marked, waited]);
     expect(engine.statuses()[0]?.own.health).toBe("ok");
-  });
-
-  it("says what is wrong with an unknown alert or destination", async () => {
-    const { accept, clock, resend } = await start();
-    const id = await accept();
-    await clock.settle();
-    await expect(resend("01a1fb74-3be6-7000-aab0-a0517905e242")).rejects.toMatchObject({ code: "not_found" });
-    await expect(resend(id, "nowhere")).rejects.toMatchObject({
-      code: "not_found",
-      hint: expect.stringContaining("chat, hook"),
-    });
   });
 });
 
@@ -377,74 +352,5 @@ describe("what is shown of destinations", () => {
     };
     const [view] = viewDestinations([{ destination: telegramTo("chat"), own: status, account: paused }], []);
     expect(view).toMatchObject({ health: "paused", reason: "token refused", nextTryAt: now, recipients: ["-1004"] });
-  });
-
-  it("counts in metrics by destination and state, with no other labels", async () => {
-    const destinations = viewDestinations(
-      [{ destination: ntfyTo("hook"), own: status }],
-      [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
-    );
-    const text = formatMetrics({
-      sources: [],
-      watches: [],
-      door: { accepted: 4, tooLarge: 1, alerts: 6 },
-      store: {
-        writable: true,
-        full: false,
-        unrouted: 2,
-        oldestUnroutedAt: now - 1_000,
-        bytes: 10,
-        damage: "database disk image is malformed",
-      },
-      destinations,
-      routing: { givenUp: 2, repeats: 3, senderLag: new Histogram([1]) },
-      delivery: Object.assign(new DeliveryFigures(), { refusedMessages: new Map([["hook", 2]]) }),
-      silence: [],
-      now,
-    });
-    expect(text).toContain('tocsin_refused_messages_total{destination="hook"} 2');
-    expect(text).toContain('tocsin_deliveries{destination="hook",state="sent"} 3');
-    expect(text).toContain('tocsin_hook_requests_total{result="too_large"} 1');
-    expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
-    expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
-    expect(text).toContain("tocsin_alerts_accepted_total 6");
-    expect(text).toContain("tocsin_repeated_alerts_total 3");
-    expect(text).toContain("tocsin_database_damaged 1");
-    expect(text).toContain("tocsin_unreadable_alerts_total 2");
-  });
-});
-
-const health: StoreHealth = { writable: true, full: true, unrouted: 3, oldestUnroutedAt: 40, bytes: 10, freeBytes: 20 };
-
-function view(name: string, more: Partial<DestinationView>): DestinationView {
-  return {
-    ...judged({ name, channel: "webhook", recipients: [], health: "ok", reason: "", definedAt: "", counts: {} }),
-    ...more,
-  };
-}
-
-it("adds up what the destinations have, and takes the oldest that waits anywhere", () => {
-  const destinations = [
-    view("a", { counts: { queued: 1, waiting: 2, sent: 9, failed: 1 }, oldestWaitingAt: 70 }),
-    view("b", { counts: { queued: 4, sending: 1, held: 5, failed: 2, expired: 6 }, oldestWaitingAt: 60 }),
-    view("c", {}),
-  ];
-  const log = viewLog(health, { total: 12, kept: 7, lastReceivedAt: 90 }, destinations, { maxAgeMs: 5 });
-  expect(log.queue).toEqual({
-    unrouted: 3,
-    oldestUnroutedAt: 40,
-    queued: 5,
-    waiting: 2,
-    sending: 1,
-    held: 5,
-    failed: 3,
-    expired: 6,
-    oldestWaitingAt: 60,
-  });
-  expect(log).toMatchObject({
-    alerts: { total: 12, kept: 7, lastReceivedAt: 90 },
-    retention: { maxAgeMs: 5 },
-    destinations: [{ name: "a" }, { name: "b" }, { name: "c" }],
-    disk: { databaseBytes: 10, freeBytes: 20, full: true },
   });
 });

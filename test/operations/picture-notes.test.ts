@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { createPictureNotes } from "../../src/operations/picture-notes.ts";
+import { keepStates } from "../support/kept-states.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -12,22 +13,7 @@ function open({
   destinations = ["desk", "phone"],
   isShared = false,
 } = {}) {
-  const writes: string[] = [];
-  const state = { isFailing: false, readingTakesMs: 0 };
-  const store = {
-    async loadWatchState(name: string) {
-      const found = kept.get(name);
-      await clock.sleep(state.readingTakesMs);
-      return found;
-    },
-    async changeWatchState({ name, state: saved }: { name: string; state: unknown }, from: unknown) {
-      if (state.isFailing) throw new Error("the disk is full");
-      if (JSON.stringify(kept.get(name)) !== JSON.stringify(from)) return false;
-      writes.push(name);
-      kept.set(name, JSON.parse(JSON.stringify(saved)));
-      return true;
-    },
-  };
+  const { store, writes, behaviour: state } = keepStates({ clock, kept });
   const notes = createPictureNotes({ store, isShared, destinations, clock, log: silentLog });
   const stop = new AbortController();
   const running = notes.run(stop.signal);

@@ -4,6 +4,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Breaker } from "../../src/operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../../src/operations/token-names.ts";
+import { keepStates } from "../support/kept-states.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -52,19 +53,7 @@ async function open({
       return new Map(names.flatMap(([one, name]) => (name === undefined ? [] : [[one.toLowerCase(), name]])));
     },
   };
-  const reading = { takesMs: 0 };
-  const store = {
-    async loadWatchState(name: string) {
-      const found = kept.get(name);
-      await clock.sleep(reading.takesMs);
-      return found;
-    },
-    async changeWatchState({ name, state }: { name: string; state: unknown }, from: unknown) {
-      if (JSON.stringify(kept.get(name)) !== JSON.stringify(from)) return false;
-      kept.set(name, JSON.parse(JSON.stringify(state)));
-      return true;
-    },
-  };
+  const { store, behaviour } = keepStates({ clock, kept });
   const names = await TokenNames.open({
     store,
     isShared,
@@ -84,7 +73,7 @@ async function open({
   };
   const note = (facts: AlertFacts) => names.note({ origin: "hook", facts });
   const nameOf = (facts: AlertFacts) => names.find(facts)?.name;
-  return { clock, reading, asked, service, breaker, kept, names, note, nameOf, run };
+  return { clock, behaviour, asked, service, breaker, kept, names, note, nameOf, run };
 }
 
 describe("names of what alerts give by address alone", () => {
@@ -217,7 +206,7 @@ describe("names of what alerts give by address alone", () => {
     const ends = relays.map(({ run }) => run());
     const [one, two] = relays;
     // So long that the other reads the same meanwhile.
-    for (const { reading } of relays) reading.takesMs = 1;
+    for (const { behaviour } of relays) behaviour.readingTakesMs = 1;
     for (let number = 1; number <= 40; number += 1) (number % 2 === 0 ? one : two).note(bare(number));
     await clock.advance(3_000);
     expect([one.nameOf(bare(2)), two.nameOf(bare(2))]).toEqual(["T2", undefined]);
@@ -229,7 +218,7 @@ describe("names of what alerts give by address alone", () => {
     two.note(bare(2));
     await clock.advance(minute);
     expect(asked.flatMap(({ addresses }) => addresses)).not.toContain(addressOf(2));
-    for (const { reading } of relays) reading.takesMs = 0;
+    for (const { behaviour } of relays) behaviour.readingTakesMs = 0;
     await Promise.all(ends.map((end) => end()));
     expect((kept.get("token-names") as { names: unknown[] }).names).toHaveLength(40);
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { DestinationView } from "../../src/contract/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import { createTroubles, type TroublesDeps } from "../../src/operations/troubles.ts";
-import { createTestClock } from "../support/test-clock.ts";
 import { judged } from "../../src/vendors/verdict.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
 const clock = createTestClock();
