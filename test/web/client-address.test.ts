@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import type { ProxyTrust } from "../../src/ground/net/client-address.ts";
-import { createClientNetwork } from "../../src/web/web-env.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
+import { createClientNetwork } from "../../src/web/web-env.ts";
 
 const loopback = ["127.0.0.0/8", "::1/128"];
 

@@ -31,15 +31,6 @@ test("from its card in two steps, and the page says what becomes of it", async (
   expect((await browser.get(`${alert}/body`)).status).toBe(404);
 });
 
-test("one that arrived says after how long", async () => {
-  const { logIn, store, clock } = await createWebFixture();
-  const browser = await logIn();
-  const location = (await browser.post("/destinations/ops/test")).headers.get("location") ?? "";
-  await clock.advance(2_000);
-  await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
-  expect(await (await browser.get(location)).text()).toMatch(/has reached <bdi>ops<\/bdi>[\s\S]*after 2/);
-});
-
 test("the address puts no words into our mouth: only a test of Tocsin's own is shown", async () => {
   const { logIn, addAlert } = await createWebFixture();
   const browser = await logIn();

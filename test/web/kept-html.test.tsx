@@ -1,28 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { LearnedName } from "../../src/core/subject-name.ts";
-import { keepHtml } from "../../src/web/pages/kept-html.tsx";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
-
-test("a part is made once for the same input, and anew for any other; a large one is not kept", () => {
-  const made: string[] = [];
-  const Word = keepHtml(({ word, note }: { word: string; note?: { text: string } }) => {
-    made.push(word);
-    return <p title={note?.text}>{word}</p>;
-  });
-  const write = (props: Parameters<typeof Word>[0]) => String(<Word {...props} />);
-  for (const _ of [1, 2]) expect(write({ word: "a < b" })).toBe("<p>a &lt; b</p>");
-  expect(made).toHaveLength(1);
-  expect(write({ word: "a < b", note: { text: "said" } })).toBe('<p title="said">a &lt; b</p>');
-  expect(made).toHaveLength(2);
-  for (const _ of [1, 2]) write({ word: "long".repeat(5_000) });
-  expect(made).toHaveLength(4);
-  for (let other = 0; other < 500; other += 1) write({ word: String(other) });
-  write({ word: "a < b" });
-  expect(made).toHaveLength(505);
-});
 
 describe("the log is never as old as its parts", () => {
   const address = "0x3c499c542cef5e3811e1192ce70d8cc03d5c3359";

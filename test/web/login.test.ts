@@ -112,19 +112,6 @@ describe("the admin token", () => {
     expect((await right()).status).toBe(303);
   });
 
-  test("guessed under made-up addresses counts as guessed from one", async () => {
-    for (const behindFly of [false, true]) {
-      const fixture = await createWebFixture({ behindFly });
-      const statuses: number[] = [];
-      for (let round = 0; round < 200; round += 1) {
-        const made = `198.51.100.${round}`;
-        const headers = { "fly-client-ip": made, "x-forwarded-for": made, forwarded: `for=${made}` };
-        statuses.push((await post(fixture, "/login", { token: "wrong" }, { headers })).status);
-      }
-      expect(statuses.filter((status) => status === 403)).toHaveLength(10);
-    }
-  });
-
   test("guessed by one client of a trusted proxy leaves its other clients alone", async () => {
     const fixture = await createWebFixture({ trustedProxies: ["127.0.0.0/8"] });
     const guess = (client: string) =>
@@ -255,13 +242,6 @@ describe("a login link", () => {
     const keys = await fixture.store.listKeys("used-login-code", fixture.clock.now());
     expect(keys).toHaveLength(2);
     for (const part of codeOf(link).split(".")) expect(JSON.stringify(keys)).not.toContain(part);
-  });
-
-  test("pressed twice at once logs in once", async () => {
-    const fixture = await createWebFixture();
-    const code = codeOf(loginLink("http://tocsin.test", secret, fixture.clock.now()));
-    const answers = await Promise.all([1, 2, 3].map(() => post(fixture, "/login", { code })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
   });
 
   test("is refused while its use cannot be recorded, and the token still logs in", async () => {

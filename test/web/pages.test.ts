@@ -236,23 +236,6 @@ describe("an alert's page", () => {
     expect(answer.status).toBe(303);
   });
 
-  test("resends to one destination and says so, in our words only", async () => {
-    const { logIn, addAlert, store } = await createWebFixture();
-    const { id } = await addAlert({ deliveries: [{}, { destination: "treasury" }] });
-    const browser = await logIn();
-    const answer = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
-    expect(answer.status).toBe(303);
-    expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
-    expect(await (await browser.get(`/alerts/${id}?done=resent&n=1`)).text()).toContain("1 delivery is on the way");
-    expect((await store.getAlert(id))?.deliveries.map(({ destination }) => destination)).toEqual([
-      "ops",
-      "treasury",
-      "treasury",
-    ]);
-    const forged = await (await browser.get(`/alerts/${id}?done=Call+us&n=now`)).text();
-    expect(forged).not.toContain("Call us");
-  });
-
   test("a resend that cannot be made leaves the page there, with why", async () => {
     const { logIn, addAlert } = await createWebFixture();
     const { id } = await addAlert({ unrouted: true });

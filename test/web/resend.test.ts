@@ -112,7 +112,10 @@ describe("one alert on its page", () => {
     expect(await none.text()).toContain("Tick at least one destination");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
     const done = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
-    expect(done.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
+    const location = done.headers.get("location") ?? "";
+    expect(location).toBe(`/alerts/${id}?done=resent&n=1`);
+    expect(await (await browser.get(location)).text()).toContain("1 delivery is on the way");
+    expect(await (await browser.get(`/alerts/${id}?done=Call+us&n=now`)).text()).not.toContain("Call us");
   });
 
   test("proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
+import { judged } from "../../../src/vendors/verdict.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { takeLane } from "../../support/lane.ts";
 import type { WebFixture } from "../../support/web-fixture.ts";
 import { logIn, serveWebFixture } from "../../support/web-server.ts";
-import { judged } from "../../../src/vendors/verdict.ts";
 
 const naughty = [
   `"><script>document.title="owned"</script>`,
