@@ -2,13 +2,10 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runCli } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { AppError } from "../../src/core/errors.ts";
 import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { createTestContext } from "../support/cli.ts";
+import { type RunningCommand, startTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const token = "7700:canary-bot-token-0123456789abcdefghij";
@@ -20,26 +17,9 @@ const small = "-5";
 interface World {
   chat: ChatStandIn;
   env: Record<string, string>;
-  start(argv?: string[], env?: Record<string, string | undefined>): Running;
+  start(argv?: string[], env?: Record<string, string | undefined>): RunningCommand;
   /** Asks as another program of the bot does. */
   ask(method: string, parameters?: Record<string, unknown>): Promise<{ error_code?: number; result?: unknown[] }>;
-}
-
-interface Running {
-  /** Resolves when stdout and stderr together hold it. */
-  shows(pattern: RegExp): Promise<void>;
-  /** Ctrl-C. */
-  stop(): Promise<Ended>;
-  /** Waits until it ends by itself. */
-  ended(): Promise<Ended>;
-}
-
-interface Ended {
-  status: number;
-  stdout: string;
-  stderr: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails by itself when that is not there
-  data(): any;
 }
 
 async function createWorld(options: Partial<ChatStandInOptions> = {}): Promise<World> {
@@ -64,56 +44,9 @@ async function createWorld(options: Partial<ChatStandInOptions> = {}): Promise<W
     });
     return (await answer.json()) as { error_code?: number; result?: unknown[] };
   };
-  return { chat, env, ask, start: (argv = [], more = {}) => start(["chats", ...argv], cwd, { ...env, ...more }) };
-}
-
-function start(argv: string[], cwd: string, env: Record<string, string | undefined>): Running {
-  const stopping = new AbortController();
-  const listeners = new Set<() => void>();
-  const { context, stdout, stderr } = createTestContext({
-    env,
-    cwd,
-    now: Date.now,
-    sleep: (ms, signal) => delay(ms, undefined, { signal }),
-    signal: stopping.signal,
-  });
-  const told = (sink: typeof context.stdout): typeof context.stdout => ({
-    write(text, callback) {
-      const result = sink.write(text, callback);
-      for (const listener of listeners) listener();
-      return result;
-    },
-  });
-  const running = runCli(argv, { ...context, stdout: told(context.stdout), stderr: told(context.stderr) }).then(
-    (status): Ended => ({
-      status,
-      stdout: stdout(),
-      stderr: stderr(),
-      data: () => JSON.parse(stdout()).data,
-    }),
-  );
-  onTestFinished(async () => {
-    stopping.abort(new AppError("cancelled", "stopped"));
-    await running;
-  });
-  return {
-    shows: (pattern) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          if (!pattern.test(stdout() + stderr())) return;
-          listeners.delete(look);
-          resolve();
-        };
-        listeners.add(look);
-        look();
-        void running.then(() => reject(new Error(`it ended without ${pattern}:\n${stdout()}${stderr()}`)));
-      }),
-    stop() {
-      stopping.abort(new AppError("cancelled", "stopped by SIGINT"));
-      return running;
-    },
-    ended: () => running,
-  };
+  const start: World["start"] = (argv = [], more = {}) =>
+    startTocsin(["chats", ...argv], { cwd, env: { ...env, ...more } });
+  return { chat, env, ask, start };
 }
 
 describe("tocsin chats", () => {
@@ -143,9 +76,9 @@ describe("tocsin chats", () => {
   it("gives lines that the configuration takes as they are", async () => {
     const { chat, start, env } = await createWorld();
     chat.post(desk, "Dana", "/start@tocsin_7700_bot", 42);
-    const { status, data } = await start(["--for", "0s", "--json"], { TELEGRAM_CHAT_IDS: small }).ended();
+    const { status, json } = await start(["--for", "0s", "--json"], { TELEGRAM_CHAT_IDS: small }).ended;
     expect(status).toBe(0);
-    const { chatIds, yaml, chats, seen, ended } = data();
+    const { chatIds, yaml, chats, seen, ended } = json().data;
     expect([chatIds, seen, ended]).toEqual([`${small},${desk},${channel}`, 3, "time"]);
     expect(chats).toContainEqual(
       expect.objectContaining({
@@ -200,7 +133,7 @@ describe("tocsin chats", () => {
 
   it("marks nothing as read, changes no setting and no webhook; with --confirm what was shown is forgotten", async () => {
     const { chat, start, ask } = await createWorld();
-    await start(["--for", "0s"]).ended();
+    await start(["--for", "0s"]).ended;
     const { result } = await ask("getUpdates");
     expect(result).toHaveLength(3);
     const methods = new Set(chat.calls().map(({ method }) => method));
@@ -208,7 +141,7 @@ describe("tocsin chats", () => {
     const asked = chat.calls().filter(({ method, parameters }) => method === "getUpdates" && "limit" in parameters);
     for (const { parameters } of asked) expect(Object.keys(parameters).sort()).toEqual(["limit", "timeout"]);
 
-    const { stderr, stdout } = await start(["--for", "0s", "--confirm"]).ended();
+    const { stderr, stdout } = await start(["--for", "0s", "--confirm"]).ended;
     expect(stdout).toContain("3 chats seen");
     expect(await ask("getUpdates")).toMatchObject({ result: [] });
     expect(stderr).not.toContain("still gets all of it");
@@ -218,7 +151,7 @@ describe("tocsin chats", () => {
     const { chat, start } = await createWorld();
     for (let count = 0; count < 97; count += 1) chat.post(channel, "News", `post ${count}`);
     chat.post(desk, "Dana", "/start@tocsin_7700_bot", 42);
-    const blind = await start(["--for", "0s"]).ended();
+    const blind = await start(["--for", "0s"]).ended;
     expect(blind.stderr).toMatch(/100 updates wait[\s\S]*tocsin chats --confirm/);
     expect(blind.stdout).not.toContain("Alerts");
     const running = start(["--for", "1h", "--confirm"]);
@@ -229,7 +162,7 @@ describe("tocsin chats", () => {
   it("says what a webhook means, names its host alone, and leaves it there", async () => {
     const { chat, start, ask } = await createWorld();
     chat.setWebhook(token, "https://bots.example.com/secret-path");
-    const { status, stdout, stderr } = await start(["--for", "1h"], { TELEGRAM_CHAT_IDS: small }).ended();
+    const { status, stdout, stderr } = await start(["--for", "1h"], { TELEGRAM_CHAT_IDS: small }).ended;
     expect(status).toBe(1);
     expect(stdout).toMatch(/-5 +group +Friends +can post +telegram:-5/);
     expect(stderr).toMatch(
@@ -237,8 +170,8 @@ describe("tocsin chats", () => {
     );
     expect(stdout + stderr).not.toContain("secret-path");
     expect((await ask("getWebhookInfo")).result).toMatchObject({ url: "https://bots.example.com/secret-path" });
-    const json = await start(["--json"]).ended();
-    expect(json.data().bots).toMatchObject([{ id: "7700", problem: { code: "upstream_conflict" } }]);
+    const json = await start(["--json"]).ended;
+    expect(json.json().data.bots).toMatchObject([{ id: "7700", problem: { code: "upstream_conflict" } }]);
   });
 
   it("gives way to another program that listens, at once", async () => {
@@ -248,7 +181,7 @@ describe("tocsin chats", () => {
     await expect.poll(() => chat.calls().filter(({ method }) => method === "getUpdates").length).toBeGreaterThan(0);
     // The stand-in ends the call that waits when another comes, which may be a moment before it waits.
     let other = 0;
-    const ended = running.ended();
+    const ended = running.ended;
     let isOver = false;
     void ended.then(() => {
       isOver = true;
@@ -280,7 +213,7 @@ describe("tocsin chats", () => {
     ["a root that is none", { TELEGRAM_API_ROOT: "telegram" }, 2, /TELEGRAM_API_ROOT/],
   ])("ends with one line and the mend: %s", async (_, env, wanted, says) => {
     const { start } = await createWorld();
-    const { status, stdout, stderr } = await start([], env).ended();
+    const { status, stdout, stderr } = await start([], env).ended;
     expect([status, stdout]).toEqual([wanted, ""]);
     expect(stderr).toMatch(says);
     expect(stderr).not.toContain("canary");
@@ -292,7 +225,7 @@ describe("tocsin chats", () => {
     writeFileSync(file, "destinations:\n  desk: { type: telegram }\n");
     const { status, stdout, stderr } = await start(["--for", "0s", "--config", file], {
       TELEGRAM_CHAT_IDS: `5,${small}`,
-    }).ended();
+    }).ended;
     expect(status).toBe(0);
     expect(stderr).toContain("the configuration has mistakes");
     expect(stdout).toMatch(/-5 +group +Friends/);
@@ -303,14 +236,14 @@ describe("tocsin chats", () => {
     const hostile = "\u001b[31mDesk\u202e\n  evil: {}";
     const { chat, start } = await createWorld({ chats: [{ id: desk, title: hostile, topics: [] }] });
     chat.nameTopic(desk, 7, hostile);
-    const { stdout, data } = await (async () => {
-      const people = await start(["--for", "0s"]).ended();
-      const machine = await start(["--for", "0s", "--json"]).ended();
-      return { stdout: people.stdout + people.stderr, data: machine.data };
+    const { stdout, json } = await (async () => {
+      const people = await start(["--for", "0s"]).ended;
+      const machine = await start(["--for", "0s", "--json"]).ended;
+      return { stdout: people.stdout + people.stderr, json: machine.json };
     })();
     for (const forbidden of ["\u001b", "\u202e", "\n  evil"]) expect(stdout).not.toContain(forbidden);
     expect(stdout).toContain(String.raw`\x1b[31mDesk\u{202e}`);
-    expect(data().yaml).toMatch(/^destinations:\n {2}31mdesk-evil:|^destinations:\n {2}mdesk-evil:\n/);
+    expect(json().data.yaml).toMatch(/^destinations:\n {2}31mdesk-evil:|^destinations:\n {2}mdesk-evil:\n/);
   });
 
   it("asks each bot for itself, and goes on with the others when one cannot be listened to", async () => {
@@ -318,14 +251,14 @@ describe("tocsin chats", () => {
     const file = join(makeTempFolder(), "tocsin.yaml");
     writeFileSync(file, `destinations:\n  two: { type: telegram, chatId: ${small}, botToken: "\${OTHER}" }\n`);
     chat.setWebhook(token, "https://bots.example.com/x");
-    const { status, data, stderr } = await start(["--for", "0s", "--json", "--config", file], {
+    const { status, json, stderr } = await start(["--for", "0s", "--json", "--config", file], {
       OTHER: otherToken,
-    }).ended();
+    }).ended;
     expect(status).toBe(1);
     expect(stderr).toContain("error: bot 7700: a webhook sends");
-    expect(data().bots).toMatchObject([{ id: "7700", problem: {} }, { id: "8800" }]);
-    expect(data().yaml).toContain(`chatId: ${desk}\n    botToken: \${TOKEN_OF_BOT_8800}`);
-    expect(data()).not.toHaveProperty("chatIds");
+    expect(json().data.bots).toMatchObject([{ id: "7700", problem: {} }, { id: "8800" }]);
+    expect(json().data.yaml).toContain(`chatId: ${desk}\n    botToken: \${TOKEN_OF_BOT_8800}`);
+    expect(json().data).not.toHaveProperty("chatIds");
   });
 
   it("goes on listening when Telegram fails for a while, and says so once", async () => {
@@ -375,10 +308,10 @@ describe("tocsin chats", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const { start } = await createWorld();
     const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { status, stderr, data } = await start(["--for", "0s", "--json"], { TELEGRAM_API_ROOT: root }).ended();
+    const { status, stderr, json } = await start(["--for", "0s", "--json"], { TELEGRAM_API_ROOT: root }).ended;
     expect(status).toBe(0);
     expect(stderr).toContain("Somebody wrote to the bot in private");
-    expect(data().chats).toMatchObject([
+    expect(json().data.chats).toMatchObject([
       { id: "-7", canPost: false, topics: [] },
       { id: "-9", canPost: false },
     ]);

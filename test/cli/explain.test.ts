@@ -97,21 +97,6 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
   expect(read(bodies[0] ?? "").alerts[0].payload).toEqual(alert);
 });
 
-it("explains a body that nobody has sent, by another configuration, with no relay running", async () => {
-  const world = await createRelayWorld();
-  await world.stopRelay();
-  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(alert));
-  writeFileSync(
-    join(world.dataDir, "next.yaml"),
-    `destinations: { pools: { type: ntfy, topic: pools } }\nroutes: [{ name: small, match: { payload.pool.tvl: { lt: 10 } }, to: [pools] }]\n`,
-  );
-  const run = await world.run(["explain", "body.json", "--config", "next.yaml"]);
-  expect(run.status).toBe(0);
-  expect(run.stdout).toMatch(/small +deliver +pools +payload\.pool\.tvl/);
-  expect(run.stdout).toMatch(/pools \(ntfy\): sent at once\n {2}│ .*USDC TVL fell/);
-  expect(run.stdout).toContain("4912345.60");
-});
-
 it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {
   const world = await createRelayWorld();
   await world.stopRelay();

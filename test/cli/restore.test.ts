@@ -52,7 +52,7 @@ async function restoredTimesIn(path: string): Promise<unknown> {
 }
 
 it("puts the backup in the place of what was there, and keeps that beside it", async () => {
-  const { world, id, late, path } = await backedUp();
+  const { world, id, late, file, path } = await backedUp();
   const running = await world.run(["restore", "copy.db", "--json"]);
   expect(running.json().error).toMatchObject({ code: "store_locked" });
   await world.stopRelay();
@@ -62,8 +62,14 @@ it("puts the backup in the place of what was there, and keeps that beside it", a
   expect(await idsIn(path)).toEqual([id]);
   expect(await idsIn(data.kept)).toEqual([late, id]);
   expect(await restoredTimesIn(path)).toEqual([{ fromAt: Date.parse(data.lastReceivedAt), toAt: expect.any(Number) }]);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
+  for (const name of [file, path]) expect(statSync(name).mode & 0o777).toBe(0o600);
   expect(readdirSync(world.dataDir).filter((name) => /restoring|partial/.test(name))).toEqual([]);
+});
+
+it("makes no backup of a folder without a database", async () => {
+  const DATA_DIR = makeTempFolder();
+  const run = await runTocsin(["backup", "copy.db"], { env: { DATA_DIR }, cwd: DATA_DIR });
+  expect([run.status, run.stderr]).toEqual([1, expect.stringContaining("there is no database")]);
 });
 
 it("keeps what a killed relay had not put into its place yet", async () => {

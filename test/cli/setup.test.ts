@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:f
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
@@ -13,7 +12,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { runTocsin } from "../support/cli.ts";
+import { personWho, runTocsin } from "../support/cli.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { halve, type Spoil, startSpoilingProxy } from "../support/spoiling-proxy.ts";
@@ -63,18 +62,9 @@ describe("tocsin setup", () => {
     ["\u0003", 1, null],
   ])("shows a person at a terminal what changes, and asks on stderr: %j", async (key, status, webhookUrl) => {
     const { outputs, env, dataDir } = await startWorld();
-    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
-    let said = "";
-    let isAnswered = false;
-    stderr.on("data", (chunk) => {
-      said += stripVTControlCharacters(String(chunk));
-      if (isAnswered || !said.includes("Change the account like this?")) return;
-      isAnswered = true;
-      setImmediate(() => stdin.write(key));
-    });
-    const isTty = { stdin: true, stdout: false, stderr: true };
-    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, stdin, stderr, isTty });
-    expect(said).toMatch(/output +before +after\nwebhook +none +http:\/\/127\.0\.0\.1:9\/hooks\/\*\*\*\n/);
+    const { terminal, said } = personWho(["Change the account like this?", key]);
+    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, ...terminal });
+    expect(said()).toMatch(/output +before +after\nwebhook +none +http:\/\/127\.0\.0\.1:9\/hooks\/\*\*\*\n/);
     expect(run.status).toBe(status);
     expect(run.json()).toMatchObject(status === 0 ? { data: { changed: true } } : { error: { code: "cancelled" } });
     expect((await outputs()).webhookUrl).toBe(webhookUrl);
@@ -83,18 +73,8 @@ describe("tocsin setup", () => {
   it("overwrites nothing that somebody has set while the question stood there", async () => {
     const { outputs, setOutputs, env, dataDir } = await startWorld();
     const others = { webhookUrl: "https://other.example/in", messengerChannelId: null };
-    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
-    let said = "";
-    let isAnswered = false;
-    stderr.on("data", async (chunk) => {
-      said += chunk;
-      if (isAnswered || !said.includes("Change the account like this?")) return;
-      isAnswered = true;
-      await setOutputs(others);
-      stdin.write("y");
-    });
-    const isTty = { stdin: true, stdout: false, stderr: true };
-    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, stdin, stderr, isTty });
+    const { terminal } = personWho(["Change the account like this?", () => setOutputs(others).then(() => "y")]);
+    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, ...terminal });
     expect(run.status).toBe(1);
     expect(run.json().error).toMatchObject({
       code: "conflict",
@@ -168,25 +148,25 @@ describe("tocsin setup", () => {
     expect(await outputs()).toEqual(others);
   });
 
-  it("puts back what somebody has set since the webhook was turned off", async () => {
+  const [first, second] = ["https://first.example/in", "https://second.example/in"];
+  const off = ["--webhook-off", "--take-over"];
+  // What somebody sets at the service, and runs of setup.
+  it.each<[string, (string | null | string[])[], string | null]>([
+    ["what somebody has set since it was turned off", [first, off, second, ["--take-over"], ["--restore"]], second],
+    [
+      "none where somebody else has turned it off since the last setup",
+      [first, off, [], null, [], ["--restore"]],
+      null,
+    ],
+    [
+      "what was there first, also when it is run again",
+      [first, ["--take-over"], ["--channel", "-100777"], ["--restore"]],
+      first,
+    ],
+  ])("puts back a webhook: %s", async (_what, steps, webhookUrl) => {
     const { setup, outputs, setOutputs } = await startWorld();
-    await setOutputs({ webhookUrl: "https://first.example/in" });
-    await setup(["--webhook-off", "--take-over"]);
-    await setOutputs({ webhookUrl: "https://second.example/in" });
-    await setup(["--take-over"]);
-    await setup(["--restore"]);
-    expect((await outputs()).webhookUrl).toBe("https://second.example/in");
-  });
-
-  it("puts back no webhook where somebody else has turned it off since the last setup", async () => {
-    const { setup, outputs, setOutputs } = await startWorld();
-    await setOutputs({ webhookUrl: "https://first.example/in" });
-    await setup(["--webhook-off", "--take-over"]);
-    await setup();
-    await setOutputs({ webhookUrl: null });
-    await setup();
-    await setup(["--restore"]);
-    expect((await outputs()).webhookUrl).toBeNull();
+    for (const step of steps) await (Array.isArray(step) ? setup(step) : setOutputs({ webhookUrl: step }));
+    expect(await outputs()).toEqual({ webhookUrl, messengerChannelId: null });
   });
 
   it("still knows what was there before --webhook-off when the setup after it was cut off", async () => {
@@ -303,18 +283,6 @@ describe("tocsin setup", () => {
     expect((await setup(["--restore"], unaware)).status).toBe(1);
     expect((await setup(["--restore", "--take-over"], unaware)).status).toBe(0);
     expect((await outputs()).webhookUrl).toBeNull();
-  });
-
-  it("keeps what was there first, also when it is run again", async () => {
-    const { setup, outputs, setOutputs } = await startWorld();
-    await setOutputs({ webhookUrl: "https://other.example.com/in/abc" });
-    await setup(["--take-over"]);
-    await setup(["--channel", "-100777"]);
-    await setup(["--restore"]);
-    expect(await outputs()).toEqual({
-      webhookUrl: "https://other.example.com/in/abc",
-      messengerChannelId: null,
-    });
   });
 
   it("distinguishes the new secret from the old one without showing either, and plans one with --dry-run", async () => {
@@ -532,17 +500,13 @@ describe("a test that fails behind the change", () => {
     { world, env }: Awaited<ReturnType<typeof startSpoiledWorld>>,
     beforeUndo?: () => Promise<unknown>,
   ) {
-    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
-    const questions = ["Change the account like this?", "The test failed. Put back what the account had before?"];
-    stderr.on("data", async (chunk) => {
-      if (!stripVTControlCharacters(String(chunk)).includes(questions[0] ?? "no more questions")) return;
-      questions.shift();
-      if (questions.length === 0) await beforeUndo?.();
-      setImmediate(() => stdin.write("y"));
-    });
-    const isTty = { stdin: true, stdout: false, stderr: true };
-    const run = await world.run(["setup", "--take-over", "--json"], { env, stdin, stderr, isTty });
-    expect(questions, `${run.stdout}\n${run.stderr}`).toEqual([]);
+    const undo = "The test failed. Put back what the account had before?";
+    const { terminal, unasked } = personWho(
+      ["Change the account like this?", "y"],
+      [undo, () => beforeUndo?.().then(() => "y") ?? "y"],
+    );
+    const run = await world.run(["setup", "--take-over", "--json"], { env, ...terminal });
+    expect(unasked(), `${run.stdout}\n${run.stderr}`).toEqual([]);
     expect(run.status).toBe(1);
     return run.json();
   }

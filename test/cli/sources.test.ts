@@ -71,29 +71,6 @@ it("explains a stored alert as its source's hook reads it, and a file as any", a
   expect(unknown.stderr).toContain("did you mean forge?");
 });
 
-it("shows the addresses of sources, and their secrets to whoever asks for them", async () => {
-  const world = await createRelayWorld({ yaml });
-  const shown = await world.run(["sources", "--json"]);
-  expect(shown.json().data).toEqual([
-    {
-      name: "forge",
-      address: `${world.relay.localUrl}/hooks/…`,
-      checks: [],
-      definedAt: expect.stringContaining("tocsin.yaml:7"),
-    },
-    {
-      name: "other",
-      address: `${world.relay.localUrl}/hooks/…`,
-      checks: [],
-      definedAt: expect.stringContaining("tocsin.yaml:10"),
-    },
-  ]);
-  const revealed = await world.run(["sources", "--reveal"]);
-  for (const name of ["forge", "other"]) expect(revealed.stdout).toContain(`/hooks/${secretOf(world, name)}`);
-  const none = await createRelayWorld();
-  expect((await none.run(["sources"])).stdout).toContain("No source is configured");
-});
-
 it("makes a new address beside the former one, and takes the former no longer, while the relay runs", async () => {
   const world = await createRelayWorld({ yaml });
   const statusOf = async (secret: string) =>

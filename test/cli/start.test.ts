@@ -1,14 +1,10 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
-import { parseEnv, stripVTControlCharacters } from "node:util";
+import { parseEnv } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runCli } from "../../src/cli/program.ts";
-import { AppError } from "../../src/core/errors.ts";
 import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
-import { createTestContext } from "../support/cli.ts";
+import { personWho, startTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -25,75 +21,27 @@ async function openChat(): Promise<ChatStandIn> {
   return chat;
 }
 
-/** A person at a terminal who answers each question as it comes, or nobody without `answers`. */
-function start(
-  argv: string[],
-  {
-    cwd,
-    env,
-    answers,
-    showsSecrets = false,
-  }: {
-    cwd: string;
-    env: Record<string, string>;
-    answers?: [RegExp, string | (() => void)][];
-    /** Whether stdout is a terminal too. */
-    showsSecrets?: boolean;
-  },
-) {
-  const stopping = new AbortController();
-  const [stdin, stderr] = [new PassThrough(), new PassThrough()];
-  let said = "";
-  const open = [...(answers ?? [])];
-  const look = () => {
-    const [next] = open;
-    if (next === undefined || !next[0].test(said)) return;
-    open.shift();
-    said = "";
-    const act = next[1];
-    setImmediate(() => {
-      if (typeof act === "string") stdin.write(act);
-      else act();
-    });
-  };
-  let all = "";
-  stderr.on("data", (chunk) => {
-    said += stripVTControlCharacters(String(chunk));
-    all += chunk;
-    look();
-  });
-  const out: string[] = [];
-  let print = () => {};
-  const printed = new Promise<void>((resolve) => {
-    print = resolve;
-  });
-  const { context } = createTestContext({
+interface Given {
+  cwd: string;
+  env: Record<string, string>;
+  /** Of a person at a terminal. Default: nobody is there. */
+  answers?: Parameters<typeof personWho>;
+  /** Whether stdout is a terminal too. */
+  showsSecrets?: boolean;
+}
+
+function start(argv: string[], { cwd, env, answers, showsSecrets = false }: Given) {
+  const person = answers && personWho(...answers);
+  const isAtTerminal = answers !== undefined;
+  return startTocsin(["start", ...argv], {
     env: { PORT: "0", ...env },
     cwd,
-    stdin,
-    stderr,
-    stdout: {
-      write(text, callback) {
-        out.push(String(text));
-        print();
-        callback();
-      },
-    },
-    isTty: { stdin: answers !== undefined, stdout: showsSecrets, stderr: answers !== undefined },
+    ...person?.terminal,
+    isTty: { stdin: isAtTerminal, stdout: showsSecrets, stderr: isAtTerminal },
     ownCommand: "npx tocsin",
-    now: Date.now,
-    sleep: (ms, signal) => delay(ms, undefined, { signal }),
-    signal: stopping.signal,
     readingThreadEntry,
     storeThreadEntry,
   });
-  const ended = runCli(["start", ...argv], context);
-  const stop = () => {
-    stopping.abort(new AppError("cancelled", "stopped by SIGINT"));
-    return ended;
-  };
-  onTestFinished(async () => void (await stop()));
-  return { ended, stop, printed, stdout: () => out.join(""), output: () => out.join("") + all };
 }
 
 const readEnvFile = (cwd: string) => readFileSync(join(cwd, ".env"), "utf8");
@@ -114,10 +62,10 @@ describe("tocsin start", () => {
         [/Write this to \.env\?/, "y"],
       ],
     });
-    await Promise.race([started.printed, started.ended]);
+    await expect.poll(started.stdout).not.toBe("");
     const { data } = JSON.parse(started.stdout());
     expect((await fetch(`${data.url}/healthz`)).status).toBe(200);
-    expect(await started.stop()).toBe(0);
+    expect((await started.stop()).status).toBe(0);
     expect(chat.messages(desk).map(({ text }) => text)).toEqual([
       "/start@tocsin_7700_bot",
       expect.stringMatching(/test/i),
@@ -148,7 +96,7 @@ describe("tocsin start", () => {
       ],
       showsSecrets: true,
     });
-    await Promise.race([started.printed, started.ended]);
+    await expect.poll(started.stdout).not.toBe("");
     expect(started.output()).not.toContain("while this runs");
     expect(started.stdout()).toMatch(/later: npx tocsin serve[\s\S]*npx tocsin test sends one marked alert/);
     const [, body, hook = ""] = /^curl -d '(.*)' (\S+)$/m.exec(started.stdout()) ?? [];
@@ -186,9 +134,9 @@ describe("tocsin start", () => {
     const started = start(["--telegram", ...(isWaiting ? [] : ["--chat", desk])], {
       cwd,
       env: { TELEGRAM_API_ROOT: chat.url },
-      answers: answers.map(([pattern, act]) => [pattern, act === "stop" ? () => void started.stop() : act]),
+      answers: answers.map(([question, act]) => [question, act === "stop" ? () => void started.stop() : act]),
     });
-    expect(await started.ended).toBe(1);
+    expect((await started.ended).status).toBe(1);
     expect(existsSync(join(cwd, ".env"))).toBe(false);
     expect(started.output()).not.toContain(token);
   });
@@ -208,7 +156,7 @@ describe("tocsin start", () => {
         [/Write this to \.env\?/, "y"],
       ],
     });
-    expect(await started.ended).toBe(0);
+    expect((await started.ended).status).toBe(0);
     expect(readEnvFile(cwd)).toBe(`TELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
     expect(started.output()).not.toContain(token);
   });
@@ -218,7 +166,7 @@ describe("tocsin start", () => {
     const cwd = makeTempFolder();
     const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: "-5" };
     const started = start(["--chat", desk, "--yes", "--no-serve"], { cwd, env });
-    expect(await started.ended).toBe(0);
+    expect((await started.ended).status).toBe(0);
     expect(started.output()).toMatch(/warning: TELEGRAM_CHAT_IDS has -5 as well, where this bot cannot write/);
     expect(readEnvFile(cwd)).toContain(`TELEGRAM_CHAT_IDS=-5,${desk}\n`);
   });
@@ -227,7 +175,7 @@ describe("tocsin start", () => {
     const cwd = makeTempFolder();
     const env = { SMTP_URL: "smtp://u%zz:canary-password@127.0.0.1:9" };
     const started = start(["--mail", "--to", "a@desk.example", "--yes"], { cwd, env });
-    expect(await started.ended).toBe(2);
+    expect((await started.ended).status).toBe(2);
     expect(started.output()).toContain("there is no sender");
     expect(started.output()).not.toMatch(/defect|canary-password/);
   });
@@ -239,13 +187,13 @@ describe("tocsin start", () => {
     const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token };
     const again = () => start(["--chat", desk, "--yes", "--no-serve", "--json"], { cwd, env });
     const first = again();
-    expect(await first.ended).toBe(0);
+    expect((await first.ended).status).toBe(0);
     expect(readEnvFile(cwd)).toBe(
       `TELEGRAM_CHAT_IDS=${desk}\nPUBLIC_URL=https://alerts.example.com\nTELEGRAM_BOT_TOKEN=${token}\n`,
     );
     expect(chat.messages(desk)).toHaveLength(1);
     const second = again();
-    expect(await second.ended).toBe(0);
+    expect((await second.ended).status).toBe(0);
     expect(JSON.parse(second.stdout()).data).toMatchObject({ changed: false });
     expect(first.output() + second.output()).not.toContain(token);
   });
@@ -256,7 +204,7 @@ describe("tocsin start", () => {
     const cwd = makeTempFolder();
     const argv = ["--mail", "--to", "risk@desk.example,ops@desk.example", "--from", "Tocsin <tocsin@desk.example>"];
     const started = start([...argv, "--yes", "--no-serve"], { cwd, env: { SMTP_URL: mailbox.smtpUrl } });
-    expect(await started.ended).toBe(0);
+    expect((await started.ended).status).toBe(0);
     for (const address of ["risk@desk.example", "ops@desk.example"]) expect(mailbox.mails(address)).toHaveLength(1);
     expect(parseEnv(readEnvFile(cwd))).toEqual({
       SMTP_URL: mailbox.smtpUrl,
@@ -273,17 +221,17 @@ describe("tocsin start", () => {
       cwd,
       env: { ...env, TELEGRAM_BOT_TOKEN: token.replace("7700", "7701") },
     });
-    expect(await wrong.ended).toBe(1);
+    expect((await wrong.ended).status).toBe(1);
     chat.setMembership(desk, "kicked");
     const kicked = start(["--chat", desk, "--yes"], { cwd, env: { ...env, TELEGRAM_BOT_TOKEN: token } });
-    expect(await kicked.ended).toBe(1);
+    expect((await kicked.ended).status).toBe(1);
     expect(kicked.output()).toMatch(/error: .*\nhint: /);
     const mail = ["--to", "a@desk.example", "--from", "b@desk.example", "--yes"];
     const dead = start(mail, { cwd, env: { SMTP_URL: "smtp://127.0.0.1:9" } });
-    expect(await dead.ended).toBe(1);
+    expect((await dead.ended).status).toBe(1);
     expect(dead.output()).toContain(".env is as it was");
     const nobody = start([], { cwd, env });
-    expect(await nobody.ended).toBe(2);
+    expect((await nobody.ended).status).toBe(2);
     expect(existsSync(join(cwd, ".env"))).toBe(false);
   });
 });

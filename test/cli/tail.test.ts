@@ -4,47 +4,15 @@ import type { EventSourceMessage } from "eventsource-parser/stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { readEvents } from "../../src/cli/alerts/tail.ts";
-import { runCli } from "../../src/cli/program.ts";
-import { AppError } from "../../src/core/errors.ts";
-import { createTestContext } from "../support/cli.ts";
+import { startTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
-/** Runs until it is interrupted; `until` resolves when stdout (or stderr) holds what is waited for. */
 function start(argv: string[], env: Record<string, string>, columns?: number) {
-  const interrupt = new AbortController();
-  const waiting: { text: string | RegExp; done: () => void }[] = [];
-  let all = "";
-  const sink = {
-    write: (text: string | Uint8Array, callback: () => void) => {
-      all += text;
-      for (const { text: wanted, done } of waiting) if (all.match(wanted)) done();
-      callback();
-    },
-  };
-  const { context } = createTestContext({
-    env,
-    stdout: sink,
-    stderr: sink,
-    signal: interrupt.signal,
-    now: Date.now,
-    columns,
-    isTty: { stdin: false, stdout: columns !== undefined, stderr: false },
-  });
-  const ended = runCli(argv, context);
-  return {
-    until: (text: string | RegExp) =>
-      new Promise<void>((done, fail) => {
-        if (all.match(text)) done();
-        else waiting.push({ text, done });
-        void ended.then(() => fail(new Error(`it ended without ${text}:\n${all}`)));
-      }),
-    output: () => all,
-    interrupt: () => {
-      interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
-      return ended;
-    },
-  };
+  const isTty = { stdin: false, stdout: columns !== undefined, stderr: false };
+  // A wait before another try is over at once.
+  const sleep = async (_ms: number, signal?: AbortSignal) => signal?.throwIfAborted();
+  return startTocsin(argv, { env, columns, isTty, sleep });
 }
 
 it("begins with the last ones, prints what comes and what becomes of it, and ends well on Ctrl-C", async () => {
@@ -54,11 +22,11 @@ it("begins with the last ones, prints what comes and what becomes of it, and end
     await world.ended(id);
   }
   const tail = start(["alerts", "tail", "-n", "2"], world.env);
-  await tail.until(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
+  await tail.shows(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
   const [id = ""] = await world.post({ title: "Just now", severity: "critical", value: "24318772.10", unit: "USD" });
-  await tail.until(/← \S+ +\S+ +3 sent\n/);
+  await tail.shows(/← \S+ +\S+ +3 sent\n/);
   expect(tail.output()).toMatch(new RegExp(`→ \\S+Z  ${id}  critical  Just now: 24.32 M USD\n`));
-  expect(await tail.interrupt()).toBe(0);
+  expect((await tail.stop()).status).toBe(0);
   expect(tail.output()).not.toContain("Oldest");
 });
 
@@ -74,7 +42,7 @@ it("says of an alert that it came and how it ended, and nothing between; what is
   send(12, { deliveries: [delivery("desk", "sent"), delivery("ops", "waiting", "no answer")] });
   send(13, { deliveries: [delivery("desk", "sent"), delivery("ops", "failed", "the chat is gone, and its bot too")] });
   stream.send(20, { id: alertOf(20).id, status: "resolved", title: "back to normal" });
-  await tail.until(/back to normal[\s\S]*wanted/);
+  await tail.shows(/back to normal[\s\S]*wanted/);
   expect(tail.output()).toContain("\u001b[31mcritical");
   expect(tail.output()).toContain("\u001b[32mresolved");
   const said = stripVTControlCharacters(tail.output());
@@ -88,7 +56,7 @@ it("says of an alert that it came and how it ended, and nothing between; what is
       "",
     ].join("\n"),
   );
-  expect(await tail.interrupt()).toBe(0);
+  expect((await tail.stop()).status).toBe(0);
 });
 
 it("says at once what failed or is late, though others are still tried", async () => {
@@ -104,7 +72,7 @@ it("says at once what failed or is late, though others are still tried", async (
   send(12, sent, { ...waiting, dueAt: "2026-11-21T12:07:00.000Z" });
   send(13, { ...sent, state: "failed", reason: "gone" }, { ...waiting, dueAt: "2026-11-21T12:00:31.000Z" });
   send(14, sent, { ...waiting, state: "sent", finishedAt: "2026-11-21T12:09:00.000Z", reason: "" });
-  await tail.until("2 sent");
+  await tail.shows("2 sent");
   const outcomes = tail
     .output()
     .split("\n")
@@ -114,7 +82,7 @@ it("says at once what failed or is late, though others are still tried", async (
     "← 12:00:02  ac120010  1 failed: desk (gone), 1 waiting: ops (no answer)",
     "← 12:09:00  ac120010  2 sent",
   ]);
-  expect(await tail.interrupt()).toBe(0);
+  expect((await tail.stop()).status).toBe(0);
 });
 
 it("fits a narrow terminal: the title below, and no reason is cut", async () => {
@@ -129,12 +97,12 @@ it("fits a narrow terminal: the title below, and no reason is cut", async () => 
     title: "A title that is longer than the terminal is wide",
     deliveries: [failed],
   });
-  await tail.until(/here\)/);
+  await tail.shows(/here\)/);
   const lines = tail.output().split("\n");
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(line.startsWith("no such") ? 80 : 40);
   expect(lines.map((line) => line.trim()).join(" ")).toContain(`1 failed: mail (${reason})`);
   expect(lines.map((line) => line.trim()).join(" ")).toContain("A title that is longer than the terminal is wide");
-  expect(await tail.interrupt()).toBe(0);
+  expect((await tail.stop()).status).toBe(0);
 });
 
 it("shows only the severity asked for, and writes one JSON document", async () => {
@@ -142,11 +110,11 @@ it("shows only the severity asked for, and writes one JSON document", async () =
   const [id = ""] = await world.post({ title: "Before", severity: "critical" });
   await world.ended(id);
   const tail = start(["alerts", "tail", "-n", "1", "--severity", "critical", "--json"], world.env);
-  await tail.until("Before");
+  await tail.shows("Before");
   await world.post({ title: "Unwanted", severity: "warning" });
   await world.post({ title: "Wanted", severity: "critical" });
-  await tail.until("Wanted");
-  expect(await tail.interrupt()).toBe(0);
+  await tail.shows("Wanted");
+  expect((await tail.stop()).status).toBe(0);
   const { data } = JSON.parse(tail.output());
   expect(new Set(data.map(({ title }: { title: string }) => title))).toEqual(new Set(["Before", "Wanted"]));
 });
@@ -155,20 +123,20 @@ it("takes up the stream where a broken connection left it", async () => {
   const relay = await startFakeRelay();
   const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
   const first = await relay.nextStream();
-  await tail.until("waiting for the first");
+  await tail.shows("waiting for the first");
   // Before the first event: it resumes by the version of the log that it has read.
   first.response.destroy();
   const second = await relay.nextStream();
   second.send(20);
-  await tail.until("Alert 20");
+  await tail.shows("Alert 20");
   second.response.destroy();
   const starting = await relay.nextStream({ status: 503 });
   const last = await relay.nextStream();
   last.send(40);
-  await tail.until("Alert 40");
+  await tail.shows("Alert 40");
   expect([first, second, starting, last].map(({ resumedBy }) => resumedBy)).toEqual([undefined, "7", "20", "20"]);
   expect(tail.output()).toContain("trying again in 1 s");
-  expect(await tail.interrupt()).toBe(0);
+  expect((await tail.stop()).status).toBe(0);
 });
 
 it("says that the relay is being stopped, and goes on when it is back", async () => {
@@ -176,22 +144,22 @@ it("says that the relay is being stopped, and goes on when it is back", async ()
   const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
   const first = await relay.nextStream();
   first.send(20);
-  await tail.until("Alert 20");
+  await tail.shows("Alert 20");
   first.response.end("event: stopping\nretry: 2000\ndata: {}\n\n");
-  await tail.until("the relay is being stopped; trying again in 1 s");
+  await tail.shows("the relay is being stopped; trying again in 1 s");
   const refused = await relay.nextStream({ status: 503, error: "relay_stopping" });
-  await tail.until("relay_stopping says the relay; trying again in 2 s");
+  await tail.shows("relay_stopping says the relay; trying again in 2 s");
   const back = await relay.nextStream();
   expect([refused, back].map(({ resumedBy }) => resumedBy)).toEqual(["20", "20"]);
   back.send(40);
-  await tail.until("Alert 40");
-  expect(await tail.interrupt()).toBe(0);
+  await tail.shows("Alert 40");
+  expect((await tail.stop()).status).toBe(0);
 });
 
 it("fails at once when nothing answers", async () => {
   const tail = start(["alerts", "tail", "--url", "http://127.0.0.1:9"], { ADMIN_TOKEN: "x".repeat(40) });
-  await tail.until("tocsin serve");
-  expect(await tail.interrupt()).toBe(1);
+  await tail.shows("tocsin serve");
+  expect((await tail.stop()).status).toBe(1);
 });
 
 function alertOf(version: number) {

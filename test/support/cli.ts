@@ -1,6 +1,10 @@
 import { PassThrough } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
+import { onTestFinished } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
 import type { CliContext } from "../../src/cli/shell/context.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { readingThreadEntry } from "./reader.ts";
 
 export interface CliRun {
@@ -69,5 +73,100 @@ function collector(chunks: string[]): CliContext["stdout"] {
       chunks.push(typeof text === "string" ? text : Buffer.from(text).toString("latin1"));
       callback();
     },
+  };
+}
+
+export interface RunningCommand {
+  /** Resolves when stdout and stderr together hold it; it must not end before. */
+  shows(text: string | RegExp): Promise<void>;
+  /** Of stdout and stderr, as it came. */
+  output(): string;
+  stdout(): string;
+  /** Resolves when it ends by itself. */
+  ended: Promise<CliRun>;
+  /** Ctrl-C. */
+  stop(): Promise<CliRun>;
+}
+
+/** Starts one command line in this process, by the real clock. It ends with the test at the latest. */
+export function startTocsin(argv: string[], overrides: Partial<CliContext> = {}): RunningCommand {
+  const stopping = new AbortController();
+  const listeners = new Set<() => void>();
+  let all = "";
+  const { context, stdout, stderr } = createTestContext({
+    now: Date.now,
+    sleep: (ms, signal) => delay(ms, undefined, { signal }),
+    signal: stopping.signal,
+    ...overrides,
+  });
+  const note = (text: unknown) => {
+    all += text;
+    for (const listener of listeners) listener();
+  };
+  const heard = (sink: CliContext["stdout"]): CliContext["stdout"] => {
+    // Questions are drawn on a stream.
+    if (sink instanceof PassThrough) return sink.on("data", note);
+    return {
+      write(text, callback) {
+        const result = sink.write(text, callback);
+        note(text);
+        return result;
+      },
+    };
+  };
+  const ended = runCli(argv, { ...context, stdout: heard(context.stdout), stderr: heard(context.stderr) }).then(
+    (status): CliRun => ({ status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) }),
+  );
+  const stop = () => {
+    stopping.abort(new AppError("cancelled", "stopped by SIGINT"));
+    return ended;
+  };
+  onTestFinished(async () => void (await stop()));
+  return {
+    shows: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!all.match(text)) return;
+          listeners.delete(look);
+          resolve();
+        };
+        listeners.add(look);
+        look();
+        void ended.then(() => reject(new Error(`it ended without ${text}:\n${all}`)));
+      }),
+    output: () => all,
+    stdout,
+    ended,
+    stop,
+  };
+}
+
+/**
+ * A person at a terminal who answers each question as it comes: by keys, or by an act whose result, if any, are the keys. Later
+ * questions are looked for behind the one that was answered.
+ */
+export function personWho(...answers: [question: string | RegExp, keys: string | (() => unknown)][]) {
+  const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+  let said = "";
+  let all = "";
+  stderr.on("data", (chunk) => {
+    const words = stripVTControlCharacters(String(chunk));
+    all += words;
+    said += words;
+    const [question, keys] = answers[0] ?? [];
+    if (question === undefined || !said.match(question)) return;
+    answers.shift();
+    said = "";
+    setImmediate(async () => {
+      const typed = typeof keys === "function" ? await keys() : keys;
+      if (typeof typed === "string") stdin.write(typed);
+    });
+  });
+  return {
+    terminal: { stdin, stderr, isTty: { stdin: true, stdout: false, stderr: true } },
+    /** What was said to the person. */
+    said: () => all,
+    /** Questions that were not put. */
+    unasked: () => answers.map(([question]) => question),
   };
 }
