@@ -26,8 +26,7 @@ describe("alerts list", () => {
   it("fits a terminal of whatever width: status, short id, whole title, whole reason", async () => {
     const world = await createRelayWorld();
     const title = "Deep fall of the pool's TVL, seen by everybody at the desk";
-    const [id = ""] = await world.post({ title, severity: "critical", status: "resolved" });
-    await world.ended(id);
+    const { id } = await world.send({ title, severity: "critical", status: "resolved" });
     const isTty = { stdin: false, stdout: true, stderr: false };
     // The age of an alert is the same in all runs, however long they take.
     const at = Date.now();
@@ -124,8 +123,7 @@ describe("a token whose symbol was learned after its alert came", () => {
 
   async function learn() {
     const world = await createRelayWorld();
-    const [id = ""] = await world.post(body);
-    await world.ended(id);
+    const { id } = await world.send(body);
     const run = (...argv: string[]) =>
       world.run(argv, { env: { ...world.env, ALERTING_URL: "http://127.0.0.1:9", ALERTING_API_KEY: "k" } });
     const before = await run("alerts", "list");
@@ -172,8 +170,7 @@ describe("a token whose symbol was learned after its alert came", () => {
 describe("a part of an id", () => {
   it("stands for the one alert whose id ends or begins so, in every command", async () => {
     const world = await createRelayWorld();
-    const [id = ""] = await world.post({ title: "One", severity: "critical" });
-    await world.ended(id);
+    const { id } = await world.send({ title: "One", severity: "critical" });
     const short = id.slice(-8).toUpperCase();
     for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
       expect((await world.run(["alerts", "show", part, "--json"])).json().data.id).toBe(id);

@@ -71,8 +71,7 @@ it("finds no difference to the configuration that was at work, whatever was mute
   const mute = (
     await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "x", "--json"])
   ).json();
-  const [id = ""] = await world.post({ title: "Muted", severity: "critical", chain: "bsc" });
-  await world.ended(id);
+  await world.send({ title: "Muted", severity: "critical", chain: "bsc" });
   await world.run(["mutes", "remove", mute.data.id]);
   const { data } = (await world.run(["backtest", "--config", "tocsin.yaml", "--json"])).json();
   expect(data).toMatchObject({

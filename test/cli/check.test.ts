@@ -1,9 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Command } from "commander";
 import { beforeEach, expect, test } from "vitest";
-import { check } from "../../src/cli/check.ts";
-import { createTestContext } from "../support/cli.ts";
+import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 let folder: string;
@@ -12,18 +10,8 @@ beforeEach(() => {
   folder = makeTempFolder();
 });
 
-/** The command on its own, so that this holds whatever else the program has. */
-async function runCheck(argv: string[], options: { cwd: string; env: Record<string, string> }) {
-  let status = 0;
-  const setExitStatus = (next: 0 | 1 | 2): void => {
-    status = next;
-  };
-  const { context, stdout, stderr } = createTestContext({ ...options, setExitStatus });
-  const program = new Command("tocsin").option("--json").exitOverride();
-  check(program, context);
-  await program.parseAsync(["check", ...argv], { from: "user" });
-  return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
-}
+const runCheck = (argv: string[], options: { cwd: string; env: Record<string, string> }) =>
+  runTocsin(["check", ...argv], options);
 
 const env = {
   TELEGRAM_BOT_TOKEN: "123456789:AAcanaryBotTokenThatNobodyMaySee_0001",

@@ -83,8 +83,7 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
   const world = await createRelayWorld({
     yaml: `destinations: { book: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] } }\n`,
   });
-  const [id = ""] = await world.post(alert);
-  await world.ended(id);
+  const { id } = await world.send(alert);
   const run = await world.run(["explain", id, "--json"]);
   const [explained] = run.json().data;
   // When it is made, and which delivery it is, differ from call to call.

@@ -20,8 +20,7 @@ it("silences one alert until it is over: its end is sent, and so is what comes a
   const world = await createRelayWorld();
   const fire = async (status: string) => {
     const body = { title: "In the pool", severity: "warning", status, fingerprint: "pool-7" };
-    const [id = ""] = await world.post({ ...body, at: Math.random() });
-    const { deliveries, facts } = await world.ended(id);
+    const { deliveries, facts } = await world.send({ ...body, at: Math.random() });
     key = facts?.alertKey ?? "";
     return deliveries.map(({ state }) => state);
   };
@@ -63,8 +62,9 @@ it("releases the latest of what a mute that has ended held back, once it is told
   const argv = ["mutes", "add", "--all", "--for", "1h", "--reason", "maintenance", "--json"];
   const { id } = (await world.run(argv)).json().data;
   for (const value of [3, 2]) {
-    const [muted = ""] = await world.post({ title: "In the pool", severity: "warning", alertKey: "pool", value });
-    expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
+    expect(
+      (await world.send({ title: "In the pool", severity: "warning", alertKey: "pool", value })).deliveries,
+    ).toMatchObject([{ state: "muted" }]);
   }
   expect((await world.run(["mutes", "release", id, "--yes"])).stderr).toContain("still holds");
   await world.run(["mutes", "remove", id]);

@@ -50,6 +50,8 @@ export interface RelayWorld {
   post(body: unknown, headers?: Record<string, string>): Promise<string[]>;
   /** Waits until all deliveries of the alert have ended. */
   ended(id: string): Promise<AlertDetail>;
+  /** Posts one alert, and waits until its deliveries have ended. */
+  send(body: unknown, headers?: Record<string, string>): Promise<AlertDetail>;
   run(argv: string[], overrides?: Partial<CliContext>): Promise<CliRun>;
 }
 
@@ -94,7 +96,7 @@ export async function createRelayWorld(
     await mailbox.close();
   });
 
-  return {
+  const world: RelayWorld = {
     dataDir,
     env,
     chat,
@@ -115,6 +117,7 @@ export async function createRelayWorld(
       return data.ids ?? [data.id ?? ""];
     },
     ended: (id) => untilEnded(relay.store, id),
+    send: async (body, headers) => world.ended((await world.post(body, headers))[0] ?? ""),
     run: (argv, overrides = {}) =>
       runTocsin(argv, {
         env,
@@ -124,6 +127,7 @@ export async function createRelayWorld(
         ...overrides,
       }),
   };
+  return world;
 }
 
 /** For a command that waits: its time passes, all at once, when that has come about which it shall find at its end. */

@@ -90,8 +90,7 @@ describe("alerts resend --failed", () => {
 describe("alerts resend of one alert", () => {
   it("asks a person before it goes to several destinations, and nobody else", async () => {
     const world = await createRelayWorld();
-    const [id = ""] = await world.post({ title: "Once", severity: "critical" });
-    await world.ended(id);
+    const { id } = await world.send({ title: "Once", severity: "critical" });
     const count = async () => (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
     const no = await world.run(["alerts", "resend", id], person(""));
     expect(no.status).toBe(1);

@@ -28,11 +28,9 @@ const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 /** A backup with one alert, of a log that has gone on to two. */
 async function backedUp() {
   const world = await createRelayWorld();
-  const [id = ""] = await world.post({ title: "In the backup", severity: "critical" });
-  await world.ended(id);
+  const { id } = await world.send({ title: "In the backup", severity: "critical" });
   await world.run(["backup", "copy.db"]);
-  const [late = ""] = await world.post({ title: "After it" });
-  await world.ended(late);
+  const { id: late } = await world.send({ title: "After it" });
   return { world, id, late, file: join(world.dataDir, "copy.db"), path: join(world.dataDir, "tocsin.db") };
 }
 

@@ -1,18 +1,11 @@
-import { Command } from "commander";
 import { expect, test } from "vitest";
-import { schema } from "../../src/cli/schema.ts";
 import { configJsonSchema } from "../../src/config/file.ts";
-import { createTestContext } from "../support/cli.ts";
+import { runTocsin } from "../support/cli.ts";
 import { fitsJsonSchema } from "../support/json-schema.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
-async function printSchema(...argv: string[]): Promise<unknown> {
-  const { context, stdout } = createTestContext({ cwd: makeTempFolder() });
-  const program = new Command("tocsin").option("--json").exitOverride();
-  schema(program, context);
-  await program.parseAsync(["schema", ...argv], { from: "user" });
-  return JSON.parse(stdout());
-}
+const printSchema = async (...argv: string[]) =>
+  (await runTocsin(["schema", ...argv], { cwd: makeTempFolder() })).json();
 
 test("prints the JSON Schema itself, for a file beside the configuration, and below `data` as every command with --json", async () => {
   const json = configJsonSchema();

@@ -18,8 +18,7 @@ function start(argv: string[], env: Record<string, string>, columns?: number) {
 it("begins with the last ones, prints what comes and what becomes of it, and ends well on Ctrl-C", async () => {
   const world = await createRelayWorld();
   for (const title of ["Oldest", "Older", "Newest"]) {
-    const [id = ""] = await world.post({ title, severity: "info" });
-    await world.ended(id);
+    await world.send({ title, severity: "info" });
   }
   const tail = start(["alerts", "tail", "-n", "2"], world.env);
   await tail.shows(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
@@ -107,8 +106,7 @@ it("fits a narrow terminal: the title below, and no reason is cut", async () => 
 
 it("shows only the severity asked for, and writes one JSON document", async () => {
   const world = await createRelayWorld();
-  const [id = ""] = await world.post({ title: "Before", severity: "critical" });
-  await world.ended(id);
+  await world.send({ title: "Before", severity: "critical" });
   const tail = start(["alerts", "tail", "-n", "1", "--severity", "critical", "--json"], world.env);
   await tail.shows("Before");
   await world.post({ title: "Unwanted", severity: "warning" });

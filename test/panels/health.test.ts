@@ -64,10 +64,10 @@ describe("the line of health", () => {
 
   it("stands on a page in the same words, each part a link", async () => {
     const watches = [{ ...account("well"), summary: "the account sends its alerts here" }];
-    const { logIn, addAlert, clock } = await createWebFixture({ watches });
+    const { read, addAlert, clock } = await createWebFixture({ watches });
     await addAlert();
     await clock.advance(8_000);
-    const page = await (await (await logIn()).get("/mutes")).text();
+    const page = await read("/mutes");
     const line = /data-live="health">(.*?)<\/div>/s.exec(page)?.[1] ?? "";
     const destinations = verdicts("untried", "untried");
     expect(

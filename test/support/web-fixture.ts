@@ -71,6 +71,8 @@ export interface WebFixture {
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
   logIn(): Promise<Browser>;
+  /** The text of a page, as who has logged in reads it. */
+  read(path: string): Promise<string>;
   addAlert(input?: AlertInput): Promise<Alert>;
   /** Routes one that was left unrouted. */
   routeAlert(alert: Alert, input?: AlertInput): Promise<void>;
@@ -360,7 +362,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     };
   }
 
+  let reader: Promise<Browser> | undefined;
   return {
+    async read(path) {
+      reader ??= logIn();
+      return (await (await reader).get(path)).text();
+    },
     web,
     store,
     clock,

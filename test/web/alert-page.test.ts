@@ -68,7 +68,7 @@ describe("what an alert is called", () => {
     const alert = makeAlert({ facts: { ...facts, alertKey: "k" } });
     const message = createRendering({ renderDocument: createDocumentRenderer() }).composeAlert(alert, makeContext());
     expect(message.subject).toContain(said);
-    const log = await (await (await fixture.logIn()).get('/?q="TVL of pool"')).text();
+    const log = await fixture.read('/?q="TVL of pool"');
     expect(log).toContain(`dir="auto" title="${said}">${said}</a>`);
     expect(log).toContain('title: <bdi dir="auto">Total <mark>TVL of pool</mark> 0x0b92');
     const wire = (await (await fixture.api(`/api/alerts/${id}`)).json()) as { data: unknown };
@@ -93,7 +93,7 @@ describe("what an alert is called", () => {
     await fixture.addAlert({
       facts: { ...facts, value: "1083848000", threshold: "1083900000", previousValue: undefined },
     });
-    const row = /<td class="number">.*?<\/td>/.exec(await (await (await fixture.logIn()).get("/")).text())?.[0] ?? "";
+    const row = /<td class="number">.*?<\/td>/.exec(await fixture.read("/"))?.[0] ?? "";
     expect(wordsOf(row)).toBe("0.0048 % below");
   });
 });
@@ -128,7 +128,7 @@ describe("the key of an alert", () => {
     expect(section.match(/, this one/g)).toHaveLength(1);
     expect(section).toContain("pool &lt;tvl&gt;");
     const [, log = ""] = /<a href="(\/\?key=[^"]+)">All in the log<\/a>/.exec(section) ?? [];
-    const listed = await (await (await fixture.logIn()).get(log)).text();
+    const listed = await fixture.read(log);
     for (const id of [first, over, again]) expect(listed).toContain(`/alerts/${id}`);
   });
 

@@ -49,8 +49,8 @@ test("what is no page is left as it is, and an error page is packed with its sta
 });
 
 test("style and scripts are packed as well, and the same without", async () => {
-  const { logIn, web } = await createWebFixture();
-  const page = await (await (await logIn()).get("/")).text();
+  const { read, web } = await createWebFixture();
+  const page = await read("/");
   const files = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
   expect(files.length).toBeGreaterThan(3);
   for (const path of new Set(files)) {

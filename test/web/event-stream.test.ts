@@ -56,15 +56,30 @@ function parseEvent(text: string): ServerEvent {
   return event;
 }
 
-async function open(fixture: WebFixture, headers: Record<string, string> = {}, query = "") {
-  const answer = await fixture.api(`/api/stream${query}`, { headers });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  const events = readEvents(answer.body);
+/** Behind the first two, which say that it is open and where it begins. */
+async function readOpened(body: ReadableStream<Uint8Array> | null) {
+  const events = readEvents(body);
   await events.nextAny();
   await events.nextAny();
   return events;
 }
+
+async function open(fixture: WebFixture, headers: Record<string, string> = {}, query = "") {
+  const answer = await fixture.api(`/api/stream${query}`, { headers });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  return readOpened(answer.body);
+}
+
+const idOf = async (events: ReturnType<typeof readEvents>) => JSON.parse((await events.next())?.data ?? "{}").id;
+
+/** Streams over the store of a fixture, of which something is changed. */
+function streamsOver({ store, clock }: WebFixture, changes: Partial<WebFixture["store"]> = {}, maxStreams?: number) {
+  const deps = { store: { ...store, ...changes }, publicUrl: "http://tocsin.test", clock, log: silentLog };
+  return createEventStreams(deps, maxStreams === undefined ? undefined : { maxStreams });
+}
+
+const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
 
 describe("the event stream", () => {
   test("gives an alert as the list does, with its version", async () => {
@@ -88,8 +103,7 @@ describe("the event stream", () => {
       return listChanges(after, limit);
     };
     const streams = await Promise.all(Array.from({ length: 40 }, () => open(fixture)));
-    const nextOfAll = () =>
-      Promise.all(streams.map(async (stream) => JSON.parse((await stream.next())?.data ?? "{}").id));
+    const nextOfAll = () => Promise.all(streams.map(idOf));
     for (let round = 0; round < 3; round += 1) {
       const found = nextOfAll();
       reads = 0;
@@ -106,7 +120,6 @@ describe("the event stream", () => {
     const first = await fixture.addAlert();
     const [{ version } = { version: 0 }] = await fixture.store.listChanges(undefined, 1);
     const second = await fixture.addAlert();
-    const idOf = async (events: Awaited<ReturnType<typeof open>>) => JSON.parse((await events.next())?.data ?? "{}").id;
     expect(await idOf(await open(fixture, { "last-event-id": "0" }))).toBe(first.id);
     expect(await idOf(await open(fixture, { "last-event-id": String(version) }))).toBe(second.id);
     expect(await idOf(await open(fixture, {}, `?after=${version}`))).toBe(second.id);
@@ -121,7 +134,7 @@ describe("the event stream", () => {
     for (let round = 0; round < 180; round += 1) ids.push((await fixture.addAlert()).id);
     const events = await open(fixture, { "last-event-id": "0" });
     const seen: string[] = [];
-    while (seen.length < ids.length) seen.push(JSON.parse((await events.next())?.data ?? "{}").id);
+    while (seen.length < ids.length) seen.push(await idOf(events));
     expect(seen).toEqual(ids);
   });
 
@@ -142,16 +155,10 @@ describe("the event stream", () => {
   });
 
   test("finds at a heartbeat what no signal has brought", async () => {
-    const { store, clock, addAlert } = await createWebFixture();
-    const streams = createEventStreams({
-      store: { ...store, subscribe: () => () => {} },
-      publicUrl: "https://tocsin.example.com",
-      clock,
-      log: silentLog,
-    });
-    const events = readEvents(await streams.open({ allowedMs: () => 60_000 }));
-    await events.nextAny();
-    await events.nextAny();
+    const fixture = await createWebFixture();
+    const { clock, addAlert } = fixture;
+    const streams = streamsOver(fixture, { subscribe: () => () => {} });
+    const events = await readOpened(await streams.open({ allowedMs: () => 60_000 }));
     const beat = async () => {
       const event = events.nextAny();
       await clock.advance(15_000);
@@ -181,9 +188,7 @@ describe("the event stream", () => {
     const browser = await fixture.logIn();
     const other = await fixture.logIn();
     const openOf = async ({ get }: typeof browser) => {
-      const events = readEvents((await get("/api/stream")).body);
-      await events.nextAny();
-      await events.nextAny();
+      const events = await readOpened((await get("/api/stream")).body);
       return events;
     };
     const windows = [await openOf(browser), await openOf(browser)];
@@ -192,7 +197,7 @@ describe("the event stream", () => {
     await browser.post("/logout");
     expect(await Promise.all(ends)).toEqual([undefined, undefined]);
     const { id } = await fixture.addAlert();
-    expect(JSON.parse((await otherEvents.next())?.data ?? "{}").id).toBe(id);
+    expect(await idOf(otherEvents)).toBe(id);
     expect((await browser.get("/api/stream")).status).toBe(401);
   });
 
@@ -203,9 +208,7 @@ describe("the event stream", () => {
     const [ended, stays] = [await one.logIn(), await one.logIn()];
     const ask = (cookie: string, path: string) =>
       other.web.fetch(new Request(`http://tocsin.test${path}`, { headers: { cookie } }));
-    const events = readEvents((await ask(ended.cookie, "/api/stream")).body);
-    await events.nextAny();
-    await events.nextAny();
+    const events = await readOpened((await ask(ended.cookie, "/api/stream")).body);
     const end = events.nextAny();
     await ended.post("/logout");
     await one.clock.advance(1_000);
@@ -217,9 +220,7 @@ describe("the event stream", () => {
   test("gives nothing more to a reader that was busy while its session ended", async () => {
     const fixture = await createWebFixture();
     const browser = await fixture.logIn();
-    const events = readEvents((await browser.get("/api/stream")).body);
-    await events.nextAny();
-    await events.nextAny();
+    const events = await readOpened((await browser.get("/api/stream")).body);
     await fixture.addAlert();
     await browser.post("/logout");
     expect(await events.nextAny()).toBeUndefined();
@@ -229,9 +230,7 @@ describe("the event stream", () => {
     const { logIn, clock } = await createWebFixture();
     const browser = await logIn();
     await clock.advance(12 * 3_600_000 - 4_000);
-    const events = readEvents((await browser.get("/api/stream", { headers: {} })).body);
-    await events.nextAny();
-    await events.nextAny();
+    const events = await readOpened((await browser.get("/api/stream", { headers: {} })).body);
     let isOver = false;
     const end = events.nextAny().then((event) => {
       isOver = true;
@@ -246,17 +245,11 @@ describe("the event stream", () => {
   test("reads nothing for a reader that takes nothing", async () => {
     const fixture = await createWebFixture();
     let asked = 0;
-    const streams = createEventStreams({
-      store: {
-        ...fixture.store,
-        listChanges: (version, limit) => {
-          asked += 1;
-          return fixture.store.listChanges(version, limit);
-        },
+    const streams = streamsOver(fixture, {
+      listChanges: (version, limit) => {
+        asked += 1;
+        return fixture.store.listChanges(version, limit);
       },
-      publicUrl: "http://tocsin.test",
-      clock: fixture.clock,
-      log: silentLog,
     });
     const body = await streams.open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY });
     const reader = body.getReader();
@@ -281,7 +274,7 @@ describe("the event stream", () => {
     await events.cancel();
     const { id } = await fixture.addAlert();
     const again = await open(fixture, { "last-event-id": ready?.id ?? "" });
-    expect(JSON.parse((await again.next())?.data ?? "{}").id).toBe(id);
+    expect(await idOf(again)).toBe(id);
     await again.cancel();
   });
 
@@ -290,29 +283,23 @@ describe("the event stream", () => {
     const answer = await fixture.api("/api/stream");
     const { id } = await fixture.addAlert();
     const events = readEvents(answer.body);
-    expect(JSON.parse((await events.next())?.data ?? "{}").id).toBe(id);
+    expect(await idOf(events)).toBe(id);
     await events.cancel();
   });
 
   test("ends when the store fails in the middle, so that its reader comes back behind what it has seen", async () => {
     const fixture = await createWebFixture();
     let isAway = false;
-    const streams = createEventStreams(
+    const streams = streamsOver(
+      fixture,
       {
-        store: {
-          ...fixture.store,
-          listChanges: async (...asked) => {
-            if (isAway) throw new AppError("store_unavailable", "The database does not answer.");
-            return fixture.store.listChanges(...asked);
-          },
+        listChanges: async (...asked) => {
+          if (isAway) throw new AppError("store_unavailable", "The database does not answer.");
+          return fixture.store.listChanges(...asked);
         },
-        publicUrl: "http://tocsin.test",
-        clock: fixture.clock,
-        log: silentLog,
       },
-      { maxStreams: 1 },
+      1,
     );
-    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
     const events = readEvents(await streams.open(allowed));
     const { id } = await fixture.addAlert();
     const seen = await events.next();
@@ -328,16 +315,7 @@ describe("the event stream", () => {
 
   test("gives its place back when the reader goes", async () => {
     const fixture = await createWebFixture();
-    const streams = createEventStreams(
-      {
-        store: fixture.store,
-        publicUrl: "http://tocsin.test",
-        clock: fixture.clock,
-        log: silentLog,
-      },
-      { maxStreams: 1 },
-    );
-    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
+    const streams = streamsOver(fixture, {}, 1);
     const first = await streams.open(allowed);
     await expect(streams.open(allowed)).rejects.toThrow("No further event stream");
     await first.cancel();
@@ -347,16 +325,7 @@ describe("the event stream", () => {
 
   test("gives its place back when the store fails", async () => {
     const fixture = await createWebFixture();
-    const streams = createEventStreams(
-      {
-        store: { ...fixture.store, latestChange: async () => Promise.reject(new Error("no disk")) },
-        publicUrl: "http://tocsin.test",
-        clock: fixture.clock,
-        log: silentLog,
-      },
-      { maxStreams: 1 },
-    );
-    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
+    const streams = streamsOver(fixture, { latestChange: async () => Promise.reject(new Error("no disk")) }, 1);
     await expect(streams.open(allowed)).rejects.toThrow("no disk");
     await expect(streams.open(allowed)).rejects.toThrow("no disk");
     streams.close();
@@ -370,7 +339,7 @@ describe("the event stream", () => {
     const events = readEvents(answer.body);
     await events.nextAny();
     const { id } = await fixture.addAlert();
-    expect(JSON.parse((await events.next())?.data ?? "{}").id).toBe(id);
+    expect(await idOf(events)).toBe(id);
     fixture.web.close();
     expect(await events.next()).toMatchObject({ event: "stopping" });
     expect(await events.next()).toBeUndefined();

@@ -52,8 +52,8 @@ const report: GapReport = {
 };
 
 test("the page says what is missing, how sure that is, and what cannot be told", async () => {
-  const { logIn } = await createWebFixture({ gaps: report });
-  const page = await (await (await logIn()).get("/gaps")).text();
+  const { read } = await createWebFixture({ gaps: report });
+  const page = await read("/gaps");
   expect(page).toContain("eth_&lt;b&gt;price&lt;/b&gt;_0x00");
   expect(page).not.toContain("<b>price");
   expect(page).toContain("&lt;i&gt;ETH&lt;/i&gt; price no longer above 3,300");
@@ -106,8 +106,8 @@ test.each<[string, Parameters<typeof createWebFixture>[0], string]>([
     "Cannot tell: no answer.",
   ],
 ])("the page says that %s", async (_what, options, said) => {
-  const { logIn } = await createWebFixture(options);
-  expect(await (await (await logIn()).get("/gaps")).text()).toContain(said);
+  const { read } = await createWebFixture(options);
+  expect(await read("/gaps")).toContain(said);
 });
 
 test("shows each account that is looked at, by itself", async () => {

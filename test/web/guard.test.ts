@@ -123,8 +123,8 @@ test("an API token opens no page, and a page's session the API", async () => {
 });
 
 test("assets are kept for good under names that change with them", async () => {
-  const { web, logIn } = await createWebFixture();
-  const page = await (await (await logIn()).get("/")).text();
+  const { web, read } = await createWebFixture();
+  const page = await read("/");
   const style = /href="(\/assets\/page-[0-9a-f]{12}\.css)"/.exec(page)?.[1] ?? "";
   const answer = await web.fetch(new Request(`http://tocsin.test${style}`));
   expect(answer.status).toBe(200);

@@ -11,9 +11,8 @@ test("a joined row draws the last values of its key with the threshold, in words
   for (let round = 0; round < 34; round += 1) await fire("many", String(60 - round));
   for (const value of ["24", "23"]) await fire("few", value);
   for (const value of ["none", "unknown", "n/a", "-"]) await fire("words", value);
-  const browser = await fixture.logIn();
   const rowsOf = async (path: string) =>
-    [...(await (await browser.get(path)).text()).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) => row);
+    [...(await fixture.read(path)).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) => row);
 
   const [words, few, many] = await rowsOf("/");
   expect(many).toContain("Values of this key: 30 values, last 27 USD, threshold 25 USD");

@@ -6,8 +6,8 @@ import { fillScene } from "../support/web-scene.ts";
 
 describe("the log", () => {
   test("says what to do before the first alert has come", async () => {
-    const { logIn } = await createWebFixture();
-    const page = await (await (await logIn()).get("/")).text();
+    const { read } = await createWebFixture();
+    const page = await read("/");
     expect(page).toMatch(/^<!doctype html><html/i);
     expect(page).toContain("No alert has arrived yet");
     expect(page).toContain("tocsin setup");
@@ -31,18 +31,17 @@ describe("the log", () => {
   });
 
   test("cuts a title that would take ten lines of a row; a word that it does not show is said to be there", async () => {
-    const { logIn, addAlert, store, clock } = await createWebFixture();
+    const { read, addAlert, store, clock } = await createWebFixture();
     const title = `${"Total value locked ".repeat(12)}withdrawal`;
     const { id } = await addAlert({ facts: { title } });
     await store.maintain?.(clock.now());
-    const browser = await logIn();
     const row = /<td class="what">.*?<\/td>/s;
-    const [cut = ""] = row.exec(await (await browser.get("/")).text()) ?? [];
+    const [cut = ""] = row.exec(await read("/")) ?? [];
     expect(cut).toContain(`title="${title}"`);
     expect(cut).toMatch(/ Total…<\/a>/);
-    const [found] = row.exec(await (await browser.get("/?q=withdrawal")).text()) ?? [];
+    const [found] = row.exec(await read("/?q=withdrawal")) ?? [];
     expect(found).toMatch(/class="elsewhere">title: .*<mark>withdrawal<\/mark>/);
-    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain(`${title}</h1>`);
+    expect(await read(`/alerts/${id}`)).toContain(`${title}</h1>`);
   });
 
   test("says how far back it looked when few alerts match, and offers to go on", async () => {
@@ -51,16 +50,15 @@ describe("the log", () => {
     const [alert] = await fixture.store.listAlerts({ limit: 1 });
     if (alert === undefined) throw new Error("there is one");
     const stopped = { position: alert.position, receivedAt: alert.receivedAt, looked: 4_096 };
-    const browser = await fixture.logIn();
     fixture.store.listAlertsWithin = async () => ({ alerts: [], stopped });
     fixture.store.countMatches = () => Promise.reject(new Error("it was searched for a moment already"));
-    const none = await (await browser.get("/?q=rare")).text();
+    const none = await fixture.read("/?q=rare");
     expect(none).toContain("No match so far");
     expect(none).not.toContain("No alert matches");
     expect(none).toMatch(/Searched back to <time datetime="2026-11-21T12:00:00.000Z"/);
     expect(none).toContain(`href="/?q=rare&amp;cursor=${alert.position}" rel="next">Search further back`);
     fixture.store.listAlertsWithin = async () => ({ alerts: [alert], stopped });
-    const some = await (await browser.get("/?q=rare")).text();
+    const some = await fixture.read("/?q=rare");
     expect(some).toContain(`/alerts/${id}`);
     expect(some).toContain("Search further back");
     expect(some).not.toContain("No match so far");
@@ -70,22 +68,21 @@ describe("the log", () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);
     const query = "/?from=2026-11-21T12:10&to=2026-11-21T12:20";
-    const page = await (await (await fixture.logIn()).get(query)).text();
+    const page = await fixture.read(query);
     expect(page).toContain("Gas price above 80 gwei");
     expect(page).not.toContain("Daily liquidity report");
     expect(page).toContain('value="2026-11-21T12:10"');
   });
 
   test("joins the alerts of a key to one row that says how often it came, with every alert one press away", async () => {
-    const { logIn, addAlert, clock } = await createWebFixture();
+    const { read, addAlert, clock } = await createWebFixture();
     const minutes = (count: number) => clock.advance(count * 60_000);
     await addAlert({ facts: { title: "First", alertKey: "tvl" } });
     await minutes(5);
     await addAlert({ facts: { title: "Other", alertKey: "gas" } });
     await addAlert({ facts: { title: "Second", alertKey: "tvl" } });
-    const browser = await logIn();
     const rowsOf = async (path: string) => {
-      const page = await (await browser.get(path)).text();
+      const page = await read(path);
       const rows = page.slice(page.indexOf("<tbody")).split("<tr ").slice(1);
       return rows.filter((row) => row.startsWith("id=")).map((row) => row.replace(/<[^>]*>/g, " "));
     };
@@ -103,13 +100,13 @@ describe("the log", () => {
     expect(await rowsOf("/?key=tvl")).toHaveLength(3);
     await addAlert({ facts: { title: "Again", alertKey: "tvl" } });
     expect((await rowsOf("/"))[0]).not.toContain("times");
-    const filtered = await (await browser.get("/?severity=critical&view=keys")).text();
+    const filtered = await read("/?severity=critical&view=keys");
     expect(filtered).toContain("Filters look at the newest alert of each key.");
     expect(filtered).toContain('<input type="hidden" name="view" value="keys"/>');
   });
 
   test("two alerts of a second with the same title about different things are two rows", async () => {
-    const { logIn, addAlert } = await createWebFixture();
+    const { read, addAlert } = await createWebFixture();
     const of = (instance: string) => ({
       title: "High CPU",
       alertKey: instance,
@@ -117,52 +114,46 @@ describe("the log", () => {
     });
     await addAlert({ facts: { ...of("db-1"), severity: "critical" } });
     await addAlert({ facts: { ...of("db-2"), severity: "warning" } });
-    const page = await (await (await logIn()).get("/")).text();
+    const page = await read("/");
     const rows = page.split("<tr ").filter((row) => row.startsWith("id="));
     expect(rows.map((row) => row.match(/class="severity (\w+)"/)?.[1])).toEqual(["warning", "critical"]);
   });
 
   test("shows the last hour while the log is younger than that, and then the last day", async () => {
-    const { logIn, addAlert, clock } = await createWebFixture();
+    const { read, addAlert, clock } = await createWebFixture();
     await addAlert();
-    const browser = await logIn();
-    const chosen = async () =>
-      />(\d+ \w)</.exec((await (await browser.get("/")).text()).split('aria-current="true"')[1] ?? "")?.[1];
+    const chosen = async () => />(\d+ \w)</.exec((await read("/")).split('aria-current="true"')[1] ?? "")?.[1];
     expect(await chosen()).toBe("1 h");
     await clock.advance(2 * 3_600_000);
     expect(await chosen()).toBe("24 h");
   });
 
   test("counts what came over time, and a bar leads to its alerts and to no other", async () => {
-    const { logIn, addAlert, clock } = await createWebFixture();
+    const { read, addAlert, clock } = await createWebFixture();
     await addAlert({ facts: { title: "An hour ago", alertKey: "a" }, deliveries: [] });
     await clock.advance(60 * 60_000);
     await addAlert({ facts: { title: "Just now", alertKey: "b", severity: "info" } });
-    const browser = await logIn();
-    const page = await (await browser.get("/")).text();
+    const page = await read("/");
     const bars = [...page.matchAll(/<a href="([^"]+)" aria-label="([^"]+)"[^>]*data-from/g)].slice(0, 2);
     expect(bars.map(([, , label]) => label)).toEqual([
       expect.stringMatching(/12:00.*: 1 alert, 1 critical, 1 with a problem/),
       expect.stringMatching(/13:00.*: 1 alert, 1 info/),
     ]);
-    const first = await (await browser.get((bars[0]?.[1] ?? "").replaceAll("&amp;", "&"))).text();
+    const first = await read((bars[0]?.[1] ?? "").replaceAll("&amp;", "&"));
     expect(first).toContain("An hour ago");
     expect(first).not.toContain("Just now");
     expect(first).toContain("Between the times of the filter.");
     expect(first).toMatch(/<b>1 alert<\/b> matches, of 2 alerts stored/);
-    expect(await (await browser.get("/?span=7d&severity=info")).text()).toContain("Alerts over time, info");
+    expect(await read("/?span=7d&severity=info")).toContain("Alerts over time, info");
   });
 
   test("says how many match, exactly where that is quick", async () => {
-    const { logIn, addAlert, store } = await createWebFixture();
+    const { read, addAlert, store } = await createWebFixture();
     for (let round = 0; round < 60; round += 1) await addAlert();
-    const browser = await logIn();
-    expect(await (await browser.get("/?severity=critical")).text()).toMatch(
-      /<b>60 alerts<\/b> match, of 60 alerts stored/,
-    );
+    expect(await read("/?severity=critical")).toMatch(/<b>60 alerts<\/b> match, of 60 alerts stored/);
     store.countMatches = async () => ({ count: 1000, isMore: true });
-    expect(await (await browser.get("/?severity=critical")).text()).toContain("<b>1,000+ alerts</b> match");
-    expect(await (await browser.get("/")).text()).not.toContain("match, of");
+    expect(await read("/?severity=critical")).toContain("<b>1,000+ alerts</b> match");
+    expect(await read("/")).not.toContain("match, of");
   });
 
   test("draws its bars in the zone that the browser has named, and in UTC for what is none", async () => {
@@ -177,11 +168,10 @@ describe("the log", () => {
   });
 
   test("what only a payload has is found where nothing else has it, marked with what stands around it, and on wish anyway", async () => {
-    const { logIn, addAlert } = await createWebFixture();
+    const { read, addAlert } = await createWebFixture();
     await addAlert({ facts: { title: "First" }, body: '{"tx":"<b>0xDEADbeef</b>","by":"ann"}' });
     await addAlert({ facts: { title: "Ann", token: "DAI" }, body: '{"by":"bob"}' });
-    const browser = await logIn();
-    const get = async (q: string) => (await browser.get(`/?q=${encodeURIComponent(q)}`)).text();
+    const get = async (q: string) => read(`/?q=${encodeURIComponent(q)}`);
     const only = await get("eadb");
     expect(only).toContain("These have it in the payload as it came.");
     expect(only).toContain("&lt;b&gt;0xD<mark>EADb</mark>eef&lt;/b&gt;");
@@ -198,15 +188,14 @@ describe("the log", () => {
   });
 
   test("goes on to older ones with the same filters", async () => {
-    const { logIn, addAlert } = await createWebFixture();
+    const { read, addAlert } = await createWebFixture();
     const ids: string[] = [];
     for (let round = 0; round < 52; round += 1) ids.push((await addAlert()).id);
-    const browser = await logIn();
-    const first = await (await browser.get("/?severity=critical")).text();
+    const first = await read("/?severity=critical");
     expect(first.match(/<tr id="alert-/g)).toHaveLength(50);
     const older = /href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
     expect(older).toMatch(/^\/\?severity=critical&cursor=\d+$/);
-    const second = await (await browser.get(older)).text();
+    const second = await read(older);
     expect([...second.matchAll(/<tr id="alert-([^"]+)"/g)].map(([, id]) => id)).toEqual([ids[1], ids[0]]);
     expect(second).not.toContain('rel="next"');
     expect(second).not.toContain("data-newest");
@@ -330,7 +319,7 @@ describe("an alert's page", () => {
   });
 
   test("shows duplicates and conflicts", async () => {
-    const { logIn, addAlert, store, clock } = await createWebFixture();
+    const { read, addAlert, store, clock } = await createWebFixture();
     const { id } = await addAlert({ body: "{}", dedupeKey: "event-7" });
     const request = {
       receivedAt: clock.now(),
@@ -343,11 +332,8 @@ describe("an alert's page", () => {
     };
     await store.acceptRequest(request);
     const other = await addAlert({ body: '{"a":1}', dedupeKey: "event-7" });
-    const browser = await logIn();
-    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain(
-      "1 time by the sender: recognised as the same, not sent on",
-    );
-    expect(await (await browser.get(`/alerts/${other.id}`)).text()).toContain("for another body before");
+    expect(await read(`/alerts/${id}`)).toContain("1 time by the sender: recognised as the same, not sent on");
+    expect(await read(`/alerts/${other.id}`)).toContain("for another body before");
   });
 });
 
@@ -355,13 +341,13 @@ describe("destinations", () => {
   test("says when a destination last took a message, passed a check, and why it could not be asked", async () => {
     const now = createTestClock().now();
     const detail = "no answer within 20 s";
-    const { logIn } = await createWebFixture({
+    const { read } = await createWebFixture({
       statuses: {
         ops: { lastProvenAt: now - 60_000 },
         treasury: { lastSentAt: now - 7_200_000, failedProbes: { count: 1, reason: "no_answer", detail } },
       },
     });
-    const page = (await (await (await logIn()).get("/destinations")).text()).replace(/<[^>]+>/g, "");
+    const page = (await read("/destinations")).replace(/<[^>]+>/g, "");
     expect(page).toContain("A check without a message last passed 1 min ago.");
     expect(page).toContain("Last delivered 2 h ago.");
     expect(page).toContain(`Asked again soon, as it just did not answer: ${detail}.`);
@@ -375,9 +361,7 @@ describe("destinations", () => {
     await fillScene(fixture);
     const pager = fixture.destinations.find(({ name }) => name === "pager");
     if (pager === undefined) throw new Error("the scene has one");
-    const look = async () =>
-      (await (await browser.get("/destinations")).text()).split('id="destination-pager"')[1] ?? "";
-    const browser = await fixture.logIn();
+    const look = async () => (await fixture.read("/destinations")).split('id="destination-pager"')[1] ?? "";
     expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
     pager.lastProvenAt = fixture.clock.now() - 60_000;
     expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
@@ -410,9 +394,9 @@ describe("destinations", () => {
   });
 
   test("say how to get one when there is none", async () => {
-    const { logIn, operations } = await createWebFixture();
+    const { read, operations } = await createWebFixture();
     operations.destinations = async () => [];
-    const page = await (await (await logIn()).get("/destinations")).text();
+    const page = await read("/destinations");
     expect(page).toContain("No destination is configured");
     expect(page).toContain("TELEGRAM_CHAT_IDS");
   });
@@ -497,8 +481,8 @@ describe("mutes", () => {
 });
 
 test("the API's page documents every route and every shape", async () => {
-  const { logIn, web } = await createWebFixture();
-  const page = await (await (await logIn()).get("/api")).text();
+  const { read, web } = await createWebFixture();
+  const page = await read("/api");
   for (const route of web.routes.filter((candidate) => / \/api\/(?!openapi)/.test(candidate))) {
     expect(page).toContain(route.split(" ")[1]?.replace(/:(\w+)/g, "{$1}"));
   }
@@ -550,7 +534,7 @@ describe("the account's page", () => {
     fixture.operations.status = async () => {
       throw new AppError("store_unavailable", "The database has stopped.");
     };
-    const page = await (await (await fixture.logIn()).get("/setup")).text();
+    const page = await fixture.read("/setup");
     expect(page).toContain("http://tocsin.test/hooks/…");
     expect(page).toContain("The database has stopped.");
   });

@@ -79,19 +79,18 @@ describe("the page that asks before it resends", () => {
     const mute = { matchers: [], reason: "pool migration", endsAt: fixture.clock.now() + 60_000, createdBy: "page" };
     const { id } = await fixture.operations.addMute(mute);
     await fixture.operations.endMute(id);
-    const page = await (await (await fixture.logIn()).get(`/resend?mute=${id}`)).text();
+    const page = await fixture.read(`/resend?mute=${id}`);
     expect(page).toContain("What was held back for: pool migration");
     expect(page).not.toContain("Filtered by");
   });
 
   test("is one step from a destination's card and from the filtered log", async () => {
     const fixture = await openWithFailures();
-    const browser = await fixture.logIn();
-    const cards = await (await browser.get("/destinations")).text();
+    const cards = await fixture.read("/destinations");
     expect(cards).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
-    const log = await (await browser.get("/?state=failed&destination=ops")).text();
+    const log = await fixture.read("/?state=failed&destination=ops");
     expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend these …/);
-    const [, sent = ""] = (await (await browser.get("/?state=sent")).text()).split("<main");
+    const [, sent = ""] = (await fixture.read("/?state=sent")).split("<main");
     expect(sent).not.toContain("/resend");
   });
 });
@@ -121,9 +120,8 @@ describe("one alert on its page", () => {
   test("proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {
     const fixture = await openWithFailures();
     const { store, clock, addAlert } = fixture;
-    const browser = await fixture.logIn();
     const ticked = async (id: string) => {
-      const page = await (await browser.get(`/alerts/${id}/resend`)).text();
+      const page = await fixture.read(`/alerts/${id}/resend`);
       return [...page.matchAll(/value="(\w+)" checked/g)].map(([, name]) => name);
     };
     const failed = (await store.listAlerts({ limit: 1, destination: "treasury" }))[0]?.id ?? "";
@@ -146,7 +144,7 @@ describe("one alert on its page", () => {
     const [alert] = await fixture.store.listAlerts({ limit: 1, destination: "treasury" });
     await fixture.operations.resend(alert?.id ?? "", ["treasury"]);
     const resend = (await fixture.store.getAlert(alert?.id ?? ""))?.deliveries.at(-1);
-    const page = await (await (await fixture.logIn()).get(`/alerts/${alert?.id}`)).text();
+    const page = await fixture.read(`/alerts/${alert?.id}`);
     expect(page).toMatch(new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"));
     expect(page).toContain(`id="delivery-${resend?.id}"`);
   });
@@ -173,8 +171,8 @@ describe("trying a destination", () => {
   });
 
   test("a destination that nothing was sent to yet is not said to work", async () => {
-    const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
-    const page = await (await (await logIn()).get("/destinations")).text();
+    const { read } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
+    const page = await read("/destinations");
     expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*works \(.*<\/span>/s);
   });
 
@@ -193,8 +191,7 @@ describe("trying a destination", () => {
     const { id } = await fixture.addAlert();
     const refused = { state: "failed", reason: "<i>message refused</i>" } as const;
     await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: refused });
-    const browser = await fixture.logIn();
-    const page = async () => (await browser.get("/destinations")).text();
+    const page = async () => fixture.read("/destinations");
     const stripOf = (html: string) => html.split('data-live="health"')[1]?.split("<main")[0] ?? "";
     const first = await page();
     expect(stripOf(first).replaceAll(/<[^>]+>/g, "")).toContain(
@@ -225,7 +222,7 @@ describe("trying a destination", () => {
       return { name: `gaps:${index}`, verdict: "trouble", summary: `Trouble ${index}`, troubles: [] } as const;
     });
     const fixture = await createWebFixture({ watches: watches.map((watch) => ({ ...watch, troubles: [] })) });
-    const strip = await (await (await fixture.logIn()).get("/strip")).text();
+    const strip = await fixture.read("/strip");
     expect(strip).toContain("and 37 more</summary>");
     expect(strip.match(/<li class="notice bad">/g)).toHaveLength(33);
     expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
@@ -240,13 +237,12 @@ describe("trying a destination", () => {
         next: { state, reason: "late" },
       });
     }
-    const browser = await fixture.logIn();
-    const strip = await (await browser.get("/strip")).text();
+    const strip = await fixture.read("/strip");
     expect(strip).toContain("3 messages were not delivered to ops");
     const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
     expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
     for (const [index, [, href = ""]] of links.entries()) {
-      const list = await (await browser.get(href.replaceAll("&amp;", "&"))).text();
+      const list = await fixture.read(href.replaceAll("&amp;", "&"));
       expect(list.match(/data-alert=/g)).toHaveLength(index + 1);
     }
   });

@@ -150,7 +150,7 @@ describe("what today's routes would do", () => {
   it("shows names and reasons of a stranger as text", async () => {
     const fixture = await createWebFixture({ routes: [] });
     const { id } = await fixture.addAlert({ decisions: [decided("<b>r</b>", "deliver", "<i>d</i>", "<u>why</u>")] });
-    const page = await (await (await fixture.logIn()).get(`/alerts/${id}`)).text();
+    const page = await fixture.read(`/alerts/${id}`);
     expect(page).toContain("there is no destination &lt;i&gt;d&lt;/i&gt; any more");
     expect(page).not.toMatch(/<b>r<|<i>d<|<u>why</);
   });

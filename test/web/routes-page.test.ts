@@ -29,7 +29,7 @@ it("says since when it counts: the log's first alert, not the hour in which that
   await fixture.clock.advance(53 * 60_000);
   await fixture.addAlert();
   await fixture.clock.advance(52_000);
-  expect(plain(await (await (await fixture.logIn()).get("/routes")).text())).toContain("Counts since 12:53 UTC");
+  expect(plain(await fixture.read("/routes"))).toContain("Counts since 12:53 UTC");
 });
 
 it("says which routes are active now, and which alerts make no sound", async () => {
@@ -40,7 +40,7 @@ it("says which routes are active now, and which alerts make no sound", async () 
       route("night", { activeHours: { ...hours, from: "22:00", to: "06:00" } }),
     ],
   });
-  const page = plain(await (await (await fixture.logIn()).get("/routes")).text());
+  const page = plain(await fixture.read("/routes"));
   expect(page).toMatch(/noon.* 11:00 to 13:00.*: active now ops ; no sound for info, unknown/u);
   expect(page).toMatch(/night.* 22:00 to 06:00.*: not active now ops /u);
 });

@@ -9,17 +9,17 @@ const plain = (page: string) =>
     .replaceAll(/\s+/g, " ");
 
 it("says why the relay is not ready", async () => {
-  const { logIn, operations } = await createWebFixture();
+  const { read, operations } = await createWebFixture();
   operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
-  const page = plain(await (await (await logIn()).get("/system")).text());
+  const page = plain(await read("/system"));
   expect(page).toContain("Not ready: the disk is full; it hangs.");
 });
 
 it("warns when the configuration on disk is another one, or gone", async () => {
   const file = "/etc/tocsin/tocsin.yaml";
   const look = async (onDisk: "differs" | "gone") => {
-    const { logIn } = await createWebFixture({ configuration: { file, hash: "0123456789ab", onDisk } });
-    return plain(await (await (await logIn()).get("/system")).text());
+    const { read } = await createWebFixture({ configuration: { file, hash: "0123456789ab", onDisk } });
+    return plain(await read("/system"));
   };
   expect(await look("differs")).toContain("has changed and is not in force");
   expect(await look("gone")).toContain("the next start fails");
@@ -30,8 +30,8 @@ it("requests that were turned away at the door are counted on the page of refuse
     { reason: "unknown_secret", total: 1_204, day: 3, lastAt: Date.UTC(2026, 10, 21, 11) },
     { reason: "too_large", total: 0, day: 0 },
   ] as const;
-  const { logIn } = await createWebFixture({ doorRefusals: [...doorRefusals] });
-  const page = plain(await (await (await logIn()).get("/refused")).text());
+  const { read } = await createWebFixture({ doorRefusals: [...doorRefusals] });
+  const page = plain(await read("/refused"));
   expect(page).toContain("Wrong address (404) 3 in 24 h, 1,204 since the start");
   expect(page).toContain("A sender has an old secret, or somebody guesses.");
   expect(page).not.toContain("Too large");
@@ -56,7 +56,7 @@ it("says which relays run on the log and what each does, and one line of one tha
   });
   const hearing = { by: "polls", why: "DATABASE_URL leads through a pooler", isPooled: true } as const;
   const fixture = await createWebFixture({ relays, hearing });
-  const html = await (await (await fixture.logIn()).get("/system")).text();
+  const html = await fixture.read("/system");
   expect(html).not.toContain("<b>desk</b>");
   const page = plain(html);
   expect(page).toMatch(
@@ -74,7 +74,7 @@ it("says which relays run on the log and what each does, and one line of one tha
   const { data: status } = (await (await fixture.api("/api/status")).json()) as { data: { relay: object } };
   expect(status.relay).toMatchObject({ hearing });
   const alone = await createWebFixture({});
-  const ofOne = plain(await (await (await alone.logIn()).get("/system")).text());
+  const ofOne = plain(await alone.read("/system"));
   expect(ofOne).toContain("Relays This one alone:");
   expect(ofOne).not.toContain("hear of each other");
 });

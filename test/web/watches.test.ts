@@ -58,7 +58,7 @@ it("the setup page says of another address where this relay answers that it does
 
 it("every page says before anything else that alerts may be missing, and why", async () => {
   const quiet = { since: at, quietMs: 3 * 3_600_000, alertKey: "k", tellsAt: at } as const;
-  const { logIn } = await createWebFixture({
+  const { read } = await createWebFixture({
     watches: [trouble, { name: "heartbeat", verdict: "unknown", summary: "it was not sent yet", troubles: [] }],
     silence: [
       { ...quiet, watch: "hook", of: "hook", state: "silent" },
@@ -67,9 +67,8 @@ it("every page says before anything else that alerts may be missing, and why", a
     ],
     canary: { schedule: "every 1 h", state: "fails", nextAt: at, since: at, stage: "tls", detail: "expired" },
   });
-  const browser = await logIn();
   for (const path of ["/", "/mutes", "/api", "/setup", "/destinations", "/resend", "/refused"]) {
-    const page = await (await browser.get(path)).text();
+    const page = await read(path);
     const [, words = ""] = page
       .replaceAll(/\s+/g, " ")
       .split('data-live="health"')
@@ -81,16 +80,16 @@ it("every page says before anything else that alerts may be missing, and why", a
     expect(words).not.toMatch(/heartbeat|night/);
   }
   const well = await createWebFixture({ watches: [{ ...trouble, verdict: "well", summary: "sends here" }] });
-  const quietPage = await (await (await well.logIn()).get("/")).text();
+  const quietPage = await well.read("/");
   expect(quietPage).not.toContain('class="strip"');
 });
 
 it("the button is there only when there is something to put back, and no watch is shown where there is none", async () => {
   const well: WatchView = { name: "account", verdict: "well", summary: "the account sends here", troubles: [] };
   const fixture = await createWebFixture({ watches: [well], account: { ...account, canPutBack: false } });
-  const page = await (await (await fixture.logIn()).get("/setup")).text();
+  const page = await fixture.read("/setup");
   expect(page).toContain("The account sends here.");
   expect(page).not.toContain("put-back");
   const bare = await createWebFixture();
-  expect(await (await (await bare.logIn()).get("/setup")).text()).not.toContain("What it watches");
+  expect(await bare.read("/setup")).not.toContain("What it watches");
 });
