@@ -5,9 +5,12 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
+import type { CliContext } from "../../src/cli/shell/context.ts";
+import { type CliRun, runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { roughThreadEntry } from "../support/reader.ts";
-import { createRelayWorld, deskChat, mailAddress } from "./relay-world.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { botToken, createRelayWorld, deskChat, mailAddress, yaml } from "./relay-world.ts";
 
 const alert = {
   title: "USDC TVL fell",
@@ -21,6 +24,16 @@ function stdinWith(text: string): PassThrough {
   const stdin = new PassThrough();
   stdin.end(text);
   return stdin;
+}
+
+/** Of a body that nobody has sent, where no relay has ever run. */
+function explain(body: unknown, argv: string[] = [], config = yaml, more: Partial<CliContext> = {}): Promise<CliRun> {
+  const cwd = makeTempFolder();
+  writeFileSync(join(cwd, "tocsin.yaml"), config);
+  const mail = { SMTP_URL: "smtp://127.0.0.1:9", EMAIL_FROM: "alerts@tocsin.example" };
+  const env = { DATA_DIR: cwd, TOCSIN_CONFIG: "tocsin.yaml", TELEGRAM_BOT_TOKEN: botToken, ...mail };
+  const stdin = stdinWith(typeof body === "string" ? body : JSON.stringify(body));
+  return runTocsin(["explain", "-", ...argv], { cwd, env, stdin, ...more });
 }
 
 it("shows of a stored alert the very text that people have read, and sends nothing", async () => {
@@ -59,14 +72,12 @@ it("says of a stored alert that it did not ring, and why, and that whether it wo
 });
 
 it("shows the first twenty alerts of a batch, says how many it left out, and compares all with what is expected", async () => {
-  const world = await createRelayWorld();
-  const batch = JSON.stringify(Array.from({ length: 60 }, (_, n) => ({ title: `alert ${n}`, severity: "critical" })));
-  const explain = (...argv: string[]) => world.run(["explain", "-", "--json", ...argv], { stdin: stdinWith(batch) });
-  const few = await explain();
+  const batch = Array.from({ length: 60 }, (_, n) => ({ title: `alert ${n}`, severity: "critical" }));
+  const few = await explain(batch, ["--json"]);
   expect(few.json().data).toHaveLength(20);
   expect(few.stderr).toContain("40 more alerts of this body left out; --all shows them");
-  expect((await explain("--all")).json().data).toHaveLength(60);
-  const expecting = await explain("--expect", "nobody");
+  expect((await explain(batch, ["--json", "--all"])).json().data).toHaveLength(60);
+  const expecting = await explain(batch, ["--json", "--expect", "nobody"]);
   expect(expecting.json().data).toHaveLength(20);
   expect(expecting.json().meta.differences).toHaveLength(60);
 });
@@ -97,8 +108,6 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
 });
 
 it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {
-  const world = await createRelayWorld();
-  await world.stopRelay();
   const body = {
     data: {
       title: "TVL fell",
@@ -108,15 +117,13 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
       subscription: { condition: { kind: "below" } },
     },
   };
-  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
-  const explain = async (match: string, ...rest: string[]) => {
+  const match = (match: string, ...argv: string[]) => {
     const routes = `routes: [{ name: below, match: "${match}", to: [p] }]`;
-    writeFileSync(join(world.dataDir, "next.yaml"), `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`);
-    return world.run(["explain", "body.json", "--config", "next.yaml", ...rest]);
+    return explain(body, argv, `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`);
   };
-  const missed = await explain("payload.subscription.condition.kind=below");
+  const missed = await match("payload.subscription.condition.kind=below");
   expect(missed.stdout).toMatch(/below +not matched .*there is payload\.data\.subscription\.condition\.kind/);
-  const document = (await explain("payload.subscription.condition.kind=below", "--json")).json();
+  const document = (await match("payload.subscription.condition.kind=below", "--json")).json();
   const { facts, payload } = document.data[0].fields as Record<string, { field: string; value: string }[]>;
   const shown = [...(facts ?? []), ...(payload ?? [])];
   expect(shown).toContainEqual({ field: "previousValue", value: "7.10" });
@@ -126,13 +133,12 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
   // Each name that is shown can be written, with its value.
   for (const { field, value } of shown.filter(({ field }) => field !== "alertKey")) {
     expect(missed.stdout).toMatch(new RegExp(`^${field.replace(/[.[\]]/g, "\\$&")} +`, "m"));
-    expect((await explain(`${field}='${value}'`.replaceAll("'", '\\"'))).stdout).toMatch(/below +deliver/);
+    expect((await match(`${field}='${value}'`.replaceAll("'", '\\"'))).stdout).toMatch(/below +deliver/);
   }
 });
 
 it("says first where it would go, shows equal texts once, and all of them with --messages", async () => {
-  const world = await createRelayWorld({
-    yaml: `
+  const config = `
 destinations:
   desk: { type: telegram, chatId: "${deskChat}" }
   ops: { type: telegram, chatId: "-1001700000002" }
@@ -140,44 +146,38 @@ destinations:
 routes:
   - { name: whales, match: "value>=1000000", to: [desk, ops], continue: true }
   - { name: all, to: [book] }
-`,
-  });
-  const body = JSON.stringify({ title: "Whale", value: "2000000", text: "words ".repeat(300) });
-  const explain = (...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
-  const { stdout } = await explain();
+`;
+  const body = { title: "Whale", value: "2000000", text: "words ".repeat(300) };
+  const { stdout } = await explain(body, [], config);
   expect(stdout).toMatch(/^Whale\n3 destinations: desk, ops \(route whales\), book \(route all\)\n/);
   expect(stdout).toMatch(/desk \(telegram .*\): sent at once\nops \(telegram .*\): sent at once\n {2}│ /);
   expect(stdout.match(/│ .*Whale/g)).toHaveLength(2);
   expect(stdout).toMatch(/│ \{.{400,1300}\n {2}… [\d,]+ characters in all: --messages shows them\n/);
-  const all = (await explain("--messages")).stdout;
+  const all = (await explain(body, ["--messages"], config)).stdout;
   expect(all.match(/│ .*Whale/g)).toHaveLength(3);
   expect(all).not.toContain("--messages shows");
   const isTty = { stdin: false, stdout: true, stderr: false };
-  const narrow = await world.run(["explain", "-"], { stdin: stdinWith(body), columns: 50, isTty });
+  const narrow = await explain(body, [], config, { columns: 50, isTty });
   for (const line of stripVTControlCharacters(narrow.stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(50);
 });
 
 it("compares with the destinations expected, and fails with the difference", async () => {
-  const world = await createRelayWorld();
-  await world.stopRelay();
   const body = '[{"title":"One","severity":"critical"},{"title":"Two","severity":"warning"}]';
-  const explain = (expected: string, ...rest: string[]) =>
-    world.run(["explain", "-", "--expect", expected, ...rest], { stdin: stdinWith(body) });
-  const all = await explain("desk,mail,ops");
+  const all = await explain(body, ["--expect", "desk,mail,ops"]);
   expect(all.status).toBe(1);
   expect(all.stderr).toContain("alert 2: expected desk, mail, ops; missing: desk, mail\n");
-  const json = (await explain("ops", "--json")).json();
+  const json = (await explain(body, ["--expect", "ops", "--json"])).json();
   expect(json.meta).toMatchObject({
     expected: ["ops"],
     differences: [{ item: 1, missing: [], unexpected: expect.arrayContaining(["desk", "mail"]) }],
   });
-  const slip = await explain("opps");
+  const slip = await explain(body, ["--expect", "opps"]);
   expect(slip.status).toBe(2);
   expect(slip.stderr).toMatch(/there is no destination opps[\s\S]*ops/);
-  const one = (expected: string) =>
-    world.run(["explain", "-", "--expect", expected], { stdin: stdinWith('{"title":"x","severity":"info"}') });
-  expect(await one("nobody")).toMatchObject({ status: 0, stdout: expect.stringContaining("As expected.") });
-  expect((await one("ops")).status).toBe(1);
+  const one = '{"title":"x","severity":"info"}';
+  const nobody = await explain(one, ["--expect", "nobody"]);
+  expect(nobody).toMatchObject({ status: 0, stdout: expect.stringContaining("As expected.") });
+  expect((await explain(one, ["--expect", "ops"])).status).toBe(1);
 });
 
 it("explains only the alert asked for of a stored batch", async () => {
@@ -197,40 +197,34 @@ destinations:
 `,
   });
   await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "halted"]);
-  const explain = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
-  const muted = await explain('{"title":"x","chain":"bsc"}');
+  const ask = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
+  const muted = await ask('{"title":"x","chain":"bsc"}');
   expect(muted.stdout).toMatch(/desk \(telegram .*\): not sent; .*muted until .*: halted/);
-  const held = await explain('{"title":"x","severity":"warning"}', "--at", "2026-11-21T23:00Z");
+  const held = await ask('{"title":"x","severity":"warning"}', "--at", "2026-11-21T23:00Z");
   expect(held.stdout).toMatch(/desk \(telegram .*\): held until 2026-11-22T07:00:00Z/);
-  const urgent = await explain('{"title":"x","severity":"critical"}', "--at", "2026-11-21T23:00Z");
+  const urgent = await ask('{"title":"x","severity":"critical"}', "--at", "2026-11-21T23:00Z");
   expect(urgent.stdout).toContain("sent at once");
 });
 
 it("passes no escape code of a body on to the terminal", async () => {
-  const world = await createRelayWorld();
-  const body = JSON.stringify({
+  const { stdout } = await explain({
     title: "\u001b]0;owned\u0007",
     severity: "critical",
     text: "\u001b[2J\u202eevil",
   });
-  const { stdout } = await world.run(["explain", "-"], { stdin: stdinWith(body) });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
 });
 
 it("says what it can explain when it is given something else", async () => {
-  const world = await createRelayWorld();
-  const run = await world.run(["explain", "nothing.json"]);
+  const run = await runTocsin(["explain", "nothing.json"], { env: {}, cwd: makeTempFolder() });
   expect(run.status).toBe(2);
   expect(run.stderr).toContain("nothing.json is no id of an alert, and no file that can be read (ENOENT)");
 });
 
 it("ends with what goes out when a body cannot be read, instead of hanging", async () => {
-  const world = await createRelayWorld();
-  const run = await world.run(["explain", "-", "--json"], {
-    stdin: stdinWith("please hang"),
-    readingThreadEntry: roughThreadEntry,
-  });
+  const rough = { readingThreadEntry: roughThreadEntry, now: Date.now };
+  const run = await explain("please hang", ["--json"], yaml, rough);
   expect(run.status).toBe(0);
   const [explained] = run.json().data;
   expect(explained.facts).toMatchObject({ format: "unreadable", text: "please hang" });
@@ -242,17 +236,13 @@ it("ends with what goes out when a body cannot be read, instead of hanging", asy
 });
 
 it("tries a mapping beside the guess, and says what each finds", async () => {
-  const world = await createRelayWorld();
   const body = { ...alert, rule: { headline: "Vault drained" } };
-  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
   const mapping = "mapping: { title: payload.rule.headline, token: payload.coin, severity: payload.severity }\n";
-  writeFileSync(join(world.dataDir, "next.yaml"), mapping);
-  const argv = ["explain", "body.json", "--config", "next.yaml"];
-  const run = await world.run(argv);
+  const run = await explain(body, [], mapping);
   expect(run.stdout).toMatch(
     /title +from payload\.rule\.headline by mapping, the guess would be “USDC TVL fell”\nseverity +from payload\.severity by mapping, the guess would be the same\ntoken +nothing at payload\.coin, so it is guessed/,
   );
-  const [explained] = (await world.run([...argv, "--json"])).json().data;
+  const [explained] = (await explain(body, ["--json"], mapping)).json().data;
   expect(explained.mapping).toEqual([
     {
       fact: "title",
@@ -274,9 +264,7 @@ it("tries a mapping beside the guess, and says what each finds", async () => {
 });
 
 it("says why a path of a mapping finds nothing: a slip, an object, a list, what is no such fact", async () => {
-  const world = await createRelayWorld();
   const body = { ...alert, rule: { headline: "Vault drained" }, rows: [{ level: "P1" }], when: "soon" };
-  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
   const mapping = {
     title: "payload.rule.headlin",
     token: "payload.rule",
@@ -285,8 +273,7 @@ it("says why a path of a mapping finds nothing: a slip, an object, a list, what 
     occurredAt: "payload.when",
     source: "payload.nowhere",
   };
-  writeFileSync(join(world.dataDir, "next.yaml"), JSON.stringify({ mapping }));
-  const { stdout } = await world.run(["explain", "body.json", "--config", "next.yaml"]);
+  const { stdout } = await explain(body, [], JSON.stringify({ mapping }));
   for (const line of [
     "title +nothing at payload\\.rule\\.headlin \\(there is payload\\.rule\\.headline\\), so it is guessed",
     "token +nothing at payload\\.rule \\(payload\\.rule is an object: name one of its members\\), so it is guessed",
