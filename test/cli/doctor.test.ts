@@ -21,7 +21,7 @@ import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { serveStatus } from "./fake-status.ts";
+import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
 async function examine(world: RelayWorld, env: Record<string, string> = {}) {
@@ -43,6 +43,12 @@ async function startService() {
   const service = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500, tickMs: 0 });
   onTestFinished(() => service.close());
   return { ALERTING_URL: service.alertingUrl, ALERTING_API_KEY: service.apiKey };
+}
+
+/** As somebody sets the account's webhook by another program. */
+async function setWebhook(service: Awaited<ReturnType<typeof startService>>, webhookUrl: string | null) {
+  const headers = { authorization: service.ALERTING_API_KEY, "content-type": "application/json" };
+  await fetch(`${service.ALERTING_URL}/account`, { method: "PUT", headers, body: JSON.stringify({ webhookUrl }) });
 }
 
 it("finds nothing where all is well, and sends nothing to anybody", async () => {
@@ -72,11 +78,7 @@ it("goes on to the end where the secrets cannot be read", async () => {
   const cwd = makeTempFolder();
   writeFileSync(join(cwd, "file"), "");
   const service = await startService();
-  await fetch(`${service.ALERTING_URL}/account`, {
-    method: "PUT",
-    headers: { authorization: service.ALERTING_API_KEY, "content-type": "application/json" },
-    body: JSON.stringify({ webhookUrl: "https://alerts.example/hooks/abcdefghijklmnopqrstuvwx" }),
-  });
+  await setWebhook(service, "https://alerts.example/hooks/abcdefghijklmnopqrstuvwx");
   const env = { ...service, DATA_DIR: join(cwd, "file/data"), PUBLIC_URL: "http://127.0.0.1:9", PORT: "9" };
   const run = await runTocsin(["doctor", "--json"], { env, cwd });
   expect(run.status).toBe(1);
@@ -131,11 +133,7 @@ it("names the way back where somebody has changed what setup left, and calls wha
     world.run(["setup", "--yes", "--skip-proof", ...argv], { env: { ...world.env, ...env } });
   await setup();
   const look = async (webhookUrl: string | null) => {
-    await fetch(`${service.ALERTING_URL}/account`, {
-      method: "PUT",
-      headers: { authorization: service.ALERTING_API_KEY, "content-type": "application/json" },
-      body: JSON.stringify({ webhookUrl }),
-    });
+    await setWebhook(service, webhookUrl);
     return (await examine(world, env)).of("registration");
   };
   const putBack = "ut it back on the page Account, or with: tocsin setup --take-over.";
@@ -160,13 +158,7 @@ it("names the way back where somebody has changed what setup left, and calls wha
   ]);
 });
 
-/** What doctor says of a relay in this state. */
-async function examineState(state: Parameters<typeof serveStatus>[0]) {
-  const cwd = makeTempFolder();
-  const PORT = new URL(await serveStatus(state)).port;
-  const env = { DATA_DIR: cwd, PORT, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
-  return runTocsin(["doctor"], { env, cwd });
-}
+const examineState = (state: FakeStatus) => runBeside(state, ["doctor"]);
 
 it("says when earlier alerts cannot be looked up", async () => {
   const damage = "database disk image is malformed";

@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { z } from "zod";
 import type { statusView } from "../../src/contract/views/status.ts";
+import { type CliRun, runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 
 type StatusOnWire = z.input<typeof statusView>;
 
@@ -29,18 +31,18 @@ const well: StatusOnWire = {
   troubles: [],
 };
 
+export type FakeStatus =
+  | (Partial<Pick<StatusOnWire, "account" | "relays" | "troubles" | "watches" | "silence" | "canary">> & {
+      relay?: Partial<StatusOnWire["relay"]>;
+      disk?: Partial<StatusOnWire["disk"]>;
+    })
+  | undefined;
+
 /**
  * Serves the status of a relay in a state that a real one is hard to bring into, and 404 for all else. Without a status
  * it is a relay from before `GET /api/status`. Returns its address.
  */
-export async function serveStatus(
-  status:
-    | (Partial<Pick<StatusOnWire, "account" | "relays" | "troubles" | "watches" | "silence" | "canary">> & {
-        relay?: Partial<StatusOnWire["relay"]>;
-        disk?: Partial<StatusOnWire["disk"]>;
-      })
-    | undefined,
-): Promise<string> {
+export async function serveStatus(status: FakeStatus): Promise<string> {
   const relay = { ...well.relay, ...status?.relay };
   const disk = { ...well.disk, ...status?.disk };
   const answers: Record<string, [number, unknown]> = {
@@ -53,4 +55,12 @@ export async function serveStatus(
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   return (await listenOnLoopback(server)).url;
+}
+
+/** What a command says of a relay in this state, which runs on this machine. */
+export async function runBeside(status: FakeStatus, argv: string[]): Promise<CliRun & { url: string }> {
+  const url = await serveStatus(status);
+  const cwd = makeTempFolder();
+  const env = { DATA_DIR: cwd, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
+  return { ...(await runTocsin(argv, { env, cwd })), url };
 }

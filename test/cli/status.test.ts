@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { serveStatus } from "./fake-status.ts";
+import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, passTimeWhen } from "./relay-world.ts";
 
 it("says what a stopped relay has left, and fails", async () => {
@@ -77,27 +77,22 @@ it("says why nothing is known where neither a relay answers nor its database can
 });
 
 describe("what the relay says of itself", () => {
-  const ask = async (url: string) => {
-    const folder = makeTempFolder();
-    const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: folder };
-    return runTocsin(["status", "--url", url], { env, cwd: folder });
-  };
+  const ask = (state: FakeStatus) => runBeside(state, ["status"]);
 
   it("is shown with the reasons why it is not ready, and is a failure", async () => {
     const reasons = ["the disk is full: new alerts are answered 503", "alerts cannot be read: no threads"];
-    const url = await serveStatus({ relay: { ready: false, reasons, unreadableAlerts: 2 } });
-    const run = await ask(url);
+    const run = await ask({ relay: { ready: false, reasons, unreadableAlerts: 2 } });
     expect(run.status).toBe(1);
-    expect(run.stdout).toContain(`NOT READY, running at ${url}`);
+    expect(run.stdout).toContain(`NOT READY, running at ${run.url}`);
     expect(run.stdout).toContain(`Not ready: ${reasons.join("; ")}.`);
     expect(run.stdout).toMatch(/unreadable +2 since the start/);
     expect(run.stdout).toMatch(/^this command +Tocsin \d/m);
   });
 
   it("says how it hears of other relays, where there can be some", async () => {
-    const ofOne = await ask(await serveStatus({}));
+    const ofOne = await ask({});
     expect(ofOne.stdout).not.toContain("hear of each other");
-    const listening = await ask(await serveStatus({ relay: { hearing: { by: "listen", isPooled: false } } }));
+    const listening = await ask({ relay: { hearing: { by: "listen", isPooled: false } } });
     expect(listening.stdout).toMatch(/^Relays hear of each other at once \(LISTEN\)\./m);
   });
 
@@ -112,68 +107,62 @@ describe("what the relay says of itself", () => {
       name: what.split(" ")[0],
     }));
     const relays = [relay("fra-1"), { ...relay("fra-2"), unheardMs: 9_000 }];
-    const { stdout } = await ask(await serveStatus({ relays, troubles }));
+    const { stdout } = await ask({ relays, troubles });
     expect(stdout).toMatch(/^✕ desk is down → \S*tocsin destinations try desk\n/);
     expect(stdout).toMatch(/^Also wrong\n- night is down\n/m);
     expect(stdout).toMatch(/^fra-1 \(this one\) +ready; .*\nfra-2 +not heard of for 9 s; /m);
   });
 
   it("cannot be had of one that is too old to say it", async () => {
-    const url = await serveStatus(undefined);
-    const run = await ask(url);
+    const run = await ask(undefined);
     expect(run.status).toBe(1);
     expect(run.stdout).toBe("");
-    expect(run.stderr).toContain(`the relay at ${url} is older than this command`);
+    expect(run.stderr).toContain(`the relay at ${run.url} is older than this command`);
     expect(run.stderr).toContain("restart it with this version");
   });
-});
 
-it("says what each watch finds, what to do, and when the key ends", async () => {
-  const at = "2026-11-21T11:58:00.000Z";
-  const keyExpiresAt = "2026-11-27T00:00:00.000Z";
-  const url = await serveStatus({
-    account: { serviceConfigured: true, canPutBack: true, answer: { at, webhook: "nowhere", keyExpiresAt } },
-    watches: [
-      {
-        name: "account",
-        verdict: "trouble",
-        summary: "The account's webhook was switched off",
-        troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --take-over."],
-        lookedAt: at,
-      },
-    ],
+  it("says what each watch finds, what to do, and when the key ends", async () => {
+    const at = "2026-11-21T11:58:00.000Z";
+    const keyExpiresAt = "2026-11-27T00:00:00.000Z";
+    const { stdout } = await ask({
+      account: { serviceConfigured: true, canPutBack: true, answer: { at, webhook: "nowhere", keyExpiresAt } },
+      watches: [
+        {
+          name: "account",
+          verdict: "trouble",
+          summary: "The account's webhook was switched off",
+          troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --take-over."],
+          lookedAt: at,
+        },
+      ],
+    });
+    expect(stdout).toMatch(
+      /^account +trouble\. The account's webhook was switched off\. Put it back with: \S*tocsin setup --take-over\. Account not said; sends to no webhook; .*; key expires \S+ \(in 6 d\); looked 2 min ago$/m,
+    );
   });
-  const dataDir = makeTempFolder();
-  const env = { DATA_DIR: dataDir, ADMIN_TOKEN: "canary-admin-Vb72kdPwq0XnRt64", PORT: new URL(url).port };
-  const { stdout } = await runTocsin(["status"], { env, cwd: dataDir });
-  expect(stdout).toMatch(
-    /^account +trouble\. The account's webhook was switched off\. Put it back with: \S*tocsin setup --take-over\. Account not said; sends to no webhook; .*; key expires \S+ \(in 6 d\); looked 2 min ago$/m,
-  );
-});
 
-it("says of each watch of silence what it knows, in a line however long its name is", async () => {
-  const common = { since: "2026-11-01T12:00:00.000Z", quietMs: 60_000 };
-  const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
-  const url = await serveStatus({
-    silence: [
-      { ...common, watch: "hook", of: "hook", state: "silent", lastAt: "2026-11-21T12:00:00.000Z", afterMs: 60_000 },
-      {
-        ...common,
-        watch: "source:x",
-        of: "source",
-        name: `Weekly \u001b[31m${"report ".repeat(9)}`,
-        state: "learning",
-        learning,
-      },
-    ],
-    canary: { schedule: "every 1 h", state: "waiting", nextAt: "2026-11-21T12:00:00.000Z" },
+  it("says of each watch of silence what it knows, in a line however long its name is", async () => {
+    const common = { since: "2026-11-01T12:00:00.000Z", quietMs: 60_000 };
+    const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
+    const { stdout } = await ask({
+      silence: [
+        { ...common, watch: "hook", of: "hook", state: "silent", lastAt: "2026-11-21T12:00:00.000Z", afterMs: 60_000 },
+        {
+          ...common,
+          watch: "source:x",
+          of: "source",
+          name: `Weekly \u001b[31m${"report ".repeat(9)}`,
+          state: "learning",
+          learning,
+        },
+      ],
+      canary: { schedule: "every 1 h", state: "waiting", nextAt: "2026-11-21T12:00:00.000Z" },
+    });
+    expect(stdout).toMatch(/^The account's hook +silent; last alert .*; notice sent not yet$/m);
+    expect(stdout).toMatch(
+      /^source Weekly \\x1b\[31mreport .*… {2}learning; last alert none since .*\. Learning since .* too rare for auto: write a time\.$/m,
+    );
+    expect(stdout).toMatch(/^The way from the public address +waiting; last arrived not yet; next /m);
+    expect(Math.max(...stdout.split("\n").map((line) => line.search(/ {2}\S/)))).toBeLessThanOrEqual(50);
   });
-  const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: makeTempFolder(), PORT: new URL(url).port };
-  const { stdout } = await runTocsin(["status"], { env });
-  expect(stdout).toMatch(/^The account's hook +silent; last alert .*; notice sent not yet$/m);
-  expect(stdout).toMatch(
-    /^source Weekly \\x1b\[31mreport .*… {2}learning; last alert none since .*\. Learning since .* too rare for auto: write a time\.$/m,
-  );
-  expect(stdout).toMatch(/^The way from the public address +waiting; last arrived not yet; next /m);
-  expect(Math.max(...stdout.split("\n").map((line) => line.search(/ {2}\S/)))).toBeLessThanOrEqual(50);
 });

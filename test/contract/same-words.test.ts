@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
 import type { Trouble } from "../../src/contract/operations.ts";
-import { serveStatus } from "../cli/fake-status.ts";
-import { runTocsin } from "../support/cli.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { runBeside } from "../cli/fake-status.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const bad = (kind: Trouble["kind"], what: string, more: Partial<Trouble> = {}): Trouble => ({
@@ -28,16 +26,13 @@ it("page, status and doctor say the same of each trouble, whole, in the same wor
   const fixture = await createWebFixture();
   fixture.operations.health = async () => ({ troubles, destinations: [], watches: [] });
   const page = await fixture.read("/mutes");
-  const cwd = makeTempFolder();
-  const PORT = new URL(await serveStatus({ troubles: troubles as never })).port;
-  const env = { DATA_DIR: cwd, PORT, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
-  const status = (await runTocsin(["status"], { env, cwd })).stdout;
-  const doctor = await runTocsin(["doctor"], { env, cwd });
+  const state = { troubles: troubles as never };
+  const [status, doctor] = [await runBeside(state, ["status"]), await runBeside(state, ["doctor"])];
   expect(doctor.status).toBe(1);
   for (const { what, notes } of troubles) {
     for (const words of [what, ...notes]) {
       expect(page).toContain(words);
-      expect(status).toContain(words);
+      expect(status.stdout).toContain(words);
       expect(doctor.stdout).toContain(words);
     }
   }

@@ -39,6 +39,11 @@ function open(fixture: EngineFixture, destinations: Destination[], mutes: Mute[]
   };
 }
 
+async function start(destinations: Parameters<typeof startFixture>[0] = [telegramTo("chat"), noticed]) {
+  const fixture = await startFixture(destinations);
+  return { fixture, ...open(fixture, destinations) };
+}
+
 async function failAlerts(fixture: EngineFixture, name: string, count: number): Promise<string[]> {
   const channel = channelOf(fixture, name);
   channel.always = () => refusedRecipient;
@@ -53,9 +58,7 @@ async function failAlerts(fixture: EngineFixture, name: string, count: number): 
 
 describe("resending all that failed", () => {
   it("sends a few one by one, marked as resent, and counts them as sent from then on", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { preview, resend, countsOf, listed } = open(fixture, destinations);
+    const { fixture, preview, resend, countsOf, listed } = await start();
     const ids = await failAlerts(fixture, "chat", 3);
     expect(await countsOf("chat")).toEqual({ failed: 3 });
     expect(await preview()).toMatchObject({
@@ -81,9 +84,7 @@ describe("resending all that failed", () => {
   });
 
   it("sends many in digests, the newest first, and says that they were resent and how late they are", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { preview, resend, countsOf } = open(fixture, destinations);
+    const { fixture, preview, resend, countsOf } = await start();
     const ids = await failAlerts(fixture, "chat", 25);
     expect((await preview()).destinations).toMatchObject([{ alerts: 25, asDigests: true }]);
     const before = channelOf(fixture, "chat").calls.length;
@@ -98,9 +99,7 @@ describe("resending all that failed", () => {
   });
 
   it("makes nothing twice, however often and however soon it is asked for", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, preview, resendOne } = open(fixture, destinations);
+    const { fixture, resend, preview, resendOne } = await start();
     const [id = ""] = await failAlerts(fixture, "chat", 12);
     const before = channelOf(fixture, "chat").calls.length;
     await resendOne(id);
@@ -147,9 +146,7 @@ describe("resending all that failed", () => {
   });
 
   it("leaves alone what has failed since it was counted", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, preview, countsOf } = open(fixture, destinations);
+    const { fixture, resend, preview, countsOf } = await start();
     await failAlerts(fixture, "chat", 2);
     const { failedUntil } = await preview();
     await fixture.clock.advance(second);
@@ -159,17 +156,15 @@ describe("resending all that failed", () => {
   });
 
   it("takes up what the filters of the log let through, and nothing else", async () => {
-    const destinations = [telegramTo("chat"), ntfyTo("hook"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, preview } = open(fixture, destinations);
-    const start = fixture.clock.now();
+    const { fixture, resend, preview } = await start([telegramTo("chat"), ntfyTo("hook"), noticed]);
+    const startedAt = fixture.clock.now();
     await failAlerts(fixture, "chat", 2);
     await failAlerts(fixture, "hook", 3);
     const count = async (filter: FailedFilter) => (await preview(filter)).deliveries;
     expect(await count({ destination: "hook" })).toBe(3);
     expect(await count({ state: "expired" })).toBe(0);
     expect(await count({ severity: "critical" })).toBe(0);
-    expect(await count({ toAt: start + 5 * second })).toBe(2);
+    expect(await count({ toAt: startedAt + 5 * second })).toBe(2);
     await fixture.clock.advance(5 * second);
     expect(await count({ q: "alert 1" })).toBe(1);
     expect(await resend({ destination: "hook", q: "alert" })).toMatchObject({ resent: 3 });
@@ -177,9 +172,7 @@ describe("resending all that failed", () => {
   });
 
   it("goes at once while others flow, as one digest, and a fresh alert waits for one message", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend } = open(fixture, destinations);
+    const { fixture, resend } = await start();
     await failAlerts(fixture, "chat", 30);
     // The chat's slot is taken, so that both wait for the next one.
     await fixture.accept({}, { to: ["chat"] });
@@ -196,9 +189,7 @@ describe("resending all that failed", () => {
   });
 
   it("has one message in four while others flow at the pace of the chat, and is counted until it has arrived", async () => {
-    const destinations = [{ ...telegramTo("chat"), digestOver: 1_000 }, noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, resending } = open(fixture, destinations);
+    const { fixture, resend, resending } = await start([{ ...telegramTo("chat"), digestOver: 1_000 }, noticed]);
     await failAlerts(fixture, "chat", 5);
     for (let alert = 0; alert < 30; alert += 1) await fixture.accept({}, { to: ["chat"] });
     const before = channelOf(fixture, "chat").calls.length;
@@ -217,9 +208,7 @@ describe("resending all that failed", () => {
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {
-    const destinations = [telegramTo("chat"), ntfyTo("hook"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, countsOf } = open(fixture, destinations);
+    const { fixture, resend, countsOf } = await start([telegramTo("chat"), ntfyTo("hook"), noticed]);
     for (const name of ["chat", "hook"]) channelOf(fixture, name).always = () => refusedRecipient;
     const planned = { fallback: { to: "chat", at: fixture.clock.now() + 60_000 } };
     await fixture.accept({}, { to: ["chat", "hook"], planned });
@@ -251,9 +240,7 @@ describe("resending all that failed", () => {
     ["dead", kicked],
     ["paused", unauthorized],
   ] as const)("asks one that is %s first, and resends nothing while it refuses", async (health, answer) => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resend, countsOf } = open(fixture, destinations);
+    const { fixture, resend, countsOf } = await start();
     const chat = channelOf(fixture, "chat");
     await failAlerts(fixture, "chat", 2);
     chat.script.push(answer);
@@ -312,9 +299,7 @@ describe("resending all that failed", () => {
 
 describe("one alert that is resent", () => {
   it("counts as its resend does everywhere, and as failed again when that fails", async () => {
-    const destinations = [telegramTo("chat"), noticed];
-    const fixture = await startFixture(destinations);
-    const { resendOne, countsOf, listed } = open(fixture, destinations);
+    const { fixture, resendOne, countsOf, listed } = await start();
     const [id = ""] = await failAlerts(fixture, "chat", 1);
     channelOf(fixture, "chat").script.push(refusedRecipient);
     await resendOne(id);
