@@ -28,9 +28,42 @@ async function createHistory() {
   return { world, ids };
 }
 
+it("says alert by alert what another configuration would have sent elsewhere, and why", async () => {
+  const { world, ids } = await createHistory();
+  const run = await world.run(["backtest", "--config", "next.yaml", "--json"]);
+  expect(run.status).toBe(0);
+  expect(run.json().data).toMatchObject({
+    alerts: 3,
+    changed: 3,
+    unmatched: { before: 1, after: 1 },
+    dropped: { before: 0, after: 0 },
+    destinations: [
+      { destination: "desk", before: 1, after: 1, newlySent: 1, noLongerSent: 1 },
+      { destination: "mail", before: 1, after: 0, newlySent: 0, noLongerSent: 1 },
+      { destination: "ops", before: 2, after: 1, newlySent: 0, noLongerSent: 1 },
+    ],
+    newlySent: [
+      {
+        id: ids[1],
+        title: "Small pool",
+        destination: "desk",
+        reason: expect.stringMatching(/^pools: .*3.*10/),
+      },
+    ],
+    noLongerSent: [
+      { id: ids[2], destination: "ops", reason: expect.stringContaining("critical: severity is warning") },
+      { id: ids[0], destination: "desk", reason: expect.stringContaining("pools: ") },
+      { id: ids[0], destination: "mail", reason: "no route names this destination" },
+    ],
+  });
+  const people = await world.run(["backtest", "--config", "next.yaml"]);
+  expect(people.stdout).toMatch(/3 alerts from .*; 3 would have gone elsewhere by next\.yaml/);
+  expect(people.stdout).toMatch(/ops +2 +1 +0 +1/);
+  expect(people.stdout).not.toContain("Took none");
+});
+
 it("names the rules that took no alert, which may be misspelt", async () => {
   const { world } = await createHistory();
-  expect((await world.run(["backtest", "--config", "next.yaml"])).stdout).not.toContain("Took none");
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const more = `
   - { name: misspelt, match: { severity: critical, source: gthub }, to: [ops] }

@@ -79,7 +79,7 @@ function collector(chunks: string[]): CliContext["stdout"] {
 export interface RunningCommand {
   /** Resolves when stdout and stderr together hold it; it must not end before. */
   shows(text: string | RegExp): Promise<void>;
-  /** Of stdout and stderr, as it came. */
+  /** What it has written to stdout and stderr, as it came. */
   output(): string;
   stdout(): string;
   /** Resolves when it ends by itself. */

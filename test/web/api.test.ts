@@ -42,6 +42,24 @@ test("a HEAD of the event stream takes no place of a reader", async () => {
 });
 
 describe("GET /api/alerts", () => {
+  test("walks the whole log by its cursor, although more comes in meanwhile", async () => {
+    const fixture = await createWebFixture();
+    const ids: string[] = [];
+    for (let round = 0; round < 7; round += 1) ids.unshift((await fixture.addAlert()).id);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: z.input<typeof listSchema> = await list(
+        fixture,
+        `?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`,
+      );
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.meta.nextCursor;
+      await fixture.addAlert();
+    } while (cursor !== null);
+    expect(seen).toEqual(ids);
+  });
+
   test("a page that was not full when its time was over says how far back it looked, and goes on from there", async () => {
     const fixture = await createWebFixture();
     const [older, newer] = [await fixture.addAlert(), await fixture.addAlert()];
