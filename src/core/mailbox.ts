@@ -1,8 +1,8 @@
 import { type CommonStates, changeTogether } from "./ports/watch.ts";
 
 /**
- * What relays on one database leave for the one that has a lane: a list in one record. Nobody answers a letter; what came
- * of it shows in what its reader saves.
+ * What relays on one database leave for the one that has a lane: a list in one record. What came of a letter shows in
+ * what its reader saves, or in a letter that the reader leaves in turn.
  */
 export class Mailbox<Letter> {
   readonly #store: CommonStates;

@@ -14,6 +14,8 @@ export interface Wish {
   by?: string | null;
   /** Later nobody begins it. Epoch milliseconds. */
   until: number;
+  /** Said by its holder, which could not do it: why. Absent: nobody has taken it. */
+  why?: string;
 }
 
 export interface WishesDeps {
@@ -38,10 +40,11 @@ const keptMs = 60_000;
 const mostWaiting = 100;
 
 /**
- * Wishes for destinations that another relay runs. Nobody answers them: what came of a wish is seen in the status that the
- * holder of the destination saves.
+ * Wishes for destinations that another relay runs. What came of a wish is seen in the status that the holder of the
+ * destination saves; the holder answers only why it could not do it.
  *
  *     left in the mail ──the holder takes it──▶ done, and saved
+ *        │                    └──▶ left again, with why it is not
  *        └──within ten seconds nobody has──▶ taken back: nothing was done
  */
 export class Wishes {
@@ -74,7 +77,7 @@ export class Wishes {
    * Done once or not at all, by one relay.
    * @param seen what came of it, as it is saved now; undefined: nothing yet
    * @throws AppError `conflict` when nobody took it in time, so that nothing was done; `store_unavailable` when it was taken
-   *   and is not seen in time, so that nobody knows, or as the store does
+   *   and is not seen in time, so that nobody knows, or when its holder says that it could not do it, or as the store does
    */
   async leave<T>(wish: Pick<Wish, "destination" | "by">, seen: () => Promise<T | undefined>): Promise<T> {
     const { clock, newId } = this.#deps;
@@ -90,8 +93,10 @@ export class Wishes {
       const found = await orNone(seen());
       if (found !== undefined) return found;
       const isOver = waitedMs() >= takeWithinMs || stop.aborted;
-      const back = isOver ? await orNone(this.#mail.take(({ id }) => id === left.id)) : [];
-      if (back?.length === 1) throw notTaken(wish.destination);
+      const isBack = ({ id, why }: Wish) => id === left.id && (isOver || why !== undefined);
+      const [back] = (await orNone(this.#mail.take(isBack))) ?? [];
+      if (back !== undefined)
+        throw back.why === undefined ? notTaken(wish.destination) : notDone(wish.destination, back.why);
       if (waitedMs() >= seeWithinMs || stop.aborted) throw notSeen(wish.destination, waitedMs());
       await clock.sleep(seeEveryMs, stop);
     }
@@ -101,12 +106,15 @@ export class Wishes {
     const { runs, fulfil, clock, log } = this.#deps;
     const now = clock.now();
     const isOld = ({ until }: Wish) => now > until + keptMs;
-    const mine = ({ destination, until }: Wish) => now < until && runs(destination);
+    const mine = ({ destination, until, why }: Wish) => why === undefined && now < until && runs(destination);
     for (const wish of await this.#mail.take((one) => mine(one) || isOld(one))) {
       if (isOld(wish)) continue;
       fulfil(wish).catch((error: unknown) => {
         const { destination } = wish;
-        log.error("wishes.not_fulfilled", { destination, error: String(error).slice(0, 300) });
+        const why = (error instanceof Error ? error.message : String(error)).slice(0, 300);
+        log.error("wishes.not_fulfilled", { destination, error: why });
+        // Where the store takes no answer either, it stays unknown.
+        return this.#mail.put([{ ...wish, why }]).catch(() => undefined);
       });
     }
   }
@@ -115,6 +123,12 @@ export class Wishes {
 const notTaken = (destination: string) =>
   new AppError("conflict", `No relay that runs the destination ${destination} answers, so nothing was changed.`, {
     hint: "Try again: one that has stopped is replaced within 15 seconds.",
+    retryAfterMs: 5_000,
+  });
+
+const notDone = (destination: string, why: string) =>
+  new AppError("store_unavailable", `The relay that runs the destination ${destination} could not do it: ${why}`, {
+    hint: "The page Destinations and `tocsin status` show how it is now. If it was not done, ask again.",
     retryAfterMs: 5_000,
   });
 

@@ -9,7 +9,7 @@ import { createTestClock } from "../support/test-clock.ts";
 function openScene() {
   const clock = createTestClock();
   const newId = createIdSource(clock.now);
-  const failing = new Set<"look" | "save" | "take">();
+  const failing = new Set<"look" | "save" | "take" | "do">();
   let state: unknown;
   let saved: string | undefined;
   const done: string[] = [];
@@ -33,6 +33,7 @@ function openScene() {
       store: storeOf(isHolder),
       runs: () => isHolder,
       async fulfil({ by }) {
+        if (failing.has("do")) throw new Error("The database is read-only.");
         done.push(by ?? "");
         while (failing.has("save")) await clock.sleep(1_000);
         saved = by ?? undefined;
@@ -98,6 +99,24 @@ describe("a wish for a destination that another relay runs", () => {
       hint: expect.stringContaining("The page Destinations"),
     });
     expect(told.afterMs).toBeLessThanOrEqual(15_000);
+  });
+
+  it("is answered with why its holder could not do it, once, and that is no wish to another", async () => {
+    const { clock, failing, done, leave } = openScene();
+    failing.add("do");
+    const told = leave();
+    await clock.advance(3_000);
+    expect(told.error).toMatchObject({
+      code: "store_unavailable",
+      message: "The relay that runs the destination chat could not do it: The database is read-only.",
+    });
+    expect(told.afterMs).toBeLessThanOrEqual(1_200);
+    failing.clear();
+    await clock.advance(100_000);
+    expect(done).toEqual([]);
+    const again = leave();
+    await clock.advance(2_000);
+    expect(again).toMatchObject({ seen: "page" });
   });
 
   it("is seen as soon as what came of it can be saved", async () => {
