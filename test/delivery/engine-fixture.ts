@@ -118,7 +118,7 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
   return channel;
 }
 
-type Named<N extends string> = Destination & { name: N };
+export type Named<N extends string> = Destination & { name: N };
 
 export function telegramTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
   return {

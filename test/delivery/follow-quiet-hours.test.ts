@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { releaseHeld } from "../../src/operations/release-held.ts";
-import { mailTo, type ScriptedChannel, startFixture, telegramTo } from "./engine-fixture.ts";
+import { mailTo, type Named, startFixture, telegramTo } from "./engine-fixture.ts";
 import { hour, lost, minute, second } from "./outcomes.ts";
 
 const hoursEnd = (until: number) => () => ({ until, words: "held until later by quiet hours" });
 
 /** A relay in quiet hours that end in eight hours, and a way to store what they hold. */
-async function startNight(destinations = [telegramTo("chat")]) {
-  const fixture = await startFixture(destinations);
+async function startNight<N extends string = never>(chat = telegramTo("chat"), ...others: Named<N>[]) {
+  const destinations = [chat, ...others];
+  const fixture = await startFixture<"chat" | N>(destinations);
   const until = fixture.clock.now() + 8 * hour;
   fixture.quietHours.find = hoursEnd(until);
   const hold = (facts = {}) => fixture.accept(facts, { planned: { state: "held", dueAt: until } });
@@ -74,7 +75,7 @@ describe("a restart with other quiet hours", () => {
   });
 
   it("leaves what is held since nobody knows whether it arrived", async () => {
-    const night = await startNight([telegramTo("chat", { onAmbiguous: "hold" })]);
+    const night = await startNight(telegramTo("chat", { onAmbiguous: "hold" }));
     const id = await night.meet("chat", lost);
     await night.endQuietHours();
     await night.clock.advance(minute);
@@ -85,7 +86,7 @@ describe("a restart with other quiet hours", () => {
 
 describe("what became due in quiet hours in its group", () => {
   async function startGroup() {
-    const night = await startNight([telegramTo("chat"), telegramTo("phone")] as never);
+    const night = await startNight(undefined, telegramTo("phone"));
     const dueAt = night.clock.now() + minute;
     const fallback = { to: "phone", at: dueAt + 10 * minute };
     const planned = { state: "held" as const, dueAt, groupName: '["group","all"]', fallback };
@@ -132,7 +133,7 @@ it.each([
   [{ from: "22:00", to: "07:00" }, "While quiet: 2 alerts"],
 ])("the summary names quiet hours in which its alerts came, and no others: %j", async (hours, heading) => {
   const quietHours = { ...hours, except: [] };
-  const { hold, chat, clock } = await startNight([telegramTo("chat", { quietHours })]);
+  const { hold, chat, clock } = await startNight(telegramTo("chat", { quietHours }));
   await hold();
   await hold();
   await clock.jump(8 * hour);
@@ -141,10 +142,10 @@ it.each([
 });
 
 describe("releasing what is held", () => {
-  const startBoth = () => startNight([telegramTo("chat"), mailTo("mail")] as never);
+  const startBoth = () => startNight(undefined, mailTo("mail"));
 
   it("sends one summary for each destination, at once, and once", async () => {
-    const { hold, chat, channels, clock, states, release } = await startBoth();
+    const { hold, chat, mail, clock, states, release } = await startBoth();
     const id = await hold();
     await hold();
     const released = ["chat", "mail"].map((destination) => ({ destination, released: 2 }));
@@ -153,7 +154,7 @@ describe("releasing what is held", () => {
     await clock.advance(second);
     expect(await release()).toEqual([]);
     expect(chat.texts).toEqual([expect.stringContaining("While quiet: 2 alerts")]);
-    expect((channels.mail as ScriptedChannel).calls).toHaveLength(1);
+    expect(mail.calls).toHaveLength(1);
     expect(await states(id)).toEqual({ chat: "digested", mail: "digested" });
   });
 
@@ -168,7 +169,7 @@ describe("releasing what is held", () => {
   });
 
   it("repeats what may have arrived only where its alert is named, and marks it", async () => {
-    const night = await startNight([telegramTo("chat", { onAmbiguous: "hold" })]);
+    const night = await startNight(telegramTo("chat", { onAmbiguous: "hold" }));
     const { chat, clock, states, release } = night;
     const id = await night.meet("chat", lost);
     await clock.jump(25 * hour);

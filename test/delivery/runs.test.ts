@@ -4,6 +4,7 @@ import {
   type Call,
   type EngineFixture,
   mailTo,
+  type Named,
   outcomesOf,
   type ScriptedChannel,
   startFixture,
@@ -14,12 +15,13 @@ import { flood, minute, refused, second } from "./outcomes.ts";
 const sent = { kind: "sent", ref: "1" } as const;
 
 /** A chat that bears any pace, and of which every alert is a message of its own. */
-const start = (destinations = [telegramTo("chat", { pace: {}, digestOver: 10_000 })]) =>
-  startFixture(destinations, (settings) => Object.assign(settings, { telegramBotPace: {} }));
+const quick = { pace: {}, digestOver: 10_000 };
+const start = <N extends string = never>(chat = telegramTo("chat", quick), ...others: Named<N>[]) =>
+  startFixture<"chat" | N>([chat, ...others], (settings) => Object.assign(settings, { telegramBotPace: {} }));
 
 /** The same, when it has answered a run of alerts already, so that its next runs are longer. */
-async function startWarm(destinations?: Parameters<typeof start>[0]) {
-  const fixture = await start(destinations);
+async function startWarm<N extends string = never>(...others: Named<N>[]) {
+  const fixture = await start(undefined, ...others);
   await acceptMany(fixture, 30, ["chat"]);
   await fixture.clock.advance(second);
   fixture.chat.calls.length = 0;
@@ -130,10 +132,8 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("goes on in its order when another chat of the bot is asked to wait meanwhile", async () => {
-    const both = [telegramTo("chat", { pace: {}, digestOver: 10_000 }), telegramTo("other", { pace: {} })];
-    const fixture = await startWarm(both as never);
-    const { chat, clock } = fixture;
-    const other = fixture.channels.other as ScriptedChannel;
+    const fixture = await startWarm(telegramTo("other", { pace: {} }));
+    const { chat, other, clock } = fixture;
     chat.script.push(sent, sent, sent);
     const answer = chat.hang();
     await acceptMany(fixture, 10, ["chat"]);
@@ -185,7 +185,7 @@ describe("many alerts for a chat without a pace", () => {
 
 describe("a process that is killed in the middle of a run", () => {
   /** Its forty-first call hangs; it is killed so, and the next one works. */
-  async function killIn(kill: (fixture: Awaited<ReturnType<typeof start>>) => Promise<unknown>) {
+  async function killIn(kill: (fixture: EngineFixture) => Promise<unknown>) {
     const fixture = await start();
     const { chat, clock } = fixture;
     hangAt(chat, 40);
@@ -227,8 +227,8 @@ describe("a process that is killed in the middle of a run", () => {
 });
 
 describe("an alert that comes alone", () => {
-  async function startIdle(destinations?: Parameters<typeof start>[0]) {
-    const fixture = await start(destinations);
+  async function startIdle(chat?: Named<"chat">) {
+    const fixture = await start(chat);
     fixture.routesByEngine = true;
     await fixture.clock.advance(second);
     return fixture;
@@ -244,7 +244,7 @@ describe("an alert that comes alone", () => {
   });
 
   it("is sent as plain text at once, though its lane looked before the refusal was on record", async () => {
-    const fixture = await startIdle([mailTo("chat", ["desk@example.com"], { pace: {}, digestOver: 10_000 })]);
+    const fixture = await startIdle(mailTo("chat", undefined, quick));
     const { store, clock, chat } = fixture;
     for (const name of ["recordAttempt", "recordAttempts"] as const) {
       const record = store[name] as (...args: unknown[]) => Promise<never>;
@@ -309,7 +309,7 @@ describe("an alert that comes alone", () => {
   });
 
   it("goes into a digest with others as before", async () => {
-    const { accept, clock, chat } = await startIdle([telegramTo("chat", { pace: {}, digestOver: 2 })]);
+    const { accept, clock, chat } = await startIdle(telegramTo("chat", { pace: {}, digestOver: 2 }));
     const answer = chat.hang();
     for (let index = 0; index < 6; index += 1) await accept();
     await clock.settle();

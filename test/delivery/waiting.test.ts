@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { type EngineFixture, mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
+import { channelOf, mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 describe("time", () => {
@@ -60,15 +60,16 @@ describe("time", () => {
 
   it("lets fifty destinations that hang delay no other by a second", async () => {
     const hanging = Array.from({ length: 49 }, (_, index) => ntfyTo(`hangs-${index}`));
-    const { accept, clock, channels } = await startFixture([...hanging, ntfyTo("hook")]);
-    for (const { name } of hanging)
-      Object.assign(channels[name] ?? {}, { always: () => new Promise<Outcome>(() => {}) });
+    const fixture = await startFixture<string>([...hanging, ntfyTo("hook")]);
+    const { accept, clock } = fixture;
+    for (const { name } of hanging) channelOf(fixture, name).always = () => new Promise(() => {});
+    const { calls } = channelOf(fixture, "hook");
     await accept();
     await clock.advance(10 * second);
-    const before = channels.hook?.calls.length ?? 0;
+    const before = calls.length;
     await accept();
     await clock.advance(999);
-    expect(channels.hook?.calls).toHaveLength(before + 1);
+    expect(calls).toHaveLength(before + 1);
   });
 });
 
@@ -76,15 +77,13 @@ describe("what comes for a dead destination", () => {
   const startChat = () => startFixture([telegramTo("chat")]);
 
   /** After how many minutes each probe came, which is answered so. */
-  function probesOf({ clock, channels }: EngineFixture, answer: () => Outcome): number[] {
+  function probesOf({ clock, chat }: Awaited<ReturnType<typeof startChat>>, answer: () => Outcome): number[] {
     const start = clock.now();
     const at: number[] = [];
-    Object.assign(channels.chat ?? {}, {
-      probe: async () => {
-        at.push(Math.round((clock.now() - start) / minute));
-        return answer();
-      },
-    });
+    chat.probe = async () => {
+      at.push(Math.round((clock.now() - start) / minute));
+      return answer();
+    };
     return at;
   }
 

@@ -90,19 +90,6 @@ describe("sending to a Telegram chat", () => {
     expect(await channel.send(text("fires"), context({ recipient: movedTo }))).toMatchObject({ kind: "sent" });
     expect(standIn.messages(movedTo)).toHaveLength(1);
   });
-
-  it("obeys the flood wait in full", async () => {
-    standIn.faults.next({ kind: "flood", retryAfterSeconds: 97 });
-    const outcome = await channelTo().send(text("x"), context());
-    expect(sayOutcome(outcome)).toBe("retry rate_limited 97500 free");
-  });
-
-  it("reports a destination that is closed until a human acts", async () => {
-    const say = async (recipient = chatId) => sayOutcome(await channelTo().send(text("x"), context({ recipient })));
-    expect(await say("-999")).toBe("rejected destination chat_not_found");
-    standIn.setMembership(chatId, "muted");
-    expect(await say()).toBe("rejected destination no_rights");
-  });
 });
 
 describe("what is known when no answer comes", () => {

@@ -245,12 +245,6 @@ describe("a kept connection", () => {
     expect(arrived).toEqual([]);
   });
 
-  it("is waited for no longer than the call may take", async () => {
-    const transport = open({ resolve: () => undefined });
-    const url = origin.replace("127.0.0.1", "hooks.example.com");
-    expect(await transport.exchange(post("a", url), never, 50)).toMatchObject({ unsent: { kind: "timeout" } });
-  });
-
   it("is not opened again and again for a request that cannot be written", async () => {
     const transport = open();
     const broken = { ...post("a"), headers: { "x-name": "two\nlines" } };
