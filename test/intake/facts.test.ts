@@ -56,6 +56,41 @@ describe("of several quantities", () => {
   });
 });
 
+describe("a value and its unit in one text", () => {
+  it.each([
+    [
+      { value: "24.3M USD", threshold: "25M USD" },
+      { value: "24.3M", unit: "USD", threshold: "25M" },
+    ],
+    [
+      { value: "5.2 %", previousValue: "4.9%", threshold: 5 },
+      { value: "5.2", unit: "%", previousValue: "4.9" },
+    ],
+    [
+      { value: "1,200 ETH", threshold: "1000" },
+      { value: "1,200", unit: "ETH", threshold: "1000" },
+    ],
+    [{ value: "12 bps" }, { value: "12", unit: "bps" }],
+    // Another unit, its own field, no number, a time, a price without one.
+    [
+      { value: "24.3 USD", threshold: "25 ETH" },
+      { value: "24.3 USD", unit: undefined, threshold: "25 ETH" },
+    ],
+    [
+      { value: "24.3 USD", unit: "EUR" },
+      { value: "24.3 USD", unit: "EUR" },
+    ],
+    [{ value: "24.3 of 25 USD" }, { value: "24.3 of 25 USD", unit: undefined }],
+    [{ value: "5 minutes" }, { value: "5 minutes", unit: undefined }],
+    [
+      { value: "100.5", threshold: "5 %" },
+      { value: "100.5", unit: undefined, threshold: "5 %" },
+    ],
+  ])("reads %j as two facts where that is certain", (body, expected) => {
+    expect(read({ title: "x", ...body })).toMatchObject(expected);
+  });
+});
+
 describe("names", () => {
   it.each(["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"])(
     "finds a title under %s",

@@ -11,6 +11,7 @@ import type { Measured } from "./read-measurement.ts";
 import { readSeverity, type SeverityWords } from "./read-severity.ts";
 import { isKindOfNotification, leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { findMetricKey, readLink } from "./read-value.ts";
+import { splitUnit } from "./sentence.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
 export interface FoundFacts
@@ -131,10 +132,7 @@ export function findFacts(
     title,
     text,
     metric,
-    threshold,
-    previousValue,
-    value: value?.value ?? datapoint,
-    unit,
+    ...splitUnits({ threshold, previousValue, value: value?.value ?? datapoint, unit }),
     chain: chain ?? parts?.chain,
     token: token ?? (parts?.kind === "token" ? parts.address : undefined),
     link,
@@ -156,6 +154,21 @@ export function findFacts(
         ? unreadOf(places?.get("severity")?.[0]?.leaf ?? candidates("severity")[0]?.leaf, words)
         : undefined,
     reads,
+  };
+}
+
+/** A value with its unit in one text ("24.3M USD") as two; the others lose the same unit. Where one of them has another, nothing changes. */
+function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
+  const { threshold, previousValue, value, unit } = all;
+  const found = unit === undefined ? splitUnit(value) : undefined;
+  if (found === undefined) return all;
+  const [limit, previous] = [splitUnit(threshold), splitUnit(previousValue)];
+  if ([limit, previous].some((one) => one !== undefined && one.unit !== found.unit)) return all;
+  return {
+    threshold: limit?.amount ?? threshold,
+    previousValue: previous?.amount ?? previousValue,
+    value: found.amount,
+    unit: found.unit,
   };
 }
 
