@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
 it("silences everything until then, says so where the relay's health is said, and how to end it", async () => {
@@ -43,18 +45,18 @@ it("silences one alert until it is over: its end is sent, and so is what comes a
 });
 
 it("refuses wrong usage before it asks the relay anything", async () => {
-  const world = await createRelayWorld();
-  await world.stopRelay();
-  const add = (...rest: string[]) => world.run(["mutes", "add", "--reason", "why", ...rest]);
+  const cwd = makeTempFolder();
+  const run = (...argv: string[]) => runTocsin(["mutes", "add", ...argv], { env: { DATA_DIR: cwd, PORT: "9" }, cwd });
+  const add = (...argv: string[]) => run("--reason", "why", ...argv);
   expect((await add("--match", "severity=info")).stderr).toContain("either --for or --until");
   expect((await add("--for", "2h")).stderr).toContain("either --match or --all");
   expect((await add("--all", "--match", "severity=info", "--dry-run")).stderr).toContain("either --match or --all");
   expect((await add("--match", "sevrity=info", "--for", "2h")).stderr).toContain("did you mean severity?");
   expect((await add("--match", "severity=info", "--for", "soon")).status).toBe(2);
-  expect((await world.run(["mutes", "add", "--match", "severity=info", "--for", "2h"])).status).toBe(2);
-  const run = await add("--match", "severity=info", "--for", "2h");
-  expect(run.status).toBe(1);
-  expect(run.stderr).toContain("tocsin serve");
+  expect((await run("--match", "severity=info", "--for", "2h")).status).toBe(2);
+  const right = await add("--match", "severity=info", "--for", "2h");
+  expect(right.status).toBe(1);
+  expect(right.stderr).toContain("tocsin serve");
 });
 
 it("releases the latest of what a mute that has ended held back, once it is told to", async () => {

@@ -60,7 +60,7 @@ it("relays what was refused, each once, whatever its sender sends again before a
   expect((await world.ended(released.id)).facts?.title).toBe("of another");
 });
 
-it("asks before it relays many, and refuses what says nothing of which", async () => {
+it("asks before it relays many, refuses what says nothing of which, and relays nothing while no relay runs", async () => {
   const world = await openWorld();
   await world.post("forge", "first", "another key");
   const unasked = await world.run(["refused", "relay", "--source", "forge"]);
@@ -68,11 +68,7 @@ it("asks before it relays many, and refuses what says nothing of which", async (
   for (const argv of [[], ["--reason", "wrong_signature", "--yes"], ["some-id", "--source", "forge"]])
     expect((await world.run(["refused", "relay", ...argv])).status).toBe(2);
   expect(await titlesOf(world)).toEqual([]);
-});
 
-it("reads what a relay left that does not run, and relays nothing then", async () => {
-  const world = await openWorld();
-  await world.post("forge", "first", "another key");
   const [one] = (await world.run(["refused", "list", "--json"])).json().data;
   await world.stopRelay();
   const left = await world.run(["refused", "list", "--json"]);

@@ -288,26 +288,16 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
       return `<id ${numbered}>`;
     };
   }
-  const places: [string, string][] = [
-    ...([
-      [chat.url, "<chat>"],
-      [service.alertingUrl, "<alerting>"],
-      [service.pricingUrl, "<pricing>"],
-    ] as [string, string][]),
-    ...([
-      [service.url, "<service>"],
-      [url, "<relay>"],
-      [`127.0.0.1:${port}`, "<relay>"],
-    ] as [string, string][]),
-    ...([
-      [mailbox.smtpUrl, "<smtp>"],
-      [`127.0.0.1:${mailbox.smtpPort}`, "<smtp>"],
-    ] as [string, string][]),
-    ...([
-      [`127.0.0.1:${pagerPort}`, "<pager>"],
-      [dataDir, "<data>"],
-    ] as [string, string][]),
-  ];
+  const places: Record<string, string[]> = {
+    "<chat>": [chat.url],
+    "<alerting>": [service.alertingUrl],
+    "<pricing>": [service.pricingUrl],
+    "<service>": [service.url],
+    "<relay>": [url, `127.0.0.1:${port}`],
+    "<smtp>": [mailbox.smtpUrl, `127.0.0.1:${mailbox.smtpPort}`],
+    "<pager>": [`127.0.0.1:${pagerPort}`],
+    "<data>": [dataDir],
+  };
   return {
     relay,
     ids,
@@ -338,7 +328,8 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     step,
     stopRelay,
     settled: (text) =>
-      places
+      Object.entries(places)
+        .flatMap(([name, all]) => all.map((place) => [place, name] as const))
         .reduce((said, [place, name]) => said.replaceAll(place, name), text)
         .replace(/"id: \d+"/g, '"id: <place>"')
         .replace(/queued as \w+/g, "queued as <mail>")

@@ -4,6 +4,7 @@ import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { runSql } from "../support/postgres.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { keepPosting } from "../support/posting.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
@@ -47,34 +48,19 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
   const findings = await checkDatabase({} as RelayRun, config);
   expect(findings).toContainEqual(expect.objectContaining({ check: "failover", verdict: "ok" }));
 
-  const accepted: string[] = [];
-  let refused = 0;
-  let isOver = false;
-  async function send(sender: number): Promise<void> {
-    for (let count = 0; !isOver; count += 1) {
-      const answer = await relay.post(`{"title":"alert ${count} of ${sender}"}`);
-      if (answer.status === 202) accepted.push(...answer.ids);
-      else refused += 1;
-    }
-  }
-  const senders = [1, 2, 3].map(send);
-  const acceptMore = (many: number) => {
-    const before = accepted.length;
-    return waitUntil(
-      () => accepted.length,
-      (count) => count >= before + many,
-      { what: `${many} more alerts that were taken` },
-    );
-  };
-  await acceptMore(100);
+  const { accepted, refused, ...posting } = keepPosting(
+    relay,
+    3,
+    (sender, count) => `{"title":"alert ${count} of ${sender}"}`,
+  );
+  await posting.grow(100);
   await primary.stop("SIGKILL");
   proxy.leadTo(standby.url);
   // It is a standby yet, which no relay uses.
-  await expect.poll(() => refused).toBeGreaterThan(0);
+  await expect.poll(() => refused.length).toBeGreaterThan(0);
   await runSql(standby.url, "SELECT pg_promote()");
-  await acceptMore(100);
-  isOver = true;
-  await Promise.all(senders);
+  await posting.grow(100);
+  await posting.end();
 
   const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
   await waitUntil(

@@ -2,8 +2,8 @@ import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { migrate, readMigrations } from "../../src/store/postgres/migrate.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
+import { keepPosting } from "../support/posting.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
-import { waitUntil } from "../support/relay-process.ts";
 
 /** What an additive migration may bring, to every table at once. */
 const sqlOfNext = `DO $$ DECLARE one record; BEGIN
@@ -19,41 +19,24 @@ it("goes on without an error while the next version changes the schema, and star
   const { receiver, start } = await prepareRelayOnPostgres(url, 30);
   const relay = await start();
   const first = await relay.post('{"title":"first"}');
-  const accepted = [...first.ids];
+  const posting = keepPosting(
+    relay,
+    3,
+    (sender, count) => `{"title":"before ${sender} ${count}","key":"${count % 5}"}`,
+  );
   const refused: unknown[] = [];
   let isOver = false;
-  const repeat = async (work: (count: number) => Promise<unknown>) => {
-    for (let count = 0; !isOver; count += 1) await work(count).catch((error: unknown) => refused.push(String(error)));
+  const read = async (pathOf: (count: number) => string) => {
+    for (let count = 0; !isOver; count += 1) {
+      const path = pathOf(count);
+      const answer = await relay.api(path).catch(() => undefined);
+      await answer?.text();
+      if (answer?.status !== 200) refused.push(`${path} ${answer?.status}`);
+    }
   };
   const pages = ["/api/alerts?limit=20", "/api/status", "/api/mutes", "/api/destinations", "/?q=before"];
-  const working = Promise.all([
-    ...["a", "b", "c"].map((sender) =>
-      repeat(async (count) => {
-        const answer = await relay.post(`{"title":"before ${sender} ${count}","key":"${count % 5}"}`);
-        if (answer.status === 202) accepted.push(...answer.ids);
-        else refused.push(answer.status);
-      }),
-    ),
-    repeat(async (count) => {
-      const answer = await relay.api(pages[count % pages.length] as string);
-      await answer.text();
-      if (answer.status !== 200) refused.push(`${answer.url} ${answer.status}`);
-    }),
-    repeat(async () => {
-      const answer = await relay.api(`/api/alerts/${first.ids[0]}`);
-      await answer.text();
-      if (answer.status !== 200) refused.push(`${answer.url} ${answer.status}`);
-    }),
-  ]);
-  const grow = (many: number) => {
-    const before = accepted.length;
-    return waitUntil(
-      () => accepted.length - before,
-      (count) => count >= many,
-      { what: `${many} more alerts that were taken` },
-    );
-  };
-  await grow(100);
+  const reading = [read((count) => pages[count % pages.length] as string), read(() => `/api/alerts/${first.ids[0]}`)];
+  await posting.grow(100);
 
   const present = readMigrations();
   const number = present.length + 1;
@@ -67,15 +50,15 @@ it("goes on without an error while the next version changes the schema, and star
   await client.connect();
   onTestFinished(() => client.end());
   await migrate(client, { migrations: [...present, next] });
-  await grow(100);
+  await posting.grow(100);
   isOver = true;
-  await working;
-  expect(refused).toEqual([]);
+  await Promise.all([...reading, posting.end()]);
+  expect([...refused, ...posting.refused]).toEqual([]);
 
   expect(await relay.stop()).toBe(0);
   const again = await start();
   const { ids } = await again.post('{"title":"after"}');
-  accepted.push(...ids);
+  const accepted = [...first.ids, ...posting.accepted, ...ids];
   const arrived = () => new Set(receiver.received.flatMap(({ alertIds }) => alertIds));
   await expect.poll(() => accepted.filter((id) => !arrived().has(id)).length).toBe(0);
   const all = receiver.received.flatMap(({ alertIds }) => alertIds);

@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { startPostgresServer } from "../support/postgres-server.ts";
+import { keepPosting } from "../support/posting.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
-import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import type { RelayProcess } from "../support/relay-process.ts";
 
 const password = "canary-database-password";
 
@@ -12,44 +13,12 @@ async function createWorld() {
   return { server, ...(await prepareRelayOnPostgres(databaseUrl, 30)) };
 }
 
-/** Posts alerts until it is stopped. Gives what was answered. */
-function postOn(relay: RelayProcess, name: string) {
-  const accepted: string[] = [];
-  const refused: number[] = [];
-  let isOver = false;
-  async function post(sender: number): Promise<void> {
-    for (let count = 0; !isOver; count += 1) {
-      const answer = await relay.post(`{"title":"${name} ${sender} ${count}"}`).catch(() => undefined);
-      if (answer?.status === 202) accepted.push(...answer.ids);
-      else refused.push(answer?.status ?? 0);
-    }
-  }
-  const senders = [1, 2, 3, 4].map(post);
-  const grow = (many: number) => {
-    const before = accepted.length;
-    return waitUntil(
-      () => accepted.length - before,
-      (count) => count >= many,
-      { what: `${many} more alerts that were taken` },
-    );
-  };
-  return {
-    accepted,
-    refused,
-    grow,
-    async end() {
-      isOver = true;
-      await Promise.all(senders);
-    },
-  };
-}
-
 const readyStatus = async (relay: RelayProcess) => (await fetch(`${relay.url}/readyz`)).status;
 
 it("sends all that it has taken, and nothing twice unmarked, through a stop of PostgreSQL and a kill of its own", async () => {
   const { server, receiver, start } = await createWorld();
   const first = await start();
-  const before = postOn(first, "before");
+  const before = keepPosting(first, 4, (sender, count) => `{"title":"before ${sender} ${count}"}`);
   await before.grow(50);
   await server.stop("SIGQUIT");
   await expect.poll(() => readyStatus(first)).toBe(503);
@@ -68,7 +37,7 @@ it("sends all that it has taken, and nothing twice unmarked, through a stop of P
   expect(before.refused.every((status) => status === 503 || status === 0)).toBe(true);
 
   const second = await start();
-  const after = postOn(second, "after");
+  const after = keepPosting(second, 4, (sender, count) => `{"title":"after ${sender} ${count}"}`);
   await after.grow(50);
   await after.end();
   const accepted = [...before.accepted, ...after.accepted];

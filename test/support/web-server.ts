@@ -21,3 +21,12 @@ export async function logIn(page: Page, url: string, path = "/"): Promise<void> 
   await page.request.post(`${url}/login`, { form: { token: adminToken }, headers: { origin: url }, maxRedirects: 0 });
   await page.goto(url + path);
 }
+
+/** Waits until the page follows events. */
+export const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
+
+/** `logIn`, and the page follows events. */
+export async function followAt(page: Page, url: string, path?: string): Promise<void> {
+  await logIn(page, url, path);
+  await live(page);
+}

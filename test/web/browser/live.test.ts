@@ -3,9 +3,7 @@ import { loginLink } from "../../../src/contract/login-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt } from "../../support/web-fixture.ts";
-import { logIn, serveWebFixture } from "../../support/web-server.ts";
-
-const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
+import { followAt, live, logIn, serveWebFixture } from "../../support/web-server.ts";
 
 const titles = (page: Page) => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
 
@@ -34,8 +32,7 @@ describe("in a browser", () => {
     const page = await openPage({ height: 500 });
     for (let round = 0; round < 40; round += 1)
       await addAlert({ facts: { title: `Old ${round}`, alertKey: `k${round}` } });
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     await addAlert({ facts: { title: "At the top", alertKey: "top" } });
     await page.waitForSelector("#rows tr:nth-child(2):has-text('At the top')");
     await page.keyboard.press("?");
@@ -87,8 +84,7 @@ describe("in a browser", () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
-    await logIn(page, url, "/?view=events");
-    await live(page);
+    await followAt(page, url, "/?view=events");
 
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("tr:has-text('First') .all-sent:has-text('1 sent')");
@@ -110,8 +106,7 @@ describe("in a browser", () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
-    await logIn(page, url, "/?view=events");
-    await live(page);
+    await followAt(page, url, "/?view=events");
     for (const title of ["Second", "Third"]) {
       for (let count = 0; count < 29; count += 1) await addAlert({ deliveries: [] });
       await addAlert({ facts: { title }, deliveries: [] });
@@ -126,8 +121,7 @@ describe("in a browser", () => {
   test("what was opened on a card stays open while its counts change, and a test is followed to its end", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
-    await logIn(page, url, "/destinations");
-    await live(page);
+    await followAt(page, url, "/destinations");
     const button = "button[aria-label='Send a test: ops']";
     await page.click("summary:has-text('Send a test… ops')");
     await addAlert();
@@ -164,8 +158,7 @@ describe("in a browser", () => {
   test("the first alert appears by itself, and a newer one of its key takes the place of its row", async () => {
     const { url, addAlert } = await serveWebFixture();
     const page = await openPage();
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     await addAlert({ facts: { title: "First" } });
     await page.waitForSelector("#rows:has-text('First')");
     await addAlert({ facts: { title: "Other", alertKey: "other" } });
@@ -185,8 +178,7 @@ describe("in a browser", () => {
       addAlert({ facts: { title, severity, alertKey: `${title} ${severity}` } });
     const { id: mild } = await add("Mild first", "warning");
     await add("Severe first", "critical");
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     const { id: severe } = await add("Mild first", "critical");
     await add("Severe first", "warning");
     await page.waitForSelector("tr:has-text('Mild first'):has-text('warning'):has-text('critical')");
@@ -203,8 +195,7 @@ describe("in a browser", () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
     await addAlert();
-    await logIn(page, url, "/?severity=critical&state=queued");
-    await live(page);
+    await followAt(page, url, "/?severity=critical&state=queued");
     await addAlert({ facts: { severity: "info", title: "Not asked for" } });
     await addAlert({ facts: { title: "Asked for" } });
     await page.waitForSelector("#rows:has-text('Asked for')");
@@ -220,8 +211,7 @@ describe("in a browser", () => {
       const page = await openPage();
       const fire = (key: number, title: string) => addAlert({ facts: { title, alertKey: `k${key}` }, deliveries: [] });
       for (let key = 0; key < 50; key += 1) await fire(key, `Old ${key}`);
-      await logIn(page, url, path);
-      await live(page);
+      await followAt(page, url, path);
       const looks = await holdLooks(page);
       for (let key = 50; key < 90; key += 1) await fire(key, `New ${key}`);
       await fire(2, "Again 2");
@@ -240,8 +230,7 @@ describe("in a browser", () => {
     const { url, addAlert, routeAlert } = await serveWebFixture();
     const page = await openPage();
     await addAlert({ facts: { title: "Before" } });
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     const facts = [
       { title: "First", alertKey: "one" },
       { title: "Known, again" },
@@ -262,8 +251,7 @@ describe("in a browser", () => {
       const { url, addAlert, routeAlert } = await serveWebFixture();
       const page = await openPage();
       await addAlert({ facts: { title: "Before", alertKey: "before" } });
-      await logIn(page, url, path);
-      await live(page);
+      await followAt(page, url, path);
       const alert = await addAlert({ facts: { title: "Pushed", alertKey: "pushed" }, unrouted: true });
       await addAlert({ facts: { title: "Read sooner", alertKey: "sooner" } });
       await page.waitForSelector("#rows:has-text('Stored, not read yet')");
@@ -281,8 +269,7 @@ describe("in a browser", () => {
     const { url, addAlert, dropConnections, web } = await serveWebFixture();
     const page = await openPage();
     await addAlert();
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     dropConnections();
     await page.waitForSelector("#lost:has-text('Connection lost')");
     await addAlert({ facts: { title: "Came meanwhile" } });
@@ -296,8 +283,7 @@ describe("in a browser", () => {
     const { url, addAlert, clock } = await serveWebFixture();
     const page = await openPage();
     await addAlert();
-    await logIn(page, url);
-    await live(page);
+    await followAt(page, url);
     await clock.jump(12 * 3_600_000);
     await page.waitForSelector("#lost a[href='/login?next=%2F']");
   });
@@ -344,8 +330,7 @@ describe("in a browser", () => {
     });
     const page = await openPage();
     const { id } = await addAlert();
-    await logIn(page, url, `/alerts/${id}`);
-    await live(page);
+    await followAt(page, url, `/alerts/${id}`);
     await attempt(store, "ops", clock.now(), {
       outcome: "rejected",
       reason: "kicked",

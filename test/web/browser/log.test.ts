@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
-import { logIn, serveWebFixture } from "../../support/web-server.ts";
-
-const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
+import { followAt, live, logIn, serveWebFixture } from "../../support/web-server.ts";
 
 /** Stands in for what a browser shows and plays; its permission is the real one. */
 const recorded = `
@@ -27,8 +25,7 @@ async function openRecorded(fixture: WebFixture & { url: string }, permissions: 
   if (permissions.length > 0) await page.context().grantPermissions(permissions, { origin: fixture.url });
   await page.addInitScript(recorded);
   await fixture.addAlert({ facts: { title: "Before", alertKey: "before" } });
-  await logIn(page, fixture.url);
-  await live(page);
+  await followAt(page, fixture.url);
   return page;
 }
 
