@@ -57,8 +57,6 @@ export function createTranscript(onProgress: (stage: Stage) => void) {
   };
 }
 
-export type Transcript = ReturnType<typeof createTranscript>;
-
 /** The part of a nodemailer log entry that is looked at. */
 export interface LogEntry {
   tnx?: unknown;
