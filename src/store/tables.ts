@@ -78,8 +78,7 @@ const table = <Columns extends Record<string, Column>>(
 
 /**
  * The tables of a log, which both databases have, and those of SQLite that stand in `tallies` of PostgreSQL. Rows, inserts and what `move`
- * copies are made of this, and the definitions of tables in migrations (`numbered-files.ts`). A new column stands here, as `later`, and in
- * one migration for each database.
+ * copies are made of this, and the definitions of tables in migrations (`numbered-files.ts`). CONTRIBUTING.md says how to add a column.
  */
 export const tables = {
   requests: table(["seq"], {

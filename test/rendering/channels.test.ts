@@ -44,7 +44,7 @@ describe("every channel", () => {
           const [message] = rendering.renderDocument(channel, document, { form, timeZone: "UTC" });
           if (message === undefined) throw new Error(`nothing for ${channel}`);
           expect(readableText(message).trim()).not.toBe("");
-          expect(faultsOf(message)).toEqual([]);
+          expect(faultsOf(message), channel).toEqual([]);
         }
       }),
       { numRuns: 20 },

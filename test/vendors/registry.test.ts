@@ -39,6 +39,16 @@ test("each folder of a vendor is registered", () => {
   expect(vendors.map(({ type }) => type).sort()).toEqual(folders.sort());
 });
 
+test.each([
+  ["test/conformance/channels.test.ts", ["telegram", "email"]],
+  ["test/conformance/http-vendors.ts", ["telegram", "email"]],
+  ["test/security/canary-world.ts", ["email"]],
+])("each vendor has its place in %s, but for those that are tried elsewhere", (path, elsewhere) => {
+  const text = readText(path);
+  const lacking = vendors.filter(({ type }) => !elsewhere.includes(type) && !text.includes(`"${type}"`));
+  expect(lacking.map(({ type }) => type)).toEqual([]);
+});
+
 test.each(vendors)("$type has the plain form that it says it has", ({ can, render }) => {
   const inlines: Inline[] = [
     { kind: "bold", text: "TVL" },

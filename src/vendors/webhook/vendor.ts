@@ -11,7 +11,7 @@ export type WebhookDestination = Destination & { type: "webhook" } & ReturnType<
 
 const options = z.object({
   url: httpUrl.describe(
-    "where to post to. For `slack`, `discord` and `teams` a reference, since the address is the secret (Teams: with its `sig=`)",
+    "where to post to. For all but `webhook` a reference, since the address is the secret (Teams: with its `sig=`)",
   ),
   secret: secretly(text(referTo("WEBHOOK_SIGNING_SECRET")))
     .optional()
