@@ -113,7 +113,7 @@ const giveBackForMs = 5_000;
  * | outcome | delivery | progress | pace | health |
  * |---|---|---|---|---|
  * | sent | next part; at the end sent or digested | one part more | – | well |
- * | retry | waiting, by the schedule; failed at its end | stays | – | a failure more; down after five |
+ * | retry | waiting, by the schedule; failed at its end | stays | parked (2) | a failure more; down after five |
  * | retry: 429 with a wait | waiting just as long; uses up no try | stays | parked (1) | as before |
  * | retry: moved | at once, to the new address; thrice | anew, a move more | – | keeps the address |
  * | rejected: message | once more as plain text, then failed | anew | – | well |
@@ -126,7 +126,7 @@ const giveBackForMs = 5_000;
  * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. One
  * transaction writes it with the attempt (`deliveries.due_at`, `paces.parked_until`), so it holds across a restart; only
  * the first of two such chats is forgotten then. The lane's next slot, the parts of a long message, probes and manual
- * resends wait for it; a delivery waits 24 h in all at most. (2) If it asked for a wait, and never after a mail. A claim
+ * resends wait for it; a delivery waits as long as its schedule lasts. (2) If it asked for a wait, and never after a mail. A claim
  * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *
  * What fails for good, or finds its destination dead, calls its fallback in the same transaction, and an alert that

@@ -14,7 +14,7 @@ import type { ConnectFault } from "./open-connection.ts";
  * | 400, 422, other 4xx        | rejected, message                                                           |
  * | 401, 403, 407; 410         | rejected, destination                                                       |
  * | 408, 425                   | retry: the server says that it has not taken the request up                  |
- * | 429                        | retry after what it asks for; no attempt                                     |
+ * | 429                        | retry after what it asks for, or 30 s; uses up no try                       |
  * | 503                        | retry, after what it asks for                                                |
  * | other 5xx                  | retry where repeating is safe, else ambiguous: it may have failed afterwards |
  */

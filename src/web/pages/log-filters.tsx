@@ -71,7 +71,7 @@ function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
   return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
 }
 
-/** A filter is set, which leaves alerts out. View and span leave none out. */
+/** A filter is set. View and span are none: they only choose how the page shows the log. */
 export function isFiltered({ written }: Pick<LogFilters, "written">): boolean {
   const { view: _view, span: _span, ...filters } = written;
   return Object.keys(filters).length > 0;
