@@ -258,12 +258,15 @@ const littleWords = new Set(
 /** They tell another number than the value, but where the limit is one of a change. */
 const wordsOfChange = new Set(["change", "changed", "percent", "pct"]);
 
+/** "Pool A" and "Tranche H" are names, where "a pool" and "24 h" are none. */
+const nameOfOneLetter = /[a-z] [AH](?![\p{L}\d-])/u;
+
 /** Whether a title says anything beyond the facts and their names, or something else than they do. */
 function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
   const compared = sideOfThreshold({ ...facts, status: "resolved" });
   if (facts.status !== "resolved" && compared !== undefined && (sideInTitle(facts) ?? compared) !== compared)
     return true;
-  if (makesAnotherNumber(title, facts)) return true;
+  if (makesAnotherNumber(title, facts) || nameOfOneLetter.test(title)) return true;
   const names = `${subject.name} ${subject.measure} ${subject.chain} ${facts.token ?? ""} ${facts.metric ?? ""} ${facts.unit ?? ""}`;
   // "24h volume" says what "24 h volume" does.
   const known = new Set(wordsOf(`${names} ${subject.measure.replace("24 h", "24h")}`.toLowerCase(), isOfName));

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { writeFactLine } from "../../src/core/fact-line.ts";
+import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
 import { makeAlert, usdc } from "../rendering/sample.ts";
 
 const poolTvl: Partial<AlertFacts> = {
@@ -75,6 +75,17 @@ describe("the first line of an alert, made of its facts", () => {
   it("names a pool by its pair", () => {
     const fields = [{ name: "pool.name", value: "ONYX504/WETH" }];
     expect(titleOf({ ...poolTvl, fields })).toMatch(/^ONYX504\/WETH pool TVL /);
+  });
+
+  it("keeps a name of one letter that stands for a little word elsewhere", () => {
+    const about = { value: "10", threshold: "20", token: "USDC", metric: "pool", chain: "eth" };
+    const line = "USDC pool 10, below 20 (eth)";
+    expect(["Pool A", "Pool H", "Pool a", "A pool of USDC"].map((title) => titleOf({ ...about, title }))).toEqual([
+      "Pool A: USDC 10, below 20 (eth)",
+      "Pool H: USDC 10, below 20 (eth)",
+      line,
+      line,
+    ]);
   });
 
   it("keeps a title that says more than the facts, and adds them where there is room", () => {
