@@ -57,7 +57,7 @@ const ofThisRelay: Metrics = {
     ({ door: { alerts: _, ...requests } }) => byName("result", requests),
   ],
   tocsin_alerts_accepted_total: [
-    "Alerts that this relay has stored since its start; a batch holds several.",
+    "Alerts that this relay has stored since its start, or since it took over a changed file; a batch holds several.",
     ({ door }) => door.alerts ?? 0,
   ],
   tocsin_source_requests_total: [
