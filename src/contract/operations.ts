@@ -135,7 +135,7 @@ export interface MappedFact {
   paths: string[];
   /** Where it was found; absent: nowhere, so that it is guessed. */
   path?: string;
-  /** What is wrong with the first path that gave nothing, where none did: "there is payload.rule.name". */
+  /** Where no path gave a value, what is wrong with the first: "there is payload.rule.name". */
   why?: string;
   value?: string;
   /** What it would be without the mapping. */

@@ -56,7 +56,7 @@ export class AppError extends Error {
   }
 }
 
-/** It takes nothing now, and may in a while. */
+/** The store takes nothing now, and may do so in a while. */
 export function isStoreAway(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "store_unavailable";
 }

@@ -40,12 +40,12 @@ export interface AdmissionDeps {
  */
 export class Admission {
   readonly #deps: AdmissionDeps;
-  /** Until when, by network. */
+  /** Until when a network counts as known. */
   readonly #known = new Map<string, number>();
   /** Waiting connections by network; the network whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
-  /** Since when, by the process's own clock, the oldest first. */
+  /** Connections, the oldest first, with when each began by the process's own clock. */
   readonly #beginning = new Map<Socket, number>();
   #isLooking = false;
   #isOpen = false;

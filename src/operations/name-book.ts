@@ -6,8 +6,8 @@ import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from 
 /** The names that messages, pages, API and commands use for what has an address and no name. */
 export interface KnownNames {
   /**
-   * As it stands in messages: with the address where two on one chain have the same, and where many would take it. Only what
-   * was known at the instant.
+   * As messages show it. The address joins it where two subjects on one chain have the same name, or where the name would pass
+   * for a well-known one. Only what was known at the instant.
    */
   nameOf(subject: BareSubject, at: number): string | undefined;
   /** Its symbol alone, for a ticker; undefined where another one on its chain has the same. */

@@ -31,9 +31,9 @@ export function wordsOf(driver: DriverName) {
     forKeyShare: say("", "FOR KEY SHARE"),
     /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
     forUpdate: (order: string) => say("", `ORDER BY ${order} FOR NO KEY UPDATE`),
-    /** The same of rows that are about to be removed. Those that somebody is at are passed by. */
+    /** The same of rows that are about to be removed. Rows that another transaction has locked are left out. */
     forRemoval: (order: string) => say("", `ORDER BY ${order} FOR UPDATE SKIP LOCKED`),
-    /** A query of the `seq` of the alerts that changed last, by which who follows the log goes on. */
+    /** A query of the `seq` of the alerts that changed last: a reader that follows the log continues behind them. */
     lastChanged: say(
       // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
       "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",

@@ -143,7 +143,7 @@ export interface HeldChange {
   now: number;
   /** When they are sent instead. */
   dueAt: number;
-  /** Added to their reason and to the decision, in words that follow what stands there. */
+  /** Added at the end of their reason and of the decision. */
   why: string;
   /**
    * A person has named them: nothing holds them back again. Also those that are held since nobody knows whether they arrived: they are

@@ -4,7 +4,7 @@ import type { ArrivedBody } from "../../core/arrived-body.ts";
 import type { BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
-/** `no_room`: it had to go for others, see `BodyRoom`. */
+/** `no_room`: other bodies needed its room, see `BodyRoom`. */
 export type BodyReading =
   | { kind: "read"; body: Buffer }
   | { kind: "too_large" }

@@ -91,7 +91,7 @@ const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname,
 const withSnapshot = (sql: string) =>
   `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
 
-/** It is not known whose one of the running transactions is; a moment later it may be known. */
+/** It is not known yet to which database a running transaction belongs. A moment later it may be. */
 const isUnclear = ({ running, known }: SnapshotRow<unknown>, look: number) =>
   running.length > known.length && look < mostLooks;
 

@@ -63,7 +63,7 @@ export function removeUnfinished(path: string): void {
 function removeSecondNames(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     const other = join(dirname(path), name);
-    // Where its log of changes was kept with it, nothing else has that.
+    // One with a log of changes next to it stays: nothing else has those changes.
     if (!name.startsWith(`${basename(path)}.before-`) || existsSync(`${other}-wal`)) continue;
     if (isSameFile(other, path)) rmSync(other);
   }

@@ -64,7 +64,7 @@ export class KnownChats {
     }
   }
 
-  /** What is new by it; a chat is asked for when it is new, and when the bot's part in it has changed. */
+  /** What the sighting brings that is new. Telegram is asked about a new chat, and when the bot's part in a chat has changed. */
   async addSeen({ id, isMembership, movedTo, topic }: SeenChat, signal: AbortSignal): Promise<News[]> {
     const before = this.#chats.get(id);
     if (before === undefined && !this.#hasRoom()) return [];

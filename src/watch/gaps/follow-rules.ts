@@ -25,7 +25,7 @@ export interface GapEvidence {
   /** In any order. */
   sightings: readonly Sighting[];
   downtimes: readonly Downtime[];
-  /** Before that the log is not whole: alerts of then may have been removed. Default: as far back as it goes. */
+  /** Before this instant alerts may have been removed from the log. Default: none have been. */
   logSince?: number;
   /** Alerts that came then or later are stored, and not read yet. Absent: all are read. */
   unreadSince?: number;
