@@ -7,12 +7,12 @@ import { turns } from "../ground/turns.ts";
 const mostAtATurn = 4;
 /** Let in and without an answer yet, at most: what they send takes memory. */
 const mostBeginning = 64;
-/** From then on one counts no more: others need not wait for who never asks for anything. Milliseconds. */
+/** After this time a connection counts no more: one that never sends a request keeps no other waiting. Milliseconds. */
 const beginningMs = 50;
 const lookEveryMs = 10;
 /** Connections that wait, at most. Each costs its socket, and the kernel what came over it. */
 const mostWaiting = 4_096;
-/** A network is known for so long after each alert of its own. Milliseconds. */
+/** A network is known for this long after each alert of its own. Milliseconds. */
 const knownForMs = 24 * 60 * 60 * 1000;
 const mostKnown = 10_000;
 

@@ -53,7 +53,7 @@ export class Breaker {
     return this.#current() !== undefined;
   }
 
-  /** Be it that there is no such thing. */
+  /** Also when the answer is that there is no such thing. */
   answered(): void {
     this.#failures = 0;
   }

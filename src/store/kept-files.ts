@@ -26,7 +26,7 @@ export function keptFiles(dataDir: string): KeptRecords {
     const path = pathOf(name);
     if (text === undefined) return rm(path, { force: true });
     makePrivateFolder(dirname(path));
-    // Two that write at once each write a draft under a name of their own.
+    // Two processes may write at once: each writes a draft under a name of its own.
     await replaceFile(path, text, ofOneRun.test(name) ? `${path}.new` : `${path}.${randomUUID()}.new`);
   }
 

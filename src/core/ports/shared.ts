@@ -21,7 +21,7 @@ export interface SilencedKeys {
 export interface MuteStore {
   /** The newest first, at most 1,000: those that are active or still to come, or all. */
   listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;
-  /** `over`: the last alert of the key until whose end it would hold is its end, and none was made. */
+  /** `over`: no mute was made. It would hold until its key is over, and the last alert of the key is its end. */
   addMute(mute: Mute): Promise<"done" | "over">;
   /** Ends it now; false when there is none that is active. */
   endMute(id: string, at: number): Promise<boolean>;

@@ -13,7 +13,7 @@ import type { LaneStop } from "./lane.ts";
 export interface SentMessage {
   /** All that the message is about, the newest first. */
   deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]];
-  /** One of several parts, or of many alerts together: it gets no picture, and counts as a text. */
+  /** The message is whole, and about one alert. False: it gets no picture, and counts as a text. */
   isAlone: boolean;
   message: Message;
   ref: string | undefined;

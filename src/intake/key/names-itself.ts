@@ -32,7 +32,7 @@ export function namesItself(payload: Json, leaves: Leaf[]): boolean {
   return isJsonObject(payload) && (isCloudEvent(payload) || isForgeEvent(payload) || leaves.some(namesEvent));
 }
 
-/** A batch names itself when what stands round its list does, or each of its alerts. */
+/** A batch names itself when the body without its list does, or when each of its alerts does. */
 export function batchNamesItself(items: JsonObject[], envelope: JsonObject | undefined): boolean {
   const isNamed = (payload: JsonObject) => namesItself(payload, listContent(payload).leaves);
   return (envelope !== undefined && isNamed({ ...envelope, alerts: null })) || items.every(isNamed);

@@ -70,8 +70,9 @@ export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
  *           │                            └──its rules are gone, or no record is as old──▶ "lapsed"
  *     found when it was over ──▶ "lost", which says both
  *
- * Who an outage belongs to, see `ownerOf`: one of the account to one of the account alone, and one that lasts to none whose
- * end was told. What belongs to none is reported, with all that is lost in it.
+ * An outage may belong to one that people know (`ownerOf`). An outage of the whole account belongs only to another of the whole
+ * account. An outage that lasts belongs to none that was reported as over. One that belongs to none is reported, with all that
+ * is lost in it.
  */
 export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNews[]; memory: GapMemory } {
   const { checkedAt } = report;
