@@ -71,7 +71,7 @@ const leastSeen = 4;
  * Counts what a body of a known shape is without.
  *
  *     there ──▶ missing again and again, and in no body between ──▶ gone, told once ──▶ there again: as if it were new,
- *       ▲          └─▶ there again: it is optional, and more so each time                 but longer before it is reported again
+ *       ▲          └─▶ there again: it is optional, and more so each time               but longer before it is reported again
  *       └──────────────┘
  *
  * @param counted what this request has counted already: it counts once, however many alike alerts it brings
