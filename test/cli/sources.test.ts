@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { runTocsin } from "../support/cli.ts";
 import { waitUntil } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
 const yaml = `
@@ -110,4 +112,9 @@ it("takes each of several addresses that were given, and says where such a secre
   expect((await world.run(["sources", "--reveal"])).stdout).toContain(`/hooks/${env.NEW} (and 1 former)`);
   const rotated = await world.run(["sources", "--rotate", "shop"]);
   expect(rotated).toMatchObject({ status: 2, stderr: expect.stringContaining("restart the relay") });
+});
+
+it("says that no source is configured", async () => {
+  const cwd = makeTempFolder();
+  expect((await runTocsin(["sources"], { env: { DATA_DIR: cwd }, cwd })).stdout).toContain("No source is configured");
 });

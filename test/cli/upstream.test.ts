@@ -176,8 +176,11 @@ describe("history", () => {
     expect(stderr.split("covers up to 7 days")).toHaveLength(times + 1);
   });
 
-  it("writes the curve as SVG", async () => {
-    const run = await tocsin(["history", "k", "--svg", "curve.svg"]);
+  it("writes the curve of the time and the steps asked for as SVG", async () => {
+    const span = ["--from", "-1d", "--to", "now", "--granularity", "30m"];
+    const run = await tocsin(["history", "k", ...span, "--svg", "curve.svg"]);
+    const [from, to] = [now / 1000 - 86_400, now / 1000].map(String);
+    expect(service.seen[0]?.query).toEqual({ key: "k", fromTimestamp: from, toTimestamp: to, granularity: "30m" });
     expect(run.stderr).toContain(`wrote ${join(folder, "curve.svg")}`);
     expect(await readFile(join(folder, "curve.svg"), "utf8")).toMatch(/^<svg .*<\/svg>\n$/s);
   });
