@@ -1,4 +1,5 @@
-// `npm run lint` runs it: words and openings that a reader from abroad stumbles over are in no comment, message or document.
+// `npm run lint` runs it: words and openings that a reader from abroad stumbles over are in no comment, message or document, and no
+// line of code is longer than a screen is wide.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -22,6 +23,8 @@ const opening = "(?:Of|By(?! default\\b)|Beside|So)(?= )";
 const opens = new RegExp(`(?<=^|[.:!?] )${opening}`);
 const opensInside = new RegExp(`(?<=[.:!?] )${opening}`);
 const opensMessage = new RegExp(`(?<=["\`']|[.!?] )${opening}(?= [a-z])`);
+
+const longest = 140;
 
 const paths = execFileSync("git", ["ls-files", "src", "workshop", "bench", "scripts", "test/support", "*.md"], {
   encoding: "utf8",
@@ -54,7 +57,11 @@ const found = paths.flatMap((path) =>
   linesOf(path, readFileSync(path, "utf8")).flatMap(({ line, prose, isFirst, code = "" }, index) => {
     const [word] = words.exec(prose) ?? [];
     const [start] = (isFirst ? opens : opensInside).exec(prose) ?? opensMessage.exec(code) ?? [];
-    const what = word === undefined ? start && `a sentence begins with "${start}"` : `"${word}" is out`;
+    const isLong = line.length > longest && !/^test\/|\.md$/.test(path);
+    const what =
+      (word && `"${word}" is out`) ??
+      (start && `a sentence begins with "${start}"`) ??
+      (isLong ? `longer than ${longest} characters` : undefined);
     return what === undefined ? [] : [`${path}:${index + 1}: ${what}: ${line.trim()}`];
   }),
 );

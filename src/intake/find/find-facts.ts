@@ -157,7 +157,10 @@ export function findFacts(
   };
 }
 
-/** A value with its unit in one text ("24.3M USD") as two; the others lose the same unit. Where one of them has another, nothing changes. */
+/**
+ * A value with its unit in one text ("24.3M USD") as two; the others lose the same unit. Where one of them has another,
+ * nothing changes.
+ */
 function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
   const { threshold, previousValue, value, unit } = all;
   const found = unit === undefined ? splitUnit(value) : undefined;
