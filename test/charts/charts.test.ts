@@ -103,6 +103,12 @@ describe("a line with axes", () => {
     );
   });
 
+  it("is drawn by time, in whatever order its values come", () => {
+    const points = pointsOf(1, 5, 3);
+    const reversed = points.toReversed();
+    expect(drawLineChart({ title: "k", points: reversed })).toBe(drawLineChart({ title: "k", points }));
+  });
+
   it("keeps both ends of a long title", () => {
     const title = `eth_token_total_tvl_${"0".repeat(200)}beef`;
     const svg = drawLineChart({ title, points: pointsOf(1), theme: lightTheme });

@@ -6,7 +6,6 @@ import { cutText, splitTelegramText } from "../../src/vendors/telegram/render.ts
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument, anyText } from "./arbitrary-document.ts";
-import { makeAlert, makeContext } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
 type TelegramMessage = Extract<Message, { kind: "telegram" }>;
@@ -193,14 +192,6 @@ describe("Telegram messages", () => {
     expect(message?.entities).toHaveLength(100);
     expect(message?.entities.filter((entity) => entity.type === "text_link")).toHaveLength(90);
     expect(message?.text).toContain("i89 l89");
-  });
-
-  it("cut a huge alert to eight parts, say how much is missing, and end with the link", () => {
-    const text = "lorem ipsum ".repeat(90_000);
-    const parts = render(rendering.composeAlert(makeAlert({ facts: { text } }), makeContext({ detail: "full" })));
-    expect(parts).toHaveLength(8);
-    expect(parts.at(-1)?.text).toMatch(/… \[1,04\d,\d{3} characters cut\]\n\nOpen in Tocsin$/);
-    expect(parts.flatMap(faultsOf)).toEqual([]);
   });
 
   it("say the subject when a document holds nothing else", () => {
