@@ -149,15 +149,16 @@ test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
   expect(places).toEqual([{ destination: "desk", route: "all", heldBack: 0, ...expected }]);
 });
 
-test("does not try options without the cause of another route that holds what they are for", async () => {
+test("tries options with the cause of another route that holds what they are for", async () => {
   const routes = [route("bridges", ["desk"], { matchers: [is("alertKey", "bridge")] }), route("pools", ["desk"])];
   const router = createRouter(rules({ destinations: [chat("desk")], routes, ...behindBridge }));
+  const pool = (value: number) => ({ ...fortyPools[0], threshold: "100", value: String(value) });
   const falling = Array.from({ length: 30 }, (_, index) => [
-    { ...fortyPools[0], threshold: "100", value: String(98 - index / 10) },
-    { ...over(fortyPools[0] as Partial<AlertFacts>), value: "100.2" },
+    pool(98 - index / 10),
+    { ...over(pool(0)), value: "100.2" },
   ]);
-  // What still fires is further than options ask for.
-  const all = [bridge, ...falling.flat(), { ...fortyPools[0], threshold: "100", value: "50" }].map((one, index) => ({
+  // Two that are news by any option wait for the cause, and ring together.
+  const all = [...falling.flat(), bridge, pool(50), pool(20)].map((one, index) => ({
     at: noon + index * minute,
     facts: facts(one),
   }));
@@ -165,10 +166,10 @@ test("does not try options without the cause of another route that holds what th
     router.route({ facts, origin: "hook" }, [], at).deliveries.map((one) => ({ ...one, ring: { flapping: false } })),
   );
   expect(places.map(({ route, rings }) => [route, rings])).toEqual([
+    ["pools", 31],
     ["bridges", 1],
-    ["pools", 1],
   ]);
-  expect(proposals).toEqual([]);
+  expect(proposals.map(({ route, rings, insteadOf }) => [route, rings, insteadOf])).toEqual([["pools", 2, 31]]);
 });
 
 /** As rows of a table: each change looks through all of them, and messages are told apart at the end. */
