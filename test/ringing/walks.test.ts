@@ -85,6 +85,30 @@ test("what was held back is counted since the last ring, with its worst and its 
   }
 });
 
+test("three days of one crossing each sixteen minutes: four rings in any six hours, and all that is new", () => {
+  const { next } = createSeededRandom(27);
+  const steps = Array.from({ length: (3 * 24 * 60) / 16 }, (_, index): Step[] => {
+    const [extreme, severity] = index === 100 ? [90, undefined] : index === 170 ? [undefined, "critical" as const] : [];
+    const at = index * 16;
+    return [
+      { at, value: extreme ?? 99.3 + next() / 2, severity: severity ?? "warning" },
+      { at: at + 8, value: 100.4, status: "resolved" },
+    ];
+  }).flat();
+  const events = eventsOf(steps);
+  const rung = judgeAll(events).flatMap(({ asNew, memory }, index) =>
+    asNew ? [{ event: events[index] as RingEvent, isNews: memory.rings.at(-1)?.isNews }] : [],
+  );
+  const counted = rung.filter(({ isNews }) => !isNews).map(({ event }) => event.at);
+  for (const from of counted)
+    expect(counted.filter((at) => at >= from && at < from + 6 * hour).length).toBeLessThanOrEqual(4);
+  expect(counted.length).toBeGreaterThan(40);
+  expect(rung.filter(({ isNews }) => isNews).map(({ event }) => [event.value === 90, event.severity])).toEqual([
+    [true, "warning"],
+    [false, "critical"],
+  ]);
+});
+
 /** Thirty crossings in 89 seconds, each with its end. */
 const dance = eventsOf(
   Array.from({ length: 30 }, (_, index): Step[] => [

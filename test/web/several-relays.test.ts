@@ -67,6 +67,22 @@ it("an event stream goes on at another relay behind the event that was seen last
   await two.follow(missed, lastId);
 });
 
+it("pages and API say the same whichever relay is asked", async () => {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const relays = [await startOne(url), await startOne(url)];
+  const id = await relays[0]?.post("for all");
+  const read = async (path: string) =>
+    Promise.all(relays.map(async (relay) => ((await (await relay.get(path)).json()) as { data: unknown }).data));
+  await expect.poll(async () => JSON.stringify(await read(`/api/alerts/${id}`))).toMatch(/routedAt.*routedAt/);
+  for (const path of [`/api/alerts/${id}`, "/api/alerts", "/api/destinations", "/api/mutes"]) {
+    const [mine, theirs] = await read(path);
+    expect(theirs, path).toEqual(mine);
+  }
+  await expect
+    .poll(async () => (await read("/api/relays")).map((list) => (list as { name: string }[]).length))
+    .toEqual([2, 2]);
+});
+
 it("wrong tokens count for all relays together, a flood asks the database for none, and the right one passes everywhere", async () => {
   const url = await postgresDatabaseOf(makeTempFolder());
   const [one, two] = [await startOne(url), await startOne(url)];

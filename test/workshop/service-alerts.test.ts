@@ -66,6 +66,19 @@ describe("alerts of the market", () => {
 });
 
 describe("notifications", () => {
+  test("sends an event once when it is accepted", async () => {
+    const fixture = await startSending();
+    const wanted = { severity: "critical", value: 7, threshold: 5, condition: "above" } as const;
+    const event = fixture.sandbox.fire(wanted);
+    await fixture.pass();
+    await fixture.pass(3_600_000);
+    const timestamp = "2025-11-21T12:00:00.000Z";
+    const link = `${fixture.sandbox.url}/?event=${event.id}`;
+    expect(fixture.sent().filter(({ eventId }) => eventId === event.id)).toEqual([
+      expect.objectContaining({ ...wanted, status: "firing", timestamp, link }),
+    ]);
+  });
+
   test("says of a manual alert what turned: the value crossed the threshold, and back", async () => {
     const { sandbox } = await start();
     const firing = sandbox.storm(40);
@@ -95,6 +108,19 @@ describe("notifications", () => {
       [503, "refused"],
       [202, "accepted"],
     ]);
+  });
+
+  test("waits as long as the receiver's Retry-After asks", async () => {
+    const { sandbox, pass, receiver } = await startSending({}, (response, count) => {
+      response.writeHead(count === 1 ? 503 : 200, { "retry-after": "40" }).end();
+    });
+    sandbox.fire();
+    await pass();
+    const repeats = () => receiver.received.filter(({ body }) => body === receiver.received[0]?.body).length;
+    await pass(39_000);
+    expect(repeats()).toBe(1);
+    await pass(1000);
+    expect(repeats()).toBe(2);
   });
 
   test("a receiver that hangs does not stop the market or other accounts", async () => {
