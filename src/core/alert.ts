@@ -165,8 +165,8 @@ export function sideOfThreshold(
   return isDenied ? undefined : side;
 }
 
-const amount = String.raw`[$€£¥₿]?\d[\d,]{0,40}(?:\.\d{1,40})?(?: ?(?:k|mn?|bn?|tn?|[mb]illion)(?![\p{L}\d]))?`;
-const sideAndNumber = new RegExp(String.raw`\b(above|over|exceed(?:s|ed)|below|under)\s{1,3}(${amount})`, "giu");
+const sideAndNumber =
+  /\b(above|over|exceed(?:s|ed)|below|under)\s{1,3}([$€£¥₿]?\d[\d,]{0,40}(?:\.\d{1,40})?(?: ?(?:k|[mbt]n?|[mb]illion)(?![\p{L}\d]))?)/giu;
 const denial = /\b(?:not|no longer|never)(?: \w{1,12}){0,2} ?$|n't(?: \w{1,12}){0,2} ?$/i;
 
 /** On which side of its threshold a title says that the value is: "fell below 5,000,000". */

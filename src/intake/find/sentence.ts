@@ -92,7 +92,7 @@ function splitPieces(line: string): Piece[] {
 
 /** The parts of a text that is a number with its unit and nothing else: `24.3M USD`, `5.2%`. */
 export function splitUnit(text = ""): { amount: string; unit: string } | undefined {
-  if (text.length > 100 || !/\d.*\D$/s.test(text)) return undefined;
+  if (text.length > 100 || !/\d/.test(text) || /\d$/.test(text)) return undefined;
   const [piece, ...others] = splitSentence(text);
   if (piece?.number?.unit === undefined || others.length > 0) return undefined;
   return { amount: piece.text, unit: piece.number.unit };
