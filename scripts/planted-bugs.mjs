@@ -1112,8 +1112,8 @@ const ofTheRooms = [
   {
     name: "says of a wish that nobody took that it is unknown",
     file: "src/delivery/wishes.ts",
-    from: "if (back?.length === 1) throw notTaken(wish.destination);",
-    to: "",
+    from: "back.why === undefined ? notTaken(wish.destination)",
+    to: "back.why === undefined ? notSeen(wish.destination, waitedMs())",
     tests: ["test/delivery/wishes.test.ts"],
   },
   {
