@@ -130,7 +130,10 @@ export function createDocument(publicUrl: string): ApiDocument {
 }
 
 /** Descriptions are broken in the code alone. */
-const unbroken = (document: ApiDocument): ApiDocument => JSON.parse(JSON.stringify(document).replace(/\\n\s*/g, " "));
+const unbroken = (document: ApiDocument): ApiDocument =>
+  JSON.parse(JSON.stringify(document), (_, value) =>
+    typeof value === "string" ? value.replace(/\n\s*/g, " ") : value,
+  );
 
 /** The status of an answer that is no failure. */
 export function statusOf({ status, data, media }: Route): 200 | 201 | 204 {
