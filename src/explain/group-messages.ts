@@ -22,7 +22,11 @@ export function createGroupMessages() {
   };
   return {
     /** In the order of the log. */
-    add(destination: string, alert: Omit<Waiting, "dueAt">, { held, changes }: Gathered): void {
+    add(
+      destination: string,
+      alert: Omit<Waiting, "dueAt">,
+      { held, changes }: Pick<Gathered, "held" | "changes">,
+    ): void {
       const keyOf = (name: string) => `${destination}\n${name}`;
       for (const { name, dueAt, ...change } of changes) {
         const all = waitingFor(keyOf(name));

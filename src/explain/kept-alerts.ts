@@ -18,9 +18,13 @@ export interface Place {
 /** An alert at a place. */
 export interface Visit {
   place: Place;
-  /** Quiet hours hold it: nobody is woken. */
-  isQuiet: boolean;
+  /** Quiet hours hold it until then: nobody is woken before. Epoch milliseconds. */
+  quietUntil?: number;
   isMuted: boolean;
+  /** Its route wants no sound for it. */
+  isSilent: boolean;
+  /** Older ones make no sound. */
+  freshnessMs?: number;
   /** Absent where it waits for nothing. */
   group?: GroupRule;
 }

@@ -9,7 +9,7 @@ import type { RingJudgement } from "../ringing/judge-ring.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { KeptAlerts, mostKept, type Place, type Visit } from "./kept-alerts.ts";
-import { addUp, type Counted, nothing, RingTrial } from "./ring-trial.ts";
+import { addUp, type Counted, mayWait, nothing, RingTrial } from "./ring-trial.ts";
 
 /** Options are proposed for these many routes, those that ring most. */
 const mostRoutes = 3;
@@ -41,11 +41,13 @@ export function createRingTally() {
   function visitsOf(deliveries: readonly PlannedDelivery[]): readonly Visit[] {
     const visits = [...new Map(deliveries.map((one) => [one.destination, one])).values()].flatMap((one): Visit[] => {
       const place = placeOf(one);
-      return place ? [{ place, isQuiet: one.state === "held", isMuted: one.state === "muted", group: one.group }] : [];
+      if (place === undefined) return [];
+      const { state, dueAt, extras, freshnessMs, group } = one;
+      const quietUntil = state === "held" ? dueAt : undefined;
+      const isSilent = extras?.silent === true;
+      return [{ place, quietUntil, isMuted: state === "muted", isSilent, freshnessMs, group }];
     });
-    const name = visits
-      .map(({ place, isQuiet, isMuted, group }) => `${place.index}${isQuiet}${isMuted}${JSON.stringify(group)}`)
-      .join("\n");
+    const name = JSON.stringify(visits.map(({ place, ...how }) => [place.index, how]));
     const known = visitsByName.get(name) ?? visits;
     visitsByName.set(name, known);
     return known;
@@ -106,16 +108,16 @@ async function countRings(
   // What is tried may wait behind a cause of another route.
   const keys = route && alerts.keysWith(({ place, group }) => place.route === route || !!group?.holds?.length);
   const trials = changes.map((change) => new RingTrial(alerts, all, change));
-  let isGrouped = false;
+  let isAnyWaiting = false;
   let left = judgedAtOnce;
   for (const [key, oldest] of alerts.oldestOf.entries()) {
     if (keys && !keys[key]) continue;
     for (const trial of trials) trial.beginKey();
     for (let alert = oldest; alert !== -1; alert = alerts.nextOf[alert] as number) {
       const event = alerts.eventOf(alert);
-      for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries()) {
-        if (!isThere[place.index]) continue;
-        isGrouped ||= group !== undefined;
+      for (const [visit, found] of (alerts.visits[alert] as readonly Visit[]).entries()) {
+        if (!isThere[found.place.index]) continue;
+        isAnyWaiting ||= mayWait(found);
         let first: RingJudgement | undefined;
         for (const trial of trials) first = trial.judge(alert, event, visit, first);
         left -= trials.length;
@@ -126,13 +128,13 @@ async function countRings(
     }
   }
   // One behind another: each knows many groups.
-  for (const trial of isGrouped ? trials : []) {
+  for (const trial of isAnyWaiting ? trials : []) {
     const gathering = trial.gathering();
     for (let alert = alerts.count - 1; alert >= 0; alert -= 1) {
       if (alert % judgedAtOnce === 0) await nextTurn();
       if (keys && !keys[alerts.keyOf[alert] as number]) continue;
-      for (const [visit, { place, group }] of (alerts.visits[alert] as readonly Visit[]).entries())
-        if (group && isThere[place.index]) gathering.visit(alert, visit);
+      for (const [visit, found] of (alerts.visits[alert] as readonly Visit[]).entries())
+        if (mayWait(found) && isThere[found.place.index]) gathering.visit(alert, visit);
     }
     gathering.end();
   }

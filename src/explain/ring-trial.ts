@@ -19,7 +19,7 @@ interface Tried {
   count: Counted;
 }
 
-/** What became of a visit that waits for a group or a cause. */
+/** What became of a visit that waits for a group, a cause, or the end of quiet hours. */
 const [goesOut, isRing] = [1, 2];
 
 /**
@@ -54,21 +54,24 @@ export class RingTrial {
    * @returns the same
    */
   judge(alert: number, heard: RingEvent, visit: number, first: RingJudgement | undefined): RingJudgement | undefined {
-    const { place, isQuiet, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
+    const found = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
+    const { place, quietUntil, isMuted } = found;
+    const isQuiet = quietUntil !== undefined;
     const { rule, isCounted, count } = this.#places[place.index] as Tried;
     const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
     const known = this.#memories.get(place.destination);
     const isFirst = beginsAnew(known, event);
     const judged = (isFirst ? first : undefined) ?? judgeRing(isFirst ? undefined : known, event, rule, false);
     this.#memories.set(place.destination, judged.memory);
-    const rings = judged.asNew && !isQuiet;
-    if (group !== undefined) {
+    // The summary of quiet hours rings for each that goes out with it, whether it is a message of its own or not.
+    const rings = (isQuiet ? judged.rings && event.status !== "resolved" : judged.asNew) && sounds(found, event.at);
+    if (mayWait(found)) {
       this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + visit] =
-        (judged.rings && !isQuiet && !isMuted ? goesOut : 0) | (rings ? isRing : 0);
+        (judged.rings && !isMuted ? goesOut : 0) | (rings ? isRing : 0);
     }
     if (isCounted && !isMuted && event.status !== "resolved") {
       count.alerts += 1;
-      if (rings && group === undefined) count.rings += 1;
+      if (rings && !mayWait(found)) count.rings += 1;
       if (!judged.rings) {
         count.heldBack += 1;
         noteWorst(count, alert, event, judged.memory);
@@ -82,17 +85,20 @@ export class RingTrial {
     const groups = createGroupBook();
     const messages = createGroupMessages();
     const visit = (alert: number, number: number): void => {
-      const { place, isMuted, group } = (this.#alerts.visits[alert] as readonly Visit[])[number] as Visit;
-      if (group === undefined) return;
+      const { place, isMuted, group, quietUntil } = (this.#alerts.visits[alert] as readonly Visit[])[number] as Visit;
       const { isCounted, count } = this.#places[place.index] as Tried;
       const outcome = this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + number] as number;
       const alertKey = this.#alerts.keys[this.#alerts.keyOf[alert] as number] as string;
       const event = { ...this.#alerts.eventOf(alert), alertKey, title: "" };
-      const rings = (outcome & isRing) !== 0;
-      const gathered = groups.judge(place.destination, event, group, (outcome & goesOut) !== 0);
-      messages.add(place.destination, { event, rings, count }, gathered);
-      if (rings && isCounted && !isMuted && event.status !== "resolved" && gathered.held === undefined)
-        count.rings += 1;
+      const [rings, isOut] = [(outcome & isRing) !== 0, (outcome & goesOut) !== 0];
+      const alone = { event, rings, count };
+      if (quietUntil !== undefined && isOut)
+        messages.add(place.destination, alone, { held: { name: "quiet hours", dueAt: quietUntil }, changes: [] });
+      if (group === undefined) return;
+      const gathered = groups.judge(place.destination, event, group, isOut && quietUntil === undefined);
+      messages.add(place.destination, alone, gathered);
+      const waits = isMuted || quietUntil !== undefined || gathered.held !== undefined;
+      if (rings && isCounted && !waits && event.status !== "resolved") count.rings += 1;
     };
     return { visit, end: messages.end };
   }
@@ -105,6 +111,17 @@ export class RingTrial {
     });
     return new Map(counted.map(({ place, count }) => [place, count]));
   }
+}
+
+/** It may go out later, together with others. */
+export function mayWait({ group, quietUntil }: Visit): boolean {
+  return group !== undefined || quietUntil !== undefined;
+}
+
+/** Not where its route is silent, nor what its route finds too old when quiet hours end. */
+function sounds({ isSilent, quietUntil, freshnessMs }: Visit, at: number): boolean {
+  const isStale = quietUntil !== undefined && freshnessMs !== undefined && quietUntil - at > freshnessMs;
+  return !isSilent && !isStale;
 }
 
 function noteWorst(count: Counted, alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {

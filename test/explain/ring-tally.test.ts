@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { type GroupMemory, type GroupRule, nameGroup } from "../../src/core/group.ts";
 import type { RingRule } from "../../src/core/ring.ts";
-import type { PlannedDelivery, Rules } from "../../src/core/rules.ts";
+import type { PlannedDelivery, QuietHours, Rules } from "../../src/core/rules.ts";
 import { createRingTally } from "../../src/explain/ring-tally.ts";
 import { groupBy } from "../../src/ground/group-by.ts";
 import { triedPercents } from "../../src/ringing/advise-on-rings.ts";
@@ -107,6 +107,9 @@ const behindBridge: Partial<Rules> = {
   ],
 };
 
+const quietHours: QuietHours = { from: "11:00", to: "13:00", except: ["critical"] };
+const night = { destinations: [{ ...chat("desk"), quietHours }] };
+
 /** What the journeys in test/journey/groups.test.ts hear of the same alerts. */
 test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
   [
@@ -138,6 +141,30 @@ test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
     [bridge, ...fortyPools, ...fortyPools.map(over), over(bridge)],
     { routes: [route("all", ["desk"])], ...behindBridge },
     { alerts: 41, rings: 1 },
+  ],
+  [
+    "what quiet hours hold rings once in the summary at their end, also what is over meanwhile joins it",
+    [bridge, ...fortyPools, ...fortyPools.slice(0, 30).map(over)],
+    { ...night, routes: [route("all", ["desk"])] },
+    { alerts: 41, rings: 2, joined: 70, messages: 1 },
+  ],
+  [
+    "a summary of quiet hours in which all is over makes no sound",
+    [fortyPools[0] ?? {}, over(fortyPools[0] ?? {})],
+    { ...night, routes: [route("all", ["desk"])] },
+    { alerts: 1, rings: 0, joined: 2, messages: 1 },
+  ],
+  [
+    "what a route wants without a sound does not ring, also in the summary of quiet hours",
+    [bridge, ...fortyPools],
+    { ...night, routes: [route("all", ["desk"], { silent: ["warning", "critical"] })] },
+    { alerts: 41, rings: 0, joined: 40, messages: 1 },
+  ],
+  [
+    "a summary of quiet hours makes no sound where its route finds all of it too old",
+    fortyPools,
+    { ...night, routes: [route("all", ["desk"], { freshnessMs: minute })] },
+    { alerts: 40, rings: 0, joined: 40, messages: 1 },
   ],
 ])("counts messages: %s", async (_, came, asked, expected) => {
   const router = createRouter(rules({ destinations: [chat("desk")], ...asked }));
