@@ -1,4 +1,4 @@
-import { compareDecimals, parseAmount, parseDecimal, withoutGroups } from "../ground/numbers/decimal.ts";
+import { compareDecimals, parseAlike, parseAmount } from "../ground/numbers/decimal.ts";
 import type { Json } from "./json.ts";
 import type { MappableFact } from "./mapping.ts";
 import type { BodyShape } from "./shape.ts";
@@ -147,15 +147,15 @@ export function drawableThreshold(facts: AlertFacts): number | undefined {
 }
 
 /**
- * On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit, and the
- * sender says nothing else of what is not over.
+ * On which side of its threshold the value is, where that is certain: both plain decimals, or both with a multiplier, of the same unit,
+ * and the sender says nothing else of what is not over.
  */
 export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
 ): "below" | "above" | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
-  const [value, threshold] = [facts.value, facts.threshold].map((sent) => parseDecimal(withoutGroups(sent ?? "")));
-  const order = value && threshold && compareDecimals(value, threshold);
+  const alike = parseAlike(facts.value ?? "", facts.threshold ?? "");
+  const order = alike && compareDecimals(...alike);
   if (order === undefined || order === 0) return undefined;
   const side = order < 0 ? "below" : "above";
   // The two are of different units then, or one of them is of another time.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkPublicUrl } from "../../src/upstream/check-public-url.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { checkPublicUrl } from "../../src/upstream/check-public-url.ts";
 import { findRelayAt, findSpoiling } from "../../src/upstream/prove-address.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
 import {

@@ -70,6 +70,18 @@ export function withoutGroups(text: string): string {
   return text.includes(",") && certainGroups.test(text) ? text.replaceAll(",", "") : text;
 }
 
+const multiplied = /^[+-]?[$€£¥₿]?\d[\d,.]*\s?[a-z]+$/i;
+
+/**
+ * Both, where they are of one kind for certain: plain decimals, or amounts that each have a multiplier, as "24.3M" and "1 bn". A unit
+ * may multiply the one of "24.3M" and "25" and not the other.
+ */
+export function parseAlike(one: string, other: string): [Decimal, Decimal] | undefined {
+  const read = multiplied.test(one) && multiplied.test(other) ? parseAmount : parseDecimal;
+  const [first, second] = [read(withoutGroups(one)), read(withoutGroups(other))];
+  return first && second && [first, second];
+}
+
 /** Which of two amounts is larger: negative when it is the second. Undefined when either is none for certain. */
 export function compareAmounts(one: string, other: string): number | undefined {
   const first = parseAmount(one);

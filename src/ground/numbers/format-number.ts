@@ -1,6 +1,7 @@
 import {
   compareDecimals,
   type Decimal,
+  parseAlike,
   parseAmount,
   parseDecimal,
   subtractDecimals,
@@ -152,10 +153,15 @@ function writeSize(size: number): string {
 
 /** Percent of `before`. A double is exact enough: of its share few digits are read, and the smallest not at all. */
 function shareOf(before: string, now: string): number | undefined {
-  if (!decimal.test(before) || !decimal.test(now)) return undefined;
-  const from = Number(before);
-  const share = ((Number(now) - from) / Math.abs(from)) * 100;
+  const isPlain = decimal.test(before) && decimal.test(now);
+  const [from, to] = isPlain ? [Number(before), Number(now)] : (parseAlike(before, now) ?? []).map(toDouble);
+  if (from === undefined || to === undefined) return undefined;
+  const share = ((to - from) / Math.abs(from)) * 100;
   return Number.isFinite(share) && Math.abs(share) <= 1_000_000 ? share : undefined;
+}
+
+function toDouble({ negative, digits, magnitude }: Decimal): number {
+  return Number(`${negative ? "-" : ""}0.${digits}e${magnitude}`);
 }
 
 /** More digits, one by one, until no other number next to it reads the same. */
