@@ -56,31 +56,23 @@ function describeCondition(
         })
         .join(",")
     : String(value);
-  switch (key) {
-    case "equals":
-      return `=${text}`;
-    case "not":
-      return `!=${text}`;
-    case "lt":
-      return `<${text}`;
-    case "lte":
-      return `<=${text}`;
-    case "gt":
-      return `>${text}`;
-    case "gte":
-      return `>=${text}`;
-    case "matches":
-      return `=~${quotePattern(text)}`;
-    case "notMatches":
-      return `!~${quotePattern(text)}`;
-    case "glob":
-      return `~${text}`;
-    case "exists":
-      return value === true ? " exists" : " is missing";
-    default:
-      return key satisfies never;
-  }
+  if (key === "exists") return value === true ? " exists" : " is missing";
+  const isPattern = key === "matches" || key === "notMatches";
+  return `${signs[key]}${isPattern ? quotePattern(text) : text}`;
 }
+
+/** The operators of the text form. */
+export const signs = {
+  equals: "=",
+  not: "!=",
+  gte: ">=",
+  lte: "<=",
+  matches: "=~",
+  notMatches: "!~",
+  glob: "~",
+  gt: ">",
+  lt: "<",
+} as const satisfies Record<Exclude<keyof Condition, "exists">, string>;
 
 /** A text with a digit is refused as a number that cannot be read, unless it stands in quotes. */
 function isNoNumber(field: string, text: string): boolean {

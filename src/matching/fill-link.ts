@@ -2,7 +2,7 @@ import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import type { MatchInput } from "./judge.ts";
-import { factFields, factReader } from "./path.ts";
+import { factFields, readFact } from "./path.ts";
 
 /** No browser and no chat takes a longer address. */
 const longestAddress = 2_000;
@@ -31,8 +31,7 @@ export function readLinkTemplate(value: unknown): string | Refusal {
 export function fillLink(template: string, alert: MatchInput): { url: string } | { leftOut: string } {
   let missing: string | undefined;
   const url = template.replace(named, (_all, name: string) => {
-    const fact = factFields.find((one) => one === name);
-    const value = fact && factReader(fact)(alert);
+    const value = readFact(name, alert);
     // A part of only dots leads up a path.
     if (value === undefined || /^\.{0,2}$/.test(value))
       missing ??= `${name} ${value === undefined ? "is missing" : "leads nowhere"}`;

@@ -12,7 +12,7 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import { createTimeFormat, isInstant } from "../ground/time/time-format.ts";
 import { oncePerZone } from "../ground/time/zoned-time.ts";
 import type { MatchInput } from "./judge.ts";
-import { factFields, factReader, numberFields } from "./path.ts";
+import { factFields, numberFields, readFact } from "./path.ts";
 
 const titleFacts = [...factFields, "occurredAt"] as const;
 type TitleFact = (typeof titleFacts)[number];
@@ -99,7 +99,7 @@ export function fillTitle(
   const besides = [value, previousValue, threshold];
   const filled = template.replace(inBraces, (_all, inside: string) => {
     const [fact = "", ...named] = inside.split("|");
-    let text = readFact(fact, alert);
+    let text = readTitleFact(fact, alert);
     if (text === undefined || text === "") wrong ??= `${fact} is missing`;
     for (const name of named) {
       if (text === undefined) break;
@@ -115,11 +115,10 @@ export function fillTitle(
   return { title: sayFiring(title, alert.facts.status) };
 }
 
-function readFact(name: string, alert: MatchInput): string | undefined {
+function readTitleFact(name: string, alert: MatchInput): string | undefined {
   const { occurredAt } = alert.facts;
   if (name === "occurredAt")
     return occurredAt !== undefined && isInstant(occurredAt) ? new Date(occurredAt).toISOString() : undefined;
-  const fact = factFields.find((one) => one === name);
-  const text = fact && factReader(fact)(alert);
+  const text = readFact(name, alert);
   return text === undefined ? undefined : cleanLine(text);
 }

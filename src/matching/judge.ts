@@ -214,8 +214,16 @@ type CheckValue = Check<FieldValue>;
 export function compileCondition(condition: Condition): CheckValues {
   const ofOne = compileValueChecks(condition);
   const checks: CheckValues[] = [];
-  if (condition.not !== undefined) checks.push(compileNot(condition.not));
-  if (condition.notMatches !== undefined) checks.push(compileNotMatches(condition.notMatches));
+  const { not, notMatches } = condition;
+  if (not !== undefined) {
+    const words = (found?: string) => (found === undefined ? `is not ${inWords(not)}` : `is ${quoteValue(found)}`);
+    checks.push(ofNone(compileTexts(not), words));
+  }
+  if (notMatches !== undefined) {
+    const isFound = compilePattern(notMatches);
+    const words = (found?: string) => `${found === undefined ? "does not match" : "matches"} /${notMatches}/`;
+    checks.push(ofNone(({ text }) => isFound(text), words));
+  }
   const told = [...checks];
   if (ofOne.length > 0) {
     const any = compileAny(ofOne);
@@ -238,37 +246,20 @@ export function compileCondition(condition: Condition): CheckValues {
   };
 }
 
-function compileNot(refused: string[]): CheckValues {
-  const isRefused = compileTexts(refused);
-  const refusedOf = (looked: FieldValue[]) => looked.find((value) => value.kind === "text" && isRefused(value));
+/** Holds where none of the texts is refused. @param say words for the text that is; without one, for all */
+function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) => string): CheckValues {
+  const findIn = (looked: FieldValue[]) =>
+    looked.find((value): value is TextValue => value.kind === "text" && isRefused(value));
   return {
-    holds: (values) => refusedOf(limitValues(values)) === undefined,
+    holds: (values) => findIn(limitValues(values)) === undefined,
     words(values) {
       const looked = limitValues(values);
-      const found = refusedOf(looked);
-      return found?.kind === "text"
-        ? `is ${quoteValue(found.text)}, which is excluded`
-        : `is not ${inWords(refused)}${ofFirst(looked, values)}`;
+      const refused = findIn(looked);
+      if (refused !== undefined) return `${say(refused.text)}, which is excluded`;
+      const isPart = looked.length < values.length;
+      return isPart ? `${say()} in the first ${count(looked.length)} of its values` : say();
     },
   };
-}
-
-function compileNotMatches(pattern: string): CheckValues {
-  const isFound = compilePattern(pattern);
-  const isAnyFound = (looked: FieldValue[]) => looked.some((value) => value.kind === "text" && isFound(value.text));
-  return {
-    holds: (values) => !isAnyFound(limitValues(values)),
-    words(values) {
-      const looked = limitValues(values);
-      return isAnyFound(looked)
-        ? `matches /${pattern}/, which is excluded`
-        : `does not match /${pattern}/${ofFirst(looked, values)}`;
-    },
-  };
-}
-
-function ofFirst(looked: FieldValue[], all: FieldValue[]): string {
-  return looked.length === all.length ? "" : ` in the first ${count(looked.length)} of its values`;
 }
 
 /** Bounds of the values of a `[*]`. Further ones are not looked at: each matcher of each route would walk a huge list. */

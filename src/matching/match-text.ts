@@ -1,6 +1,7 @@
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
+import { signs } from "./describe-match.ts";
 import { doubtList } from "./guess-meaning.ts";
 import { parseFieldPath } from "./path.ts";
 
@@ -39,19 +40,9 @@ export interface WrittenItem {
   isQuoted: boolean;
 }
 
-const keys = {
-  "==": "equals",
-  "=": "equals",
-  "!=": "not",
-  ">=": "gte",
-  "<=": "lte",
-  "=~": "matches",
-  "!~": "notMatches",
-  "~": "glob",
-  ">": "gt",
-  "<": "lt",
-} as const satisfies Record<string, keyof Condition>;
-type Operator = keyof typeof keys;
+const keys = new Map<string, keyof typeof signs>(
+  Object.entries(signs).map(([key, sign]) => [sign, key as keyof typeof signs]),
+);
 
 const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\['[^']*'\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
 const operator = `==|!=|!~|>=|<=|=~|=|>|<|~`;
@@ -142,7 +133,8 @@ function readWritten(text: string, start: number, depth: number): ReadTerms | Re
   if (arrow !== undefined) {
     return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
   }
-  const key = keys[sign as Operator];
+  // `==` is the same as `=`.
+  const key = keys.get(sign ?? "") ?? "equals";
   const odd = /^(?:[=~]|>)/.exec(text.slice(position))?.[0];
   if (odd !== undefined && (sign === "==" || sign === "<")) {
     return new Refusal(`has ${sign}${odd}, which is no operator`, `write ${sign === "<" ? "!=" : "="}`);

@@ -49,6 +49,12 @@ export function factReader(fact: FactField): ReadText {
   return ({ facts }) => facts[fact];
 }
 
+/** The same by a name, which may be that of no fact. */
+export function readFact(name: string, alert: { facts: AlertFacts; origin: AlertOrigin }): string | undefined {
+  const fact = factFields.find((one) => one === name);
+  return fact && factReader(fact)(alert);
+}
+
 /** When an alert happened is asked by nobody: a mute and quiet hours have times of their own. */
 function isMatchable(fact: MappableFact): fact is Exclude<MappableFact, "occurredAt"> {
   return fact !== "occurredAt";

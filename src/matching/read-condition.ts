@@ -4,7 +4,7 @@ import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
-import { describeMatcher, quote } from "./describe-match.ts";
+import { describeMatcher, quote, signs } from "./describe-match.ts";
 import { doubtNumber, fromGlob, guessMeaning } from "./guess-meaning.ts";
 
 /** In which of the two forms a condition was written: the advice uses the same. */
@@ -144,8 +144,7 @@ function refuseCondition(
   if (looksSecret(text)) return undefined;
   const meant = key === "not" ? negate(meaning.condition) : meaning.condition;
   const asText = describeMatcher({ field, condition: meant }).join(" ");
-  const literal =
-    form === "text" ? `${field}${key === "not" ? "!=" : "="}${quote(text)}` : literalMap(key, field, text);
+  const literal = form === "text" ? `${field}${signs[key]}${quote(text)}` : literalMap(key, field, text);
   const write = form === "text" ? asText : `${writeAsMap(field, meant)}, or as a text ${JSON.stringify(asText)}`;
   const orLiteral = closedFields[field] === undefined ? `; if this very text is meant: ${literal}` : "";
   return new Refusal(`${showValue(text)} is a text here, not ${meaning.kind}`, `write ${write}${orLiteral}`);
@@ -194,8 +193,7 @@ function readBound(key: "lt" | "lte" | "gt" | "gte", value: unknown, { field, fo
   const number = isNumber ? Number(text) : Number.NaN;
   if (Number.isFinite(number)) return number;
   if (typeof text === "string") {
-    const sign = { lt: "<", lte: "<=", gt: ">", gte: ">=" }[key];
-    const { equals } = guessMeaning(field, field === "severity" ? `${sign}${text}` : text)?.condition ?? {};
+    const { equals } = guessMeaning(field, field === "severity" ? `${signs[key]}${text}` : text)?.condition ?? {};
     const [only] = equals ?? [];
     const meant =
       field === "severity" ? equals && { equals } : equals?.length === 1 && only ? { [key]: Number(only) } : undefined;

@@ -134,40 +134,17 @@ function isOfField(matcher: Matcher): matcher is FieldMatcher {
 function join(matchers: Matcher[], { field, condition }: FieldMatcher, refuse: Refuse): void {
   const known = matchers.filter(isOfField).find((matcher) => matcher.field === field);
   const [key] = Object.keys(condition) as (keyof Condition)[];
-  if (known === undefined || key === undefined) {
-    matchers.push({ field, condition });
-    return;
+  const isAsked = known !== undefined && key !== undefined && known.condition[key] !== undefined;
+  if (known === undefined || (isAsked && key !== "equals")) matchers.push({ field, condition });
+  else if (!isAsked) Object.assign(known.condition, condition);
+  else {
+    const both = [...(known.condition.equals ?? []), ...(condition.equals ?? [])];
+    const instead = `for any of them write ${field}=${both.join(",")}`;
+    refuse([], new Refusal("asks for a second value of the same field", instead));
   }
-  if (known.condition[key] === undefined) {
-    Object.assign(known.condition, condition);
-    return;
-  }
-  if (key !== "equals") {
-    matchers.push({ field, condition });
-    return;
-  }
-  const both = [...(known.condition.equals ?? []), ...(condition.equals ?? [])];
-  refuse(
-    [],
-    new Refusal("asks for a second value of the same field", `for any of them write ${field}=${both.join(",")}`),
-  );
 }
 
-/** What may be asked of a field. */
-export const conditionKeys = [
-  "equals",
-  "not",
-  "lt",
-  "lte",
-  "gt",
-  "gte",
-  "exists",
-  "matches",
-  "notMatches",
-  "glob",
-] as const satisfies (keyof Condition)[];
-
-/** What the condition is called elsewhere. */
+/** What may be asked of a field, with what it is called elsewhere. */
 const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
   equals: ["is", "eq", "in", "any", "anyof", "oneof", "value", "="],
   not: ["ne", "neq", "isnot", "notequals", "notin", "except", "noneof", "!="],
@@ -180,6 +157,7 @@ const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
   notMatches: ["notcontains", "notregex", "unlike", "!~"],
   glob: ["wildcard", "fits", "~"],
 };
+export const conditionKeys = Object.keys(otherNames) as (keyof Condition)[];
 
 /** `match:` as a map of field → value, list of values, or map of conditions; of `any`, `all` and `not` → further ones. */
 function readMap(value: object, refuse: Refuse, depth: number): Matcher[] {

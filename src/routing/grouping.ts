@@ -1,7 +1,7 @@
 import { type GroupRule, nameGroup } from "../core/group.ts";
 import type { GroupOptions, Inhibition, PlannedDelivery, Rules } from "../core/rules.ts";
 import { compileMatchers, type MatchInput, SharedMatches } from "../matching/judge.ts";
-import { factFields, factReader } from "../matching/path.ts";
+import { readFact } from "../matching/path.ts";
 import { vendorOf } from "../vendors/index.ts";
 
 /** Says of each delivery of an alert what it may wait for. */
@@ -64,8 +64,5 @@ function findGroup(
 
 /** A fact that is missing is empty. */
 function readFacts(names: readonly string[], input: MatchInput): [fact: string, value: string][] {
-  return names.map((name) => {
-    const fact = factFields.find((one) => one === name);
-    return [name, (fact && factReader(fact)(input)) ?? ""];
-  });
+  return names.map((name) => [name, readFact(name, input) ?? ""]);
 }
