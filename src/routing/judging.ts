@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
 import type { Log } from "../core/log.ts";
 import type { RecordedAlert, RoutingDraft, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
+import type { Mute, PlannedDelivery } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { accountHook } from "../core/source.ts";
 import { Histogram } from "../ground/numbers/figures.ts";
@@ -30,30 +30,11 @@ export interface JudgingDeps {
   log: Log;
 }
 
-export interface JudgedAlert {
-  id: string;
-  origin: AlertOrigin;
-  receivedAt: number;
-  source?: string;
-  decisions: Decision[];
-  facts: AlertFacts;
-}
-
 /** What is known of an alert before it is read. */
-export interface ArrivedAlert {
-  id: string;
-  origin: AlertOrigin;
-  receivedAt: number;
-}
+export type ArrivedAlert = Pick<UnroutedRequest["alerts"][number], "id" | "origin" | "receivedAt">;
 
-/** What became of alerts since the start, apart from what the rules say. */
-export interface JudgingCounters {
-  /** Went out without being read or routed. */
-  givenUp: number;
-  /** Were not sent, since an earlier alert had the very same body. */
-  repeats: number;
-  /** Seconds from when senders say that it happened until it came, by `source` (`hook` is the account's). */
-  senderLag: Histogram;
+export interface JudgedAlert extends ArrivedAlert, Pick<RoutingDraft, "facts" | "decisions"> {
+  source?: string;
 }
 
 /** A larger one says when something began, or is no time at all. */
@@ -61,9 +42,13 @@ const largestLagS = 86_400;
 
 /** Asks the rules about alerts that were read, and tells the listeners what came of it. */
 export class Judging {
-  readonly counters: JudgingCounters = {
+  /** What became of alerts since the start, apart from what the rules say. */
+  readonly counters = {
+    /** Went out without being read or routed. */
     givenUp: 0,
+    /** Were not sent, since an earlier alert had the very same body. */
     repeats: 0,
+    /** Seconds from when senders say that it happened until it came, by `source` (`hook` is the account's). */
     senderLag: new Histogram([0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]),
   };
   readonly #deps: JudgingDeps;
@@ -124,11 +109,7 @@ export class Judging {
   ): void {
     const [first] = alerts;
     if (first?.origin !== "hook") return;
-    const seen: Translation[] = [];
-    for (const { item } of alerts) {
-      const translation = translations[item];
-      if (translation !== undefined) seen.push(translation);
-    }
+    const seen = alerts.flatMap(({ item }) => translations[item] ?? []);
     const { receivedAt } = first;
     for (const { facts } of seen) {
       const lagS = facts.occurredAt === undefined ? Number.NaN : (receivedAt - facts.occurredAt) / 1000;

@@ -146,20 +146,16 @@ export class Round {
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
-  #judge(request: UnroutedRequest, reading: BodyReading): { records: RoutingRecord[]; failed: Failed[] } {
+  #judge(request: UnroutedRequest, reading: Exclude<BodyReading, { kind: "not_read" }>) {
     const { judging } = this.#deps;
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
-    if (reading.kind === "not_read") return { records, failed };
+    const { translations = [] } = reading.kind === "read" ? reading : {};
     for (const alert of request.alerts) {
-      if (reading.kind === "unreadable") {
-        failed.push({ request, alert, reason: reading.reason });
-        continue;
-      }
-      const translation = reading.translations[alert.item];
+      const translation = translations[alert.item];
       if (translation === undefined) {
-        const reason = `the body has ${reading.translations.length} alerts, not ${alert.item + 1}`;
-        failed.push({ request, alert, reason });
+        const tooFew = `the body has ${translations.length} alerts, not ${alert.item + 1}`;
+        failed.push({ request, alert, reason: reading.kind === "read" ? tooFew : reading.reason });
         continue;
       }
       try {
@@ -191,21 +187,17 @@ export class Round {
   }
 
   async #recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
+    const { store, judging } = this.#deps;
+    const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
     try {
-      await this.#commit(records);
+      for (const recorded of await store.recordRouting(records))
+        judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
     } catch (error) {
       if (isStoreAway(error)) throw error;
       const [only, ...others] = records;
       if (only !== undefined && others.length === 0) refused.set(only.alertSeq, describe(error));
       else for (const one of records) await this.#recordTogether([one], refused);
     }
-  }
-
-  async #commit(records: RoutingRecord[]): Promise<void> {
-    const { store, judging } = this.#deps;
-    const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
-    for (const recorded of await store.recordRouting(records))
-      judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
   }
 
   async #settle(failed: Failed[]): Promise<void> {

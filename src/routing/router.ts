@@ -2,6 +2,7 @@ import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { compileHours, type FindWindow } from "../core/hours.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import type { RoutingDraft } from "../core/ports/routing-desk.ts";
 import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import {
   type Decision,
@@ -25,44 +26,14 @@ import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileGroups } from "./grouping.ts";
 
-export interface RoutingResult {
-  /**
-   * In the order of the routes. A route that was not used has one line without a destination; a route that was used has
-   * one line for each of its destinations, and one for its fallback if it has any.
-   */
-  decisions: Decision[];
-  /** Empty when no route wanted the alert, or when one dropped it on purpose, with the decision `dropped`. */
-  deliveries: PlannedDelivery[];
-}
+/**
+ * `decisions`: in the order of the routes. A route that was not used has one line without a destination; a route that was used has
+ * one line for each of its destinations, and one for its fallback if it has any. `deliveries`: none when no route wanted the alert,
+ * or when one dropped it on purpose, with the decision `dropped`.
+ */
+export type RoutingResult = Pick<RoutingDraft, "decisions" | "deliveries">;
 
-export interface Router {
-  /**
-   * Pure: the same alert, mutes and instant give the same result.
-   *
-   * - A destination gets an alert once, however many routes name it: the first of them wins.
-   * - A muted alert keeps its deliveries, in state `muted`, so that the page shows what was silenced.
-   * - Alerts of origin `test` travel the same routes, and are neither muted nor held: somebody is waiting for them.
-   * - Notices (origin `notice`) are planned by the engine; rules do not apply to them and both lists are empty.
-   *
-   * @param mutes those made at run time; the configuration's apply as well
-   * @param now epoch milliseconds
-   * @param keptRoutes where more than eight routes did not take the alert, one line with this name of all routes stands for
-   * them, see `createKeptRoutes`. Default: each has its own
-   */
-  route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
-  /** Routes many alerts that are only counted: without reasons, and without a line for a route that did not take it. */
-  routeUntold(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
-  /** Whether a destination's quiet hours hold such an alert at this time. */
-  findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number): Hold | undefined;
-  /**
-   * Routes an alert that no rule can judge, since reading or routing it fails: to the destinations of the default routes, or to
-   * every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
-   *
-   * @param what failed, twice
-   * @param why for people
-   */
-  routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult;
-}
+export type Router = ReturnType<typeof createRouter>;
 
 export interface Hold {
   /** Epoch milliseconds; the first instant after the quiet hours. */
@@ -85,7 +56,7 @@ export interface RouterOptions {
  * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that
  * cannot be read.
  */
-export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}): Router {
+export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}) {
   const targets = new Targets(rules.destinations);
   const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
@@ -97,6 +68,19 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   const orNowhere = (routed: RoutingResult): RoutingResult =>
     routed.decisions.length === 0 && rules.routes.length === 0 ? { ...routed, decisions: [nowhere] } : routed;
 
+  /**
+   * Pure: the same alert, mutes and instant give the same result.
+   *
+   * - A destination gets an alert once, however many routes name it: the first of them wins.
+   * - A muted alert keeps its deliveries, in state `muted`, so that the page shows what was silenced.
+   * - Alerts of origin `test` travel the same routes, and are neither muted nor held: somebody is waiting for them.
+   * - Notices (origin `notice`) are planned by the engine; rules do not apply to them and both lists are empty.
+   *
+   * @param mutes those made at run time; the configuration's apply as well
+   * @param now epoch milliseconds
+   * @param keptRoutes where more than eight routes did not take the alert, one line with this name of all routes stands for
+   * them, see `createKeptRoutes`. Default: each has its own
+   */
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     let lineOfAll: Decision | undefined;
     const routed = routeBy(input, mutes, now, ({ took, all }) => {
@@ -125,6 +109,13 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     return orNowhere(planned);
   }
 
+  /**
+   * Routes an alert that no rule can judge, since reading or routing it fails: to the destinations of the default routes, or to
+   * every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
+   *
+   * @param what failed, twice
+   * @param why for people
+   */
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
     const named = rules.routes.filter((one) => one.isDefault && !one.isDisabled && one.to.length > 0);
     const where =
@@ -141,10 +132,12 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   return {
     route,
-    routeUntold: (input, mutes, now) =>
-      routeBy(input, mutes, now, ({ took }) => took.map((verdict) => ({ ...verdict, reason: () => "" }))),
     routeUnjudged,
-    findHold(destination, facts, now) {
+    /** Routes many alerts that are only counted: without reasons, and without a line for a route that did not take it. */
+    routeUntold: (input: MatchInput, mutes: Mute[], now: number) =>
+      routeBy(input, mutes, now, ({ took }) => took.map((verdict) => ({ ...verdict, reason: () => "" }))),
+    /** Whether a destination's quiet hours hold such an alert at this time. */
+    findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number) {
       const target = targets.get(destination);
       return target && holdOf(target, facts, now);
     },
@@ -554,9 +547,7 @@ function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRul
 const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;
 
 function decide(route: Route, destination: string, start: Start, reason: string): Decision {
-  const decision: Decision = { route: route.name, destination, result: resultOfState[start.state], reason };
-  if (start.mute !== undefined) decision.muteId = start.mute.id;
-  return decision;
+  return { route: route.name, destination, result: resultOfState[start.state], reason, muteId: start.mute?.id };
 }
 
 function skip(route: Route, destination: string, reason: string): Decision {

@@ -22,11 +22,14 @@ const maxShownLength = 3_000;
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${alerts.toLocaleString("en")} alerts`;
-  const { text, isCut } = readBeginning(body);
+  // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
+  const beginning = body.subarray(0, maxShownLength * 4);
+  const text = toPlainText(new TextDecoder().decode(beginning, { stream: true }));
+  const isCut = text.length > maxShownLength || beginning.length < body.length;
   return {
     ...bareFacts(id),
     title: `${what} (${countBytes(body.length)})`,
-    ...(text !== "" && { text }),
+    ...(text !== "" && { text: cut(text, maxShownLength) }),
     notes: [
       `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as received`,
       ...(isCut ? ["this is its beginning: the page has all of it"] : []),
@@ -50,15 +53,5 @@ function bareFacts(id: string): Omit<AlertFacts, "title" | "notes"> {
     format: "unreadable",
     alertKey: `unreadable:${id}`,
     fields: [],
-  };
-}
-
-function readBeginning(body: Uint8Array): { text: string; isCut: boolean } {
-  // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
-  const beginning = body.subarray(0, maxShownLength * 4);
-  const text = toPlainText(new TextDecoder().decode(beginning, { stream: true }));
-  return {
-    text: cut(text, maxShownLength),
-    isCut: text.length > maxShownLength || beginning.length < body.length,
   };
 }

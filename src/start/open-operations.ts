@@ -12,7 +12,7 @@ import { readVersion } from "../ground/version.ts";
 import type { Door } from "../intake/door/door.ts";
 import { createOperations, type OperationsDeps } from "../operations/operations.ts";
 import { judgeUnheld, viewRelays } from "../operations/relays.ts";
-import type { JudgingCounters } from "../routing/judging.ts";
+import type { Judging } from "../routing/judging.ts";
 import type { OpenedStore } from "../store/open-store.ts";
 import { readDowntimes } from "../watch/running-times.ts";
 import type { SharedWatches } from "./shared-watches.ts";
@@ -39,7 +39,7 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   door: Door;
   processing: Processing;
   nameOf: NameOf;
-  routing: Readonly<JudgingCounters>;
+  routing: Readonly<Judging["counters"]>;
   engine: Engine;
   watches: SharedWatches;
   publicUrl: string;
