@@ -1,7 +1,6 @@
 import type { Alert } from "./alert.ts";
-import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
+import type { DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
-import type { Message, RenderOptions } from "./message.ts";
 import type { Damped, HeldBack } from "./ring.ts";
 import type { MessageDetail, MessageExtras } from "./rules.ts";
 
@@ -70,6 +69,4 @@ export interface Rendering {
   composeAlert(alert: Alert, context: MessageContext): Document;
   /** At least one alert; any order. Says how many, the worst first, and where to read the rest. */
   composeDigest(alerts: Alert[], context: DigestContext): Document;
-  /** One message, or several parts of a long one for Telegram. Never empty. */
-  renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[];
 }

@@ -16,7 +16,7 @@ import { createMissingAdvice } from "../matching/near-path.ts";
 import { createRendering } from "../rendering/rendering.ts";
 import { createTellDecisions, mostReadAgainBytes } from "../routing/kept-routes.ts";
 import { createRouter, type Router } from "../routing/router.ts";
-import { createDocumentRenderer, hasSeveralRecipients, readableText, vendorOf } from "../vendors/index.ts";
+import { hasSeveralRecipients, readableText, vendorOf } from "../vendors/index.ts";
 import type { ComposedMessage } from "../web/web-deps.ts";
 
 export interface ProcessingOptions {
@@ -69,7 +69,7 @@ export function createProcessing(
     readPayloads,
     router,
     createComposer(publicUrl, log, { nameOf, pictures } = {}) {
-      const rendering = createRendering({ publicUrl, nameOf, renderDocument: createDocumentRenderer() });
+      const rendering = createRendering({ publicUrl, nameOf });
       const names = new Set(sources.map(({ name }) => name));
       const planPicture = pictures && createPicturePlan({ ...pictures, sources: names });
       return createComposer({ rendering, log, publicUrl, planPicture });

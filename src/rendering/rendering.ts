@@ -8,15 +8,12 @@ export interface RenderingOptions {
   publicUrl?: string;
   /** Names of what alerts give by address alone. Default: none is known. */
   nameOf?: NameOf;
-  /** The vendors' renderers. */
-  renderDocument: Rendering["renderDocument"];
 }
 
-/** Pure but for the names: the same input gives the same messages. */
-export function createRendering({ publicUrl, nameOf, renderDocument }: RenderingOptions): Rendering {
+/** Pure but for the names: the same input gives the same documents. */
+export function createRendering({ publicUrl, nameOf }: RenderingOptions = {}): Rendering {
   return {
     composeAlert: (alert, context) => composeAlert(alert, context, publicUrl, nameOf),
     composeDigest: (alerts, context) => composeDigest(alerts, context, publicUrl, nameOf),
-    renderDocument,
   };
 }

@@ -1,4 +1,5 @@
 import type { AlertFacts, AlertField } from "../core/alert.ts";
+import { remember } from "../ground/remember.ts";
 
 /** Nobody reads more of them in a chat. */
 const mostShown = 6;
@@ -21,8 +22,10 @@ const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;
 /** Where somebody finds what to do now. */
 const helpfulAddress = /run_?book|play_?book|dashboard|status_?page/i;
 
-/** Whether nobody reads the field of this name in a message: by the last part of its path. */
-const isForMachines = remembered((name) => {
+/**
+ * Whether nobody reads the field of this name in a message: by the last part of its path. Sender's names repeat without end.
+ */
+const isForMachines = remember(mostNames, (name: string) => {
   const last = name.slice(name.lastIndexOf(".") + 1);
   if (machineNames.has(last.toLowerCase().replace(/[^a-z0-9]+/g, ""))) return true;
   if (/[a-z0-9\]](?:Id|ID|Ids|Arn|ARN|Uid|UID|Uuid|UUID|At|Timestamp|DateTime|Key|Type|Kind|Event)$/.test(last))
@@ -34,20 +37,6 @@ const isForMachines = remembered((name) => {
 function isAddressOf({ metric = "" }: AlertFacts, name: string, value: string): boolean {
   if (value.length < 20) return false;
   return metric.toLowerCase().endsWith(value) || /(?:token|pool)[._]?address$/i.test(name);
-}
-
-/** Sender's names repeat without end, and what is asked of one is asked of it each time. */
-function remembered(ask: (name: string) => boolean): (name: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (name) => {
-    let answer = known.get(name);
-    if (answer === undefined) {
-      answer = ask(name);
-      if (known.size >= mostNames) known.clear();
-      known.set(name, answer);
-    }
-    return answer;
-  };
 }
 
 /**

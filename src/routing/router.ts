@@ -18,10 +18,11 @@ import {
   type Rules,
   routesThatTook,
 } from "../core/rules.ts";
+import { remember } from "../ground/remember.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { fillLink } from "../matching/fill-link.ts";
 import { fillTitle } from "../matching/fill-title.ts";
-import { compileMatchers, type Match, type MatchInput, SharedMatches } from "../matching/judge.ts";
+import { compileMatchers, type MatchInput, SharedMatches } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileGroups } from "./grouping.ts";
@@ -371,17 +372,7 @@ const rememberedMutes = 500;
 
 /** Mutes come from the store with every alert; what has been compiled is remembered by its matchers. */
 export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
-  const compiled = new Map<string, Match>();
-
-  function compile(matchers: Matcher[]): Match {
-    const key = JSON.stringify(matchers);
-    const known = compiled.get(key);
-    if (known !== undefined) return known;
-    if (compiled.size >= rememberedMutes) compiled.clear();
-    const match = compileMatchers(matchers);
-    compiled.set(key, match);
-    return match;
-  }
+  const compile = remember(rememberedMutes, (matchers: string) => compileMatchers(JSON.parse(matchers) as Matcher[]));
 
   return (input, mutes, now) => {
     const notes: string[] = [];
@@ -390,7 +381,7 @@ export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: numb
     for (const mute of mutes) {
       if (now < mute.startsAt || now >= mute.endsAt || isItsEnd(mute, input.facts)) continue;
       try {
-        const match = compile(mute.matchers);
+        const match = compile(JSON.stringify(mute.matchers));
         if (!match.holds(input) || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
         if (mute.isDisabled) {
           notes.push(`mute ${mute.id} is disabled`);

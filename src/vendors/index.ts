@@ -5,7 +5,8 @@ import type { Message, RenderOptions } from "../core/message.ts";
 import type { Channel } from "../core/ports/channel.ts";
 import type { Destination } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";
-import { createTimeFormat, type TimeFormat } from "../ground/time/time-format.ts";
+import { createTimeFormat } from "../ground/time/time-format.ts";
+import { oncePerZone } from "../ground/time/zoned-time.ts";
 import { apprise } from "./apprise/vendor.ts";
 import { discord } from "./discord/vendor.ts";
 import { email } from "./email/vendor.ts";
@@ -81,24 +82,11 @@ export async function createChannel(destination: Destination, options: ChannelOp
   };
 }
 
-/** Pure: the same input gives the same messages. Keeps nothing but the formats of the time zones it has met. */
-export function createDocumentRenderer(): (
-  channel: ChannelType,
-  document: Document,
-  options: RenderOptions,
-) => Message[] {
-  const formats = new Map<string, TimeFormat>();
+const timesIn = oncePerZone(createTimeFormat);
 
-  function timesIn(timeZone: string): TimeFormat {
-    const known = formats.get(timeZone);
-    if (known !== undefined) return known;
-    const made = createTimeFormat(timeZone);
-    formats.set(timeZone, made);
-    return made;
-  }
-
-  return (channel, document, options) =>
-    vendorOf(channel).render(withText(document), timesIn(options.timeZone || "UTC"), options);
+/** One message, or several parts of a long one for Telegram. Never empty. Pure: the same input gives the same messages. */
+export function renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[] {
+  return vendorOf(channel).render(withText(document), timesIn(options.timeZone || "UTC"), options);
 }
 
 /** No message is empty: a document without any text says at least its subject. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { NameOf } from "../../src/core/subject-name.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
-import { createDocumentRenderer, readableText } from "../../src/vendors/index.ts";
+import { readableText } from "../../src/vendors/index.ts";
+import { createRendering } from "../support/rendering.ts";
 import { makeAlert, makeContext } from "./sample.ts";
 
 const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
@@ -16,14 +16,14 @@ const facts: Partial<AlertFacts> = {
 };
 
 function textOf(nameOf: NameOf | undefined, over: Partial<AlertFacts> = {}, context = {}): string {
-  const rendering = createRendering({ nameOf, renderDocument: createDocumentRenderer() });
+  const rendering = createRendering({ nameOf });
   const document = rendering.composeAlert(makeAlert({ facts: { ...facts, ...over } }), makeContext(context));
   const messages = rendering.renderDocument("telegram", document, { form: "plain", timeZone: "UTC" });
   return messages.map(readableText).join("\n");
 }
 
 function digestOf(nameOf: NameOf | undefined): string {
-  const rendering = createRendering({ nameOf, renderDocument: createDocumentRenderer() });
+  const rendering = createRendering({ nameOf });
   const alerts = [1, 2].map((seq) => ({ ...makeAlert({ facts: { ...facts, alertKey: `k${seq}` } }), seq }));
   const context = { now: makeContext().now, reason: "burst", possibleRepeat: false } as const;
   const document = rendering.composeDigest(alerts, context);

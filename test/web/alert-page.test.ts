@@ -7,7 +7,6 @@ import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { createComposeAgain } from "../../src/explain/processing.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
-import { createDocumentRenderer } from "../../src/vendors/index.ts";
 import { makeAlert, makeContext } from "../rendering/sample.ts";
 import { chat } from "../routing/sample.ts";
 import { adminToken, attempt, createWebFixture, hookSecret, type WebFixture } from "../support/web-fixture.ts";
@@ -66,7 +65,7 @@ describe("what an alert is called", () => {
     expect(page).toContain(`<h1 dir="auto">${said}</h1>`);
     expect(wordsOf(page)).toContain("Title as sentTotal TVL of pool 0x0b92…c1e0 on polygon");
     const alert = makeAlert({ facts: { ...facts, alertKey: "k" } });
-    const message = createRendering({ renderDocument: createDocumentRenderer() }).composeAlert(alert, makeContext());
+    const message = createRendering().composeAlert(alert, makeContext());
     expect(message.subject).toContain(said);
     const log = await fixture.read('/?q="TVL of pool"');
     expect(log).toContain(`dir="auto" title="${said}">${said}</a>`);
@@ -362,7 +361,7 @@ describe("the messages of an alert", () => {
   const composeAgain = createComposeAgain(
     {
       composer: createComposer({
-        rendering: createRendering({ publicUrl: "http://tocsin.test", renderDocument: createDocumentRenderer() }),
+        rendering: createRendering({ publicUrl: "http://tocsin.test" }),
         log: silentLog,
       }),
       readPayloads,

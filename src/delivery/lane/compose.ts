@@ -9,7 +9,7 @@ import type { DigestContext, MessageContext, Rendering } from "../../core/messag
 import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
-import { vendorOf } from "../../vendors/index.ts";
+import { renderDocument, vendorOf } from "../../vendors/index.ts";
 import { type Claim, formOf, isQuiet, isSilenced } from "../plan/plan-claim.ts";
 import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
@@ -63,11 +63,11 @@ export function createComposer(deps: ComposerDeps): Composer {
 
   function render(channel: ChannelType, compose: () => Document, options: RenderOptions, alert: Alert): Message[] {
     try {
-      return rendering.renderDocument(channel, compose(), options);
+      return renderDocument(channel, compose(), options);
     } catch (error) {
       log.error("rendering.failed", { alert: alert.id, channel, error: errorName(error) });
       const bare = { ...options, form: "plain" as const, picture: undefined };
-      return rendering.renderDocument(channel, bareDocument(alert), bare);
+      return renderDocument(channel, bareDocument(alert), bare);
     }
   }
 

@@ -1,3 +1,5 @@
+import { remember } from "../remember.ts";
+
 /** The date and time on a wall clock somewhere. `month` is 1 to 12, `weekday` 0 (Sunday) to 6. */
 export interface WallTime {
   year: number;
@@ -112,17 +114,7 @@ export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
 }
 
 /** What is made of a zone, which takes long, made once for each; readers name their own. */
-export function oncePerZone<T>(make: (timeZone: string) => T): (timeZone: string) => T {
-  const known = new Map<string, T>();
-  return (timeZone) => {
-    const kept = known.get(timeZone);
-    if (kept !== undefined) return kept;
-    if (known.size >= keptZones) known.clear();
-    const made = make(timeZone);
-    known.set(timeZone, made);
-    return made;
-  };
-}
+export const oncePerZone = <T>(make: (timeZone: string) => T): ((timeZone: string) => T) => remember(keptZones, make);
 
 /** Whether the platform knows this IANA name. */
 export function isTimeZone(name: string): boolean {

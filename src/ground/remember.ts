@@ -1,0 +1,12 @@
+/** What takes long to make, made once for each key. With more keys than `most` all are made anew. */
+export function remember<K, V>(most: number, make: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const kept = known.get(key);
+    if (kept !== undefined) return kept;
+    if (known.size >= most) known.clear();
+    const made = make(key);
+    known.set(key, made);
+    return made;
+  };
+}
