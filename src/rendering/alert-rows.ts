@@ -26,33 +26,30 @@ const worthShowingMs = 2 * 60 * 1000;
  * @param learned what has a name there that is not the sender's: two may have one
  */
 export function writeAlertRows(alert: Alert, now: number, said: string, learned?: BareSubject): Row[] {
-  const { facts } = alert;
-  const isOurs = alert.origin === "notice";
-  const rows = [...writeAddress(learned, facts), ...writePlace(facts, said)];
-  const metric = cleanLine(facts.metric ?? "");
-  const isSaid = said.includes(metric.toLowerCase()) || said.includes(metric.toLowerCase().replaceAll("_", " "));
-  if (metric !== "" && !isSaid && readMetricKey(metric) === undefined)
-    rows.push({ label: "Metric", value: [code(metric)] });
-  const source = cleanLine(facts.source ?? "");
-  if (source !== "" && !isOurs && !said.includes(source.toLowerCase()))
-    rows.push({ label: "From", value: markLongWords(source) });
-  rows.push(...writeTimes(alert, now));
-  if (facts.link !== undefined && !isOurs) rows.push({ label: "Link", value: [writeLink(facts.link)] });
-  return rows;
+  return [...writeAddress(learned, alert.facts), ...writeRows(alert, writeTimes(alert, now), said)];
 }
 
 /** All that is known of where and when. */
 export function writeAllRows(alert: Alert, now: number): Row[] {
-  const { facts } = alert;
-  const rows = writePlace(facts, "");
+  const times: Row[] = [];
+  const { occurredAt } = alert.facts;
+  if (occurredAt !== undefined) times.push({ label: "When", value: [{ kind: "time", at: occurredAt }] });
+  if (alert.origin === "hook") times.push({ label: "Received", value: [time(alert.receivedAt, now)] });
+  return writeRows(alert, times, "");
+}
+
+/** @param said empty: nothing is, so all of it is a row */
+function writeRows({ facts, origin }: Alert, times: Row[], said: string): Row[] {
+  const isOurs = origin === "notice";
+  const rows = writePlace(facts, said);
   const metric = cleanLine(facts.metric ?? "");
-  if (metric !== "") rows.push({ label: "Metric", value: [code(metric)] });
-  const isOurs = alert.origin === "notice";
+  const isSaid = said.includes(metric.toLowerCase()) || said.includes(metric.toLowerCase().replaceAll("_", " "));
+  if (metric !== "" && !isSaid && (said === "" || readMetricKey(metric) === undefined))
+    rows.push({ label: "Metric", value: [code(metric)] });
   const source = cleanLine(facts.source ?? "");
-  if (source !== "" && !isOurs) rows.push({ label: "From", value: markLongWords(source) });
-  const received: Row = { label: "Received", value: [time(alert.receivedAt, now)] };
-  if (facts.occurredAt !== undefined) rows.push({ label: "When", value: [{ kind: "time", at: facts.occurredAt }] });
-  if (alert.origin === "hook") rows.push(received);
+  if (source !== "" && !isOurs && !said.includes(source.toLowerCase()))
+    rows.push({ label: "From", value: markLongWords(source) });
+  rows.push(...times);
   if (facts.link !== undefined && !isOurs) rows.push({ label: "Link", value: [writeLink(facts.link)] });
   return rows;
 }

@@ -10,7 +10,7 @@ import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
 import { writeDamped } from "./damped-line.ts";
 import { factLineOf, isTest, writeHeadline } from "./headline.ts";
-import { bold, code, link, pageOfAlert, text, time, writeExtras } from "./inlines.ts";
+import { bold, code, link, note, pageOfAlert, paragraph, text, time, writeExtras } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
 
@@ -262,14 +262,6 @@ function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
   // A notice leads to where something can be done about it.
   const page = alert.origin === "notice" && alert.facts.link ? alert.facts.link : pageOfAlert(publicUrl, alert.id);
   return page === undefined ? [] : [link("Open in Tocsin", page)];
-}
-
-function paragraph(inlines: Inline[]): Extract<Block, { kind: "paragraph" }> {
-  return { kind: "paragraph", inlines };
-}
-
-function note(inlines: Inline[]): Block {
-  return { kind: "note", inlines };
 }
 
 function isEmpty(block: Block): boolean {

@@ -14,7 +14,7 @@ import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
 import { writeUnrung } from "./damped-line.ts";
 import { stateSymbol } from "./headline.ts";
-import { bold, link, pageOfAlert, pageOfLog, text, time, writeExtras } from "./inlines.ts";
+import { bold, link, note, pageOfAlert, pageOfLog, paragraph, text, time, writeExtras } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
@@ -69,17 +69,9 @@ export function composeDigest(
   const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
   const symbols = new Set(shown.map(({ alert }) => symbolOf(alert)));
   const named = nameOf && ((subject: BareSubject) => nameOf(subject, context.now));
-  const layout = {
-    now: context.now,
-    extras: context.extras,
-    damped: context.damped,
-    publicUrl,
-    named,
-    hasSymbol: symbols.size > 1,
-    hasTime: span.ms >= oneMomentMs,
-  };
+  const layout = { ...context, publicUrl, named, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
   const said = group !== "" && kinds === group ? { ...context, groupName: undefined } : context;
-  const reason: Block = { kind: "note", inlines: writeReason(span, said) };
+  const reason = note(writeReason(span, said));
   // On a locked phone the largest stands right behind the first line, unless what comes is old.
   const isLate = writeLateness(context) !== "" || context.reason === "outage" || context.reason === "stale";
   const blocks: Block[] = [
@@ -87,7 +79,7 @@ export function composeDigest(
       kind: "heading",
       inlines: [bold(`${symbolsOf[context.reason] ?? stateSymbol(severity, status)} ${subject}`)],
     },
-    ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
+    ...(kinds === "" || isShort ? [] : [paragraph([text(kinds)])]),
     ...(isLate ? [reason] : []),
     {
       kind: "list",
@@ -113,18 +105,11 @@ function chooseShown(items: DigestItem[], most: number): [shown: DigestItem[], r
   return [items.filter((item) => shown.has(item)), items.filter((item) => !shown.has(item))];
 }
 
-interface Span {
-  firstAt: number;
-  lastAt: number;
-  ms: number;
-}
+type Span = ReturnType<typeof spanOf>;
 
-function spanOf(alerts: Alert[]): Span {
-  let [firstAt, lastAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { receivedAt } of alerts) {
-    firstAt = Math.min(firstAt, receivedAt);
-    lastAt = Math.max(lastAt, receivedAt);
-  }
+function spanOf(alerts: Alert[]) {
+  const times = alerts.map(({ receivedAt }) => receivedAt);
+  const [firstAt, lastAt] = [Math.min(...times), Math.max(...times)];
   return { firstAt, lastAt, ms: lastAt - firstAt };
 }
 
@@ -170,25 +155,27 @@ function writeStill(firing: Firing): string {
 /** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
 function writeKinds(alerts: Alert[]): string {
   if (alerts.length < 2) return "";
-  const [measures, chains] = [new Map<string, number>(), new Map<string, number>()];
-  for (const { facts } of alerts) {
-    const { measure, chain } = placeOf(facts);
-    if (measure !== "") measures.set(measure, (measures.get(measure) ?? 0) + 1);
-    if (chain !== "") chains.set(chain, (chains.get(chain) ?? 0) + 1);
-  }
-  const sum = (counts: Map<string, number>): number => [...counts.values()].reduce((all, one) => all + one, 0);
+  const places = alerts.map(({ facts }) => placeOf(facts));
+  const sum = (counts: [string, number][]): number => counts.reduce((all, [, one]) => all + one, 0);
+  const measures = countEach(places.map(({ measure }) => measure));
   if (sum(measures) * 2 < alerts.length) return "";
-  const largest = (counts: Map<string, number>): [string, number][] =>
-    [...counts].sort((one, other) => other[1] - one[1]).slice(0, maxParts);
-  const shown = largest(measures);
-  const others = alerts.length - shown.reduce((all, [, one]) => all + one, 0);
+  const shown = measures.slice(0, maxParts);
+  const others = alerts.length - sum(shown);
   const what = [
     ...shown.map(([name, one]) => `${count(one)} ${name}`),
     ...(others > 0 ? [`${count(others)} other`] : []),
   ];
-  const where = largest(chains).map(([name, one]) => (chains.size === 1 ? name : `${name} ${count(one)}`));
-  const more = chains.size > maxParts ? " …" : "";
+  const chains = countEach(places.map(({ chain }) => chain));
+  const where = chains.slice(0, maxParts).map(([name, one]) => (chains.length === 1 ? name : `${name} ${count(one)}`));
+  const more = chains.length > maxParts ? " …" : "";
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
+}
+
+/** How often each name is among these, the most frequent first. Empty ones are none. */
+function countEach(names: string[]): [name: string, count: number][] {
+  const same = groupBy(names, (name) => name);
+  same.delete("");
+  return [...same].map(([name, { length }]): [string, number] => [name, length]).sort((a, b) => b[1] - a[1]);
 }
 
 /** What the alerts of a group have in common: `chain eth`, `held back while bridge down fired`. */
@@ -197,10 +184,7 @@ function groupOf({ reason, groupName }: DigestContext): string {
   return isNameOfCause(groupName) ? `held back while ${writeGroup(groupName)} fired` : writeGroup(groupName);
 }
 
-interface ItemLayout {
-  now: number;
-  extras?: DigestContext["extras"];
-  damped?: DigestContext["damped"];
+interface ItemLayout extends Pick<DigestContext, "now" | "extras" | "damped"> {
   named: SubjectName | undefined;
   publicUrl: string | undefined;
   hasSymbol: boolean;
@@ -288,35 +272,29 @@ function writeLateness({ late, reason }: DigestContext): string {
   return `. Up to ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`;
 }
 
+const reasons: Record<DigestContext["reason"], string> = {
+  burst: "Sent as one message. ",
+  outage: "Sent as one message: they could not be delivered when they arrived. ",
+  stale: "Sent as one message: too old by now for one each. ",
+  quiet_hours: "",
+  calm: "These did not ring. ",
+  group: "",
+  resend: "Resent: they could not be delivered when they arrived. ",
+  release: "Released: a mute had held them back. ",
+};
+
 function reasonWords({ reason, groupName }: DigestContext): string {
-  switch (reason) {
-    case "burst":
-      return "Sent as one message. ";
-    case "outage":
-      return "Sent as one message: they could not be delivered when they arrived. ";
-    case "stale":
-      return "Sent as one message: too old by now for one each. ";
-    case "quiet_hours":
-      return "";
-    case "calm":
-      return "These did not ring. ";
-    case "group":
-      if (groupName === undefined) return "";
-      return isNameOfCause(groupName)
-        ? `Held back while ${writeGroup(groupName)} fired. `
-        : `Sent as one message for the group ${writeGroup(groupName)}. `;
-    case "resend":
-      return "Resent: they could not be delivered when they arrived. ";
-    case "release":
-      return "Released: a mute had held them back. ";
-  }
+  if (reason !== "group" || groupName === undefined) return reasons[reason];
+  return isNameOfCause(groupName)
+    ? `Held back while ${writeGroup(groupName)} fired. `
+    : `Sent as one message for the group ${writeGroup(groupName)}. `;
 }
 
 /** `and 17 more: 12 critical, 5 warnings` */
 function writeRest(items: DigestItem[]): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
-  return [{ kind: "paragraph", inlines: [text(`and ${count(left.length)} more: ${writeCounts(left)}`)] }];
+  return [paragraph([text(`and ${count(left.length)} more: ${writeCounts(left)}`)])];
 }
 
 /** What routes say of those that still fire: each note once, with how many it is about, and the links that all share. */
@@ -336,12 +314,7 @@ function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
 function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   const first = items[0];
   if (!context.possibleRepeat || first === undefined) return [];
-  return [
-    {
-      kind: "note",
-      inlines: [text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)],
-    },
-  ];
+  return [note([text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)])];
 }
 
 /** To what the destination got in one message and was received in that time. */
@@ -354,12 +327,10 @@ function writeEnding(
   const log = pageOfLog(publicUrl);
   if (log === undefined) return [];
   const words = total === 1 ? "Show it" : `Show these ${count(total)}`;
-  if (destination === undefined || !isInstant(firstAt) || !isInstant(lastAt)) {
-    return [{ kind: "paragraph", inlines: [link(words, log)] }];
-  }
+  if (destination === undefined || !isInstant(firstAt) || !isInstant(lastAt)) return [paragraph([link(words, log)])];
   const [from, to] = [new Date(firstAt).toISOString(), new Date(lastAt).toISOString()];
   const filter = new URLSearchParams({ destination, state: "digested", from, to });
-  return [{ kind: "paragraph", inlines: [link(words, `${log}?${filter}`)] }];
+  return [paragraph([link(words, `${log}?${filter}`)])];
 }
 
 function statusOf(alerts: Alert[]): AlertStatus {
@@ -372,7 +343,7 @@ function worstSeverity(alerts: Alert[]): Severity {
   const open = alerts.filter((alert) => !isResolved(alert));
   return (open.length === 0 ? alerts : open)
     .map((alert) => alert.facts.severity)
-    .reduce((worst, one) => (severityRank(one) < severityRank(worst) ? one : worst), "info");
+    .reduce((worst, one) => (ranks[one] < ranks[worst] ? one : worst), "info");
 }
 
 function countPart(number: number, words: string): string | undefined {
@@ -385,13 +356,7 @@ function count(number: number): string {
 
 /** One item for each alert key: what still fires first, the worst first, of equals the largest, then the newest. */
 function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
-  const byKey = new Map<string, Alert[]>();
-  for (const alert of alerts.toSorted(newestFirst)) {
-    const same = byKey.get(alert.facts.alertKey);
-    if (same === undefined) byKey.set(alert.facts.alertKey, [alert]);
-    else same.push(alert);
-  }
-  return [...byKey.values()]
+  return [...groupBy(alerts.toSorted(newestFirst), ({ facts }) => facts.alertKey).values()]
     .flatMap((same): DigestItem[] => {
       const alert = latestOnly ? same[0] : pickShown(same);
       return alert === undefined ? [] : [{ alert, all: same, firedAt: firedBefore(alert, same) }];
@@ -422,10 +387,7 @@ function isResolved(alert: Alert): boolean {
 }
 
 /** 0 is the worst. An unknown severity may be anything and stands above mere information. */
-function severityRank(severity: Severity): number {
-  const ranks: Record<Severity, number> = { critical: 0, warning: 1, unknown: 2, info: 3 };
-  return ranks[severity];
-}
+const ranks: Record<Severity, number> = { critical: 0, warning: 1, unknown: 2, info: 3 };
 
 /** `same`: newest first. */
 function pickShown(same: Alert[]): Alert | undefined {
@@ -446,7 +408,7 @@ function firedBefore(shown: Alert, same: Alert[]): number | undefined {
 }
 
 function rankOf(alert: Alert): number {
-  return severityRank(alert.facts.severity) + (isResolved(alert) ? severities.length : 0);
+  return ranks[alert.facts.severity] + (isResolved(alert) ? severities.length : 0);
 }
 
 function newestFirst(one: Alert, other: Alert): number {

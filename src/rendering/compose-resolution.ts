@@ -10,7 +10,7 @@ import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
 import { writeSubject } from "./headline.ts";
-import { bold, markLongWords, text, time } from "./inlines.ts";
+import { bold, markLongWords, note, paragraph, text, time } from "./inlines.ts";
 import { numberBeside, writeAmount, writeValueLine } from "./value-line.ts";
 
 const maxTitleUnits = 120;
@@ -65,7 +65,7 @@ export function composeResolution(
     status: "resolved",
     blocks: [
       { kind: "heading", inlines: heading },
-      ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts, title) } as const]),
+      ...(context.isAnswer ? [] : [paragraph(writeValueLine(facts, title))]),
       ...writeFiresAgain(context),
       ...(context.isAnswer ? notes : [...writeDetails(alert, context, title, line?.learned), ...notes, ending]),
     ],
@@ -92,7 +92,7 @@ function writeShortValue({ facts }: Alert, title: string): string {
 
 function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {
   if (firesAgainAt === undefined) return [];
-  return [{ kind: "note", inlines: [text("It fires again since "), time(firesAgainAt, now)] }];
+  return [note([text("It fires again since "), time(firesAgainAt, now)])];
 }
 
 function writeDetails(
@@ -105,9 +105,7 @@ function writeDetails(
   const rows = writeAlertRows(alert, now, title.toLowerCase(), learned).filter(({ label }) => shownRows.has(label));
   const words = wordsOfSender(alert.facts);
   const details: Block[] = [{ kind: "fields", rows }];
-  if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {
-    const inlines = [text(cut(words, maxWordsUnits))];
-    details.push({ kind: "paragraph", inlines, quoted: true });
-  }
+  if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title))
+    details.push({ ...paragraph([text(cut(words, maxWordsUnits))]), quoted: true });
   return details;
 }

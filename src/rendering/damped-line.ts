@@ -5,7 +5,7 @@ import type { HeldBack } from "../core/ring.ts";
 import { writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { addUp } from "../ringing/judge-ring.ts";
-import { link, pageOfAlert, text, time } from "./inlines.ts";
+import { link, note, pageOfAlert, text, time } from "./inlines.ts";
 
 /** Why it does not ring, or how many alerts of its key did not, from when on, and between which values. */
 export function writeDamped(
@@ -17,24 +17,17 @@ export function writeDamped(
   const { count, sinceAt, lowest, highest, by, why, advice, isSummary } = damped;
   const many = [text(`${count.toLocaleString("en")} since `), time(sinceAt, now)];
   const counted: Inline[] = count === 0 ? [] : [...many, text(`${rangeOf(lowest, highest)} did not ring`)];
-  const note = (...inlines: Inline[]): Block => ({ kind: "note", inlines });
+  if (by === undefined && !isSummary) return count === 0 ? [] : [note([text("🔕 Before it, "), ...counted])];
+  const mend = advise(advice, pageOfAlert(publicUrl, id));
   if (isSummary) {
-    const after: Inline[] = counted.length === 0 ? [] : [text("; "), ...counted];
-    return [
-      note(
-        text(facts.status === "resolved" ? "🔕 Calm since " : "🔕 It still fires, nothing new since "),
-        time(receivedAt, now),
-        ...after,
-      ),
-      ...advise(advice, pageOfAlert(publicUrl, id)),
-    ];
+    const state = facts.status === "resolved" ? "🔕 Calm since " : "🔕 It still fires, nothing new since ";
+    const after = counted.length === 0 ? [] : [text("; "), ...counted];
+    return [note([text(state), time(receivedAt, now), ...after]), ...mend];
   }
-  if (by === undefined) return count === 0 ? [] : [note(text("🔕 Before it, "), ...counted)];
   // The line about an end only says how many it ends.
-  if (by === "its_end" && count > 0)
-    return [note(text("🔕 "), ...counted), ...advise(advice, pageOfAlert(publicUrl, id))];
-  const rest: Inline[] = count > 1 ? [text("; "), ...counted] : [];
-  return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice, pageOfAlert(publicUrl, id))];
+  if (by === "its_end" && count > 0) return [note([text("🔕 "), ...counted]), ...mend];
+  const rest = count > 1 ? [text("; "), ...counted] : [];
+  return [note([text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest]), ...mend];
 }
 
 /** A part of a line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
@@ -54,9 +47,6 @@ function rangeOf(lowest: number | undefined, highest: number | undefined): strin
 /** What would mend the rule. */
 function advise(advice: string | undefined, page: string | undefined): Block[] {
   if (advice === undefined) return [];
-  const inlines = [
-    text(`${cleanLine(advice)}.`),
-    ...(page === undefined ? [] : [text(" "), link("Mute it", `${page}#mute`)]),
-  ];
-  return [{ kind: "note", inlines }];
+  const muteIt = page === undefined ? [] : [text(" "), link("Mute it", `${page}#mute`)];
+  return [note([text(`${cleanLine(advice)}.`), ...muteIt])];
 }

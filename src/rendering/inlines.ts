@@ -14,11 +14,14 @@ export const bold = (value: string): Inline => ({ kind: "bold", text: value });
 export const code = (value: string): Inline => ({ kind: "code", text: value });
 export const link = (value: string, href: string): Inline => ({ kind: "link", text: value, href });
 
+export const paragraph = (inlines: Inline[]) => ({ kind: "paragraph" as const, inlines });
+export const note = (inlines: Inline[]) => ({ kind: "note" as const, inlines });
+
 /** What a route says, in the words of the one who runs Tocsin. */
 export function writeExtras({ note = "", links = [] }: MessageExtras = {}): Block[] {
   const inlines = links.flatMap(({ label, url }, index) => [...(index === 0 ? [] : [text(" · ")]), link(label, url)]);
   return [note === "" ? [] : [text(note)], inlines].flatMap((inlines) =>
-    inlines.length === 0 ? [] : { kind: "paragraph", inlines },
+    inlines.length === 0 ? [] : paragraph(inlines),
   );
 }
 
