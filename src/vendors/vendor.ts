@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { ChannelType, ReasonCode } from "../core/delivery.ts";
-import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../core/delivery-settings.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Document } from "../core/document.ts";
 import type { Message, RenderOptions } from "../core/message.ts";
 import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
@@ -93,11 +93,7 @@ export interface VendorWords {
   repairs?: Partial<Record<ReasonCode, string>>;
 }
 
-export interface VendorSettings {
-  schedule: RetrySchedule;
-  ambiguous: AmbiguousSettings;
-  /** One call, in milliseconds. */
-  sendTimeoutMs: number;
+export interface VendorSettings extends Pick<DeliverySettings, "schedule" | "ambiguous" | "sendTimeoutMs"> {
   /** For all destinations of one account together. */
   accountPace: Pace;
 }

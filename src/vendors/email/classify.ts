@@ -1,5 +1,6 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
-import type { Breakdown, Cause, Reply, Stage } from "./transcript.ts";
+import { rejected } from "../http/classify.ts";
+import { type Breakdown, type Cause, type Reply, type Stage, stages } from "./transcript.ts";
 
 /** Before a server that asks for time is tried again (421, 4.7.x: overload, rate limits; 450 and 451 of a greylist). */
 const busyWaitMs = 60_000;
@@ -47,15 +48,11 @@ const noLogin =
 
 type Rejected = Extract<Outcome, { kind: "rejected" }>;
 
-function rejected(scope: Rejected["scope"], reason: ReasonCode, detail: string): Rejected {
-  return { kind: "rejected", scope, reason, detail };
-}
-
 type Silence = Exclude<Cause, { kind: "reply" } | { kind: "no_login" } | { kind: "too_large" }>;
 
 function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcome {
   const blamed = blamedBy(stage, reply);
-  const detail = `${blamed === undefined ? refusals[stage] : blames[blamed]}: ${said(reply)}`;
+  const detail = `The mail server ${blamed === undefined ? stages[stage].refuses : blames[blamed]}: ${said(reply)}`;
   const { code, enhanced } = reply;
   if (code < 500) return classifyTemporary(stage, reply, detail);
   const refuse = (scope: Rejected["scope"], reason: ReasonCode) => rejected(scope, reason, detail);
@@ -92,9 +89,9 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
 type Blamed = "sender" | "client" | "login";
 
 const blames: Record<Blamed, string> = {
-  sender: "The mail server refuses the sender",
-  client: "The mail server refuses this machine",
-  login: "The mail server wants a login",
+  sender: "refuses the sender",
+  client: "refuses this machine",
+  login: "wants a login",
 };
 
 /** RFC 3463 and the registry of RFC 5248. */
@@ -167,21 +164,17 @@ function classifyUnanswered(cause: Silence): Outcome {
 
 function classifyUnsent(stage: Stage, cause: Silence): Outcome {
   const retry = (reason: ReasonCode, detail: string): Outcome => ({ kind: "retry", reason, detail });
+  const unsent = (reason: ReasonCode, what: string) => retry(reason, `${what}. Nothing was sent.`);
+  const { when } = stages[stage];
   switch (cause.kind) {
     case "timeout":
-      return retry(
-        "timeout_before_send",
-        `The mail server said nothing ${within(cause.afterMs)} (${waits[stage]}). Nothing was sent.`,
-      );
+      return unsent("timeout_before_send", `The mail server said nothing ${within(cause.afterMs)} (${when})`);
     case "aborted":
-      return retry(
-        cause.timedOut ? "timeout_before_send" : "process_stopped",
-        `The call was ended ${waits[stage]}. Nothing was sent.`,
-      );
+      return unsent(cause.timedOut ? "timeout_before_send" : "process_stopped", `The call was ended ${when}`);
     case "bad_reply":
-      return retry("bad_answer", `The mail server answered “${cause.text}” (${waits[stage]}). Nothing was sent.`);
+      return unsent("bad_answer", `The mail server answered “${cause.text}” (${when})`);
     case "lost":
-      return retry("connection_lost", `The mail server closed the connection ${waits[stage]}. Nothing was sent.`);
+      return unsent("connection_lost", `The mail server closed the connection ${when}`);
     case "dns":
       return retry("dns_failed", "The mail server's name cannot be resolved.");
     case "unreachable":
@@ -204,29 +197,3 @@ function said({ code, enhanced, text }: Reply): string {
 function within(afterMs: number): string {
   return afterMs >= 1_000 ? `for ${Math.round(afterMs / 1_000)} s` : "in time";
 }
-
-const refusals: Record<Stage, string> = {
-  connect: "The mail server refuses service",
-  greeting: "The mail server refuses service",
-  hello: "The mail server refuses the greeting",
-  starttls: "The mail server refuses STARTTLS, without which no password is sent",
-  auth: "The mail server refuses the login",
-  mail: "The mail server refuses the sender",
-  rcpt: "The mail server refuses the recipient",
-  data: "The mail server refuses the mail",
-  content: "The mail server refuses the mail",
-  quit: "The mail server refuses service",
-};
-
-const waits: Record<Stage, string> = {
-  connect: "while connecting",
-  greeting: "before its greeting",
-  hello: "after EHLO",
-  starttls: "during STARTTLS",
-  auth: "during the login",
-  mail: "after MAIL FROM",
-  rcpt: "after RCPT TO",
-  data: "after DATA",
-  content: "after the mail",
-  quit: "after QUIT",
-};

@@ -81,18 +81,20 @@ const stageOfVerb = new Map<string, Stage>([
 /** The most of a server's words, so that there is room for ours. */
 export const maxReplyUnits = 180;
 
-/** The steps of an SMTP conversation, in order. */
-export type Stage =
-  | "connect"
-  | "greeting"
-  | "hello"
-  | "starttls"
-  | "auth"
-  | "mail"
-  | "rcpt"
-  | "data"
-  | "content"
-  | "quit";
+/** The steps of an SMTP conversation, in order: what a server refuses in each, and when it falls silent there. */
+export const stages = {
+  connect: { refuses: "refuses service", when: "while connecting" },
+  greeting: { refuses: "refuses service", when: "before its greeting" },
+  hello: { refuses: "refuses the greeting", when: "after EHLO" },
+  starttls: { refuses: "refuses STARTTLS, without which no password is sent", when: "during STARTTLS" },
+  auth: { refuses: "refuses the login", when: "during the login" },
+  mail: { refuses: "refuses the sender", when: "after MAIL FROM" },
+  rcpt: { refuses: "refuses the recipient", when: "after RCPT TO" },
+  data: { refuses: "refuses the mail", when: "after DATA" },
+  content: { refuses: "refuses the mail", when: "after the mail" },
+  quit: { refuses: "refuses service", when: "after QUIT" },
+};
+export type Stage = keyof typeof stages;
 
 /** A server's "no": a code from 400 to 599. */
 export interface Reply {

@@ -127,11 +127,7 @@ function readEmailEnv(env: EnvReader) {
     const instead = "set it, e.g. EMAIL_FROM=tocsin@example.com";
     env.refuse("EMAIL_FROM", "is missing, and the user of SMTP_URL is not an address", instead);
   }
-  const shared: Shared = {
-    known,
-    ...(account === undefined ? {} : { account }),
-    ...(from === undefined ? {} : { from }),
-  };
+  const shared: Shared = { known, account, from };
   const isWhole = account !== undefined && from !== undefined && to.length > 0;
   const own = { to, from, account };
   return { shared, destinations: isWhole ? [{ name: "email", definedAt: "EMAIL_TO", own }] : [] };

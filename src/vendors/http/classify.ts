@@ -103,8 +103,8 @@ export function classifyRefusal(answer: Answer, context: AnswerContext, options:
 
 type Rejected = Extract<Outcome, { kind: "rejected" }>;
 
-/** Refused for good: the message alone, or everything for this destination. */
-export function rejected(scope: "message" | "destination", reason: Rejected["reason"], detail: string): Rejected {
+/** Refused for good: the message alone, or everything that this scope holds. */
+export function rejected(scope: Rejected["scope"], reason: Rejected["reason"], detail: string): Rejected {
   return { kind: "rejected", scope, reason, detail };
 }
 

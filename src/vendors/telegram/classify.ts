@@ -76,39 +76,31 @@ function chatIdOf(value: unknown): string | undefined {
 type NoAnswer = Extract<Answer, { kind: "no_answer" }>;
 
 function classifyUnsent(answer: NoAnswer): Verdict {
+  const retry = (reason: ReasonCode, detail: string): Verdict => ({ kind: "retry", reason, detail });
   const code = answer.code ?? "";
-  const tail = code === "" ? "" : ` (${nameNetworkCode(code)})`;
-  if (answer.why === "timed_out" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
-    const detail = `no connection in time; nothing was sent${tail}`;
-    return { kind: "retry", reason: "timeout_before_send", detail };
-  }
-  if (answer.why === "stopped") {
-    return { kind: "retry", reason: "process_stopped", detail: "stopped before anything was sent" };
-  }
-  if (isDnsCode(code)) {
-    const detail = `the name could not be resolved; nothing was sent${tail}`;
-    return { kind: "retry", reason: "dns_failed", detail };
-  }
-  if (isTlsCode(code)) {
-    return { kind: "retry", reason: "tls_failed", detail: `no secure connection; nothing was sent${tail}` };
-  }
-  return { kind: "retry", reason: "connect_failed", detail: `could not connect; nothing was sent${tail}` };
+  const unsent = `nothing was sent${tailOf(answer)}`;
+  if (answer.why === "timed_out" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT")
+    return retry("timeout_before_send", `no connection in time; ${unsent}`);
+  if (answer.why === "stopped") return retry("process_stopped", "stopped before anything was sent");
+  if (isDnsCode(code)) return retry("dns_failed", `the name could not be resolved; ${unsent}`);
+  if (isTlsCode(code)) return retry("tls_failed", `no secure connection; ${unsent}`);
+  return retry("connect_failed", `could not connect; ${unsent}`);
 }
 
 function classifyLost(answer: NoAnswer): Verdict {
+  const ambiguous = (reason: ReasonCode, detail: string): Verdict => ({ kind: "ambiguous", reason, detail });
   switch (answer.why) {
     case "timed_out":
-      return { kind: "ambiguous", reason: "no_answer", detail: "the request was sent, and no answer arrived in time" };
-    case "stopped": {
-      const detail = "stopped after the request had left, before an answer";
-      return { kind: "ambiguous", reason: "process_stopped", detail };
-    }
-    case "network": {
-      const tail = answer.code === undefined ? "" : ` (${nameNetworkCode(answer.code)})`;
-      const detail = `the connection broke after the request had left${tail}`;
-      return { kind: "ambiguous", reason: "connection_lost", detail };
-    }
+      return ambiguous("no_answer", "the request was sent, and no answer arrived in time");
+    case "stopped":
+      return ambiguous("process_stopped", "stopped after the request had left, before an answer");
+    case "network":
+      return ambiguous("connection_lost", `the connection broke after the request had left${tailOf(answer)}`);
   }
+}
+
+function tailOf({ code = "" }: NoAnswer): string {
+  return code === "" ? "" : ` (${nameNetworkCode(code)})`;
 }
 
 /** A part of the request that no longer exists at the other side; the message itself can go without it. */

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
+import { rejected } from "../http/classify.ts";
 
 /** The parts of `getChat` that show whether the bot could write there. */
 export interface ChatFacts {
@@ -21,23 +22,20 @@ export interface MemberFacts {
 /** Whether the bot could write to the chat, from what Telegram says of both. Pure. */
 export function judgeMembership(chat: ChatFacts, member: MemberFacts, topicId: number | undefined): Outcome {
   const name = chat.title === undefined ? "the chat" : `"${chat.title}"`;
-  const refuse = (reason: "kicked" | "no_rights", detail: string): Outcome => ({
-    kind: "rejected",
-    scope: "destination",
-    reason,
-    detail,
-  });
   const isGone = member.status === "left" || member.status === "kicked";
   if (isGone || (member.status === "restricted" && member.is_member === false)) {
-    return refuse("kicked", `the bot is not a member of ${name}; add it`);
+    return rejected("destination", "kicked", `the bot is not a member of ${name}; add it`);
   }
   if (chat.type === "channel" && member.can_post_messages !== true && member.status !== "creator") {
-    return refuse("no_rights", `the bot may not post in the channel ${name}; make it an administrator who may post`);
+    const mend = "make it an administrator who may post";
+    return rejected("destination", "no_rights", `the bot may not post in the channel ${name}; ${mend}`);
   }
   const muted = member.status === "restricted" && member.can_send_messages === false;
   const groupMuted = member.status === "member" && chat.permissions?.can_send_messages === false;
-  if (muted || groupMuted)
-    return refuse("no_rights", `the bot may not write in ${name}; allow it or make it an administrator`);
+  if (muted || groupMuted) {
+    const mend = "allow it or make it an administrator";
+    return rejected("destination", "no_rights", `the bot may not write in ${name}; ${mend}`);
+  }
   if (topicId !== undefined && chat.is_forum !== true) {
     return { kind: "sent", note: `${name} has no topics; messages go to the group itself` };
   }

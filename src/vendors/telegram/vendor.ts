@@ -59,15 +59,8 @@ export const telegram = {
   },
   options: options.shape,
   environment: readTelegramEnv,
-  complete(given: Partial<Options>, context: BuildContext) {
-    const bot = findBot(given, context);
-    return bot && { bot };
-  },
-  build: ({ chatId, topicId, silent }: Options) => ({
-    chatId,
-    ...(topicId === undefined ? {} : { topicId }),
-    silent,
-  }),
+  complete: findBot,
+  build: ({ chatId, topicId, silent }: Options) => ({ chatId, topicId, silent }),
   recipients: ({ chatId }: TelegramDestination) => [chatId],
   addresses: ({ chatId, topicId }: TelegramDestination) => [`telegram ${chatId} ${topicId ?? ""}`],
   shownRecipients: ({ chatId }: TelegramDestination) => [chatId],
@@ -96,7 +89,7 @@ function readTelegramEnv(env: EnvReader) {
     const instead = "set TELEGRAM_BOT_TOKEN to the token that @BotFather gave you";
     env.refuse("TELEGRAM_CHAT_IDS", "there is no bot to write to these chats", instead);
   }
-  const shared: Shared = { apiRoot, ...(bot === undefined ? {} : { bot }) };
+  const shared: Shared = { apiRoot, bot };
   const destinations = (bot === undefined ? [] : chatIds).map((chatId) => ({
     name: `telegram:${chatId}`,
     definedAt: "TELEGRAM_CHAT_IDS",
@@ -105,18 +98,18 @@ function readTelegramEnv(env: EnvReader) {
   return { shared, destinations };
 }
 
-function findBot(given: Partial<Options>, context: BuildContext): TelegramBot | undefined {
+function findBot(given: Partial<Options>, context: BuildContext): { bot: TelegramBot } | undefined {
   const shared = context.shared as Shared;
   const apiRoot = given.apiRoot ?? shared.apiRoot;
   if (given.botToken === undefined) {
-    if (shared.bot !== undefined) return { ...shared.bot, apiRoot };
+    if (shared.bot !== undefined) return { bot: { ...shared.bot, apiRoot } };
     if (context.wasRefused("TELEGRAM_BOT_TOKEN")) return undefined;
     const instead = `set TELEGRAM_BOT_TOKEN, or write botToken: ${referTo("NAME_OF_A_VARIABLE")}`;
     context.refuse([], new Refusal("there is no bot to write to this chat", instead));
     return undefined;
   }
   const bot = readTelegramBot(given.botToken, apiRoot);
-  if (!(bot instanceof Refusal)) return bot;
+  if (!(bot instanceof Refusal)) return { bot };
   context.refuse(["botToken"], bot);
   return undefined;
 }
