@@ -797,8 +797,8 @@ const ofTheRooms = [
   {
     name: "tries a picture that was just refused",
     file: "src/vendors/http/picture-rest.ts",
-    from: "return passed >= 0 && passed < restMs;",
-    to: "return false;",
+    from: "if (withPicture === undefined || !suffered.isLeft())",
+    to: "if (withPicture === undefined)",
     tests: ["test/vendors/linked-pictures.test.ts"],
   },
   {

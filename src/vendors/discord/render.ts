@@ -52,12 +52,7 @@ function toBody(message: Record<string, unknown>): string {
 }
 
 function writeRest(blocks: LaidBlock[]): string {
-  return withoutHeading(blocks)
-    .map((block) => {
-      const written = block.runs.map(writeRun).join("");
-      return block.gap + (block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written);
-    })
-    .join("");
+  return writePlainText(withoutHeading(blocks), writeRun);
 }
 
 function writeRun(run: Run): string {

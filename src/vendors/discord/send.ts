@@ -2,6 +2,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
 import type { Illustration } from "../../core/ports/illustration.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import {
   type AnswerContext,
@@ -15,7 +16,6 @@ import type { Answer } from "../http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { writeMultipart } from "../http/multipart.ts";
 import { secretsOfUrl } from "../http/redact.ts";
-import { RecentRefs } from "../recent-refs.ts";
 import type { DiscordMessage } from "./render.ts";
 import type { DiscordDestination } from "./vendor.ts";
 
@@ -41,7 +41,8 @@ export function createDiscordChannel(
   const http = createHttpClient(clientOptions);
   /** With connections of its own: a text finds its own warm, however slow a picture is. */
   const pictures = createHttpClient(clientOptions);
-  const illustrated = new RecentRefs();
+  /** The latest messages with a picture. A restart forgets them, so this is a first guess. */
+  const illustrated = new RecentMap<string, true>(1_000);
   const headers = { "content-type": "application/json" };
 
   return {
@@ -58,7 +59,7 @@ export function createDiscordChannel(
       const headers = { "content-type": contentType };
       const request = { url: messageUrl(webhook, ref), method: "PATCH" as const, headers, body };
       const outcome = await pictures.call(request, classifyDiscordEdit, context);
-      if (outcome.kind === "sent") illustrated.add(ref);
+      if (outcome.kind === "sent") illustrated.set(ref, true);
       // An edit may be made twice, so nothing about it is ambiguous.
       return outcome.kind === "ambiguous" ? { ...outcome, kind: "retry" } : outcome;
     },

@@ -1,3 +1,4 @@
+import { Budget } from "../../core/budget.ts";
 import type { Now } from "../../core/clock.ts";
 import type { AlertPicture, DrawAlertPicture } from "../../core/ports/alert-picture.ts";
 
@@ -24,28 +25,22 @@ export type WaitForPicture = (
  * at all when drawing has become slow, as it does while the market-data service hangs.
  */
 export function createPatience(draw: DrawAlertPicture, now: Now): WaitForPicture {
+  const asked = new Budget({ now }, mostAMinute, minuteMs);
+  const rests = new Budget({ now }, 1, restMs);
   let waiting = 0;
-  let asked: number[] = [];
   let slowInARow = 0;
-  let restsSince = Number.NEGATIVE_INFINITY;
-
-  function isResting(): boolean {
-    const passed = now() - restsSince;
-    return passed >= 0 && passed < restMs;
-  }
 
   return async (alertId, options) => {
+    if (waiting >= mostWaiting || !asked.isLeft() || !rests.isLeft()) return undefined;
     const startedAt = now();
-    asked = asked.filter((at) => at <= startedAt && startedAt - at < minuteMs);
-    if (waiting >= mostWaiting || asked.length >= mostAMinute || isResting()) return undefined;
     waiting += 1;
-    asked.push(startedAt);
+    asked.spend();
     try {
       const result = await draw(alertId, { ...options, deadlineMs: waitMs });
       const isSlow = now() - startedAt > slowMs || ("none" in result && result.none === "late");
       slowInARow = isSlow ? slowInARow + 1 : 0;
       if (slowInARow >= slowToRest) {
-        restsSince = now();
+        rests.spend();
         slowInARow = 0;
       }
       return "none" in result ? undefined : result;

@@ -9,7 +9,7 @@ import { createAddressPolicy } from "./address-policy.ts";
 import { type Classify, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import type { OutgoingRequest } from "./exchange.ts";
 import type { ResolveHost } from "./open-connection.ts";
-import { decodePart, secretsOfUrl } from "./redact.ts";
+import { decodePart, rewordOutcome, secretsOfUrl } from "./redact.ts";
 import { createTransport } from "./transport.ts";
 
 /** What every HTTP channel is given. */
@@ -50,14 +50,7 @@ export function createHttpClient(options: HttpClientOptions) {
     return classify(exchange.answer, { host, nowMs: now(), redact });
   }
 
-  const clean = (outcome: Outcome): Outcome => {
-    if (outcome.kind === "sent") {
-      return outcome.note === undefined
-        ? outcome
-        : { ...outcome, note: oneLine(redact(outcome.note), maxDetailLength) };
-    }
-    return { ...outcome, detail: oneLine(redact(outcome.detail), maxDetailLength) };
-  };
+  const clean = (outcome: Outcome) => rewordOutcome(outcome, (words) => oneLine(redact(words), maxDetailLength));
 
   return {
     /** One request, one outcome; never throws for what the network or the other side does. */

@@ -1,3 +1,4 @@
+import { Budget } from "../../core/budget.ts";
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 
@@ -14,24 +15,18 @@ interface Calls {
 
 /** Sends messages with pictures. No picture loses or delays a text. */
 export function createPictureRest(now: Now) {
-  let restsSince = Number.NEGATIVE_INFINITY;
-
-  function isResting(): boolean {
-    const passed = now() - restsSince;
-    return passed >= 0 && passed < restMs;
-  }
-
+  const suffered = new Budget({ now }, 1, restMs);
   return {
     /**
      * `withPicture`, if now is a time for it. A message that is refused is sent `without` at once, as the same call; after
      * that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
      */
     async send({ withPicture, without }: Calls): Promise<Outcome> {
-      if (withPicture === undefined || isResting()) return without();
+      if (withPicture === undefined || !suffered.isLeft()) return without();
       const startedAt = now();
       const outcome = await withPicture();
       const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
-      if (isRefused || outcome.kind === "ambiguous" || now() - startedAt > slowMs) restsSince = now();
+      if (isRefused || outcome.kind === "ambiguous" || now() - startedAt > slowMs) suffered.spend();
       if (!isRefused) return outcome;
       const again = await without();
       if (again.kind !== "sent") return again;

@@ -1,3 +1,5 @@
+import type { Outcome } from "../../core/delivery.ts";
+
 /** Shorter ones would blank out common words, and are no secrets. */
 const minSecretLength = 4;
 
@@ -32,4 +34,10 @@ export function decodePart(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** The outcome with its words as `write` makes them. */
+export function rewordOutcome(outcome: Outcome, write: (words: string) => string): Outcome {
+  if (outcome.kind !== "sent") return { ...outcome, detail: write(outcome.detail) };
+  return outcome.note === undefined ? outcome : { ...outcome, note: write(outcome.note) };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallBounds } from "../../core/ports/channel.ts";
 import type { AddressPolicy } from "./address-policy.ts";
 import {
@@ -109,6 +110,8 @@ export function createTransport(options: TransportOptions) {
       for (;;) {
         if (signal.aborted || closed) return { unsent: faultOfAbort(signal) };
         const idling = takeIdle(request.url.origin);
+        // undici waits for the end of this turn of the event loop before it uses an idle connection again, but not for the next
+        // look at the sockets: only after that is a close seen which arrived while this turn was busy.
         if (idling !== undefined) await nextTurn();
         const kept =
           idling ?? (await openNew(request.url, signal, Math.min(connectTimeoutMs, endsAt - performance.now())));
@@ -139,14 +142,6 @@ export function createTransport(options: TransportOptions) {
       for (const { connection } of open) connection.destroy();
     },
   };
-}
-
-/**
- * undici waits for the end of this turn of the event loop before it uses an idle connection again, but not for the next
- * look at the sockets: only after that is a close seen which arrived while this turn was busy.
- */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A call that could not be answered in time is not begun: it would only leave open whether it arrived. */

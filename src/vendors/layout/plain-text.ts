@@ -3,15 +3,16 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { writeFitting } from "./fit.ts";
 import { type LaidBlock, layOut, type Run } from "./layout.ts";
 
-/** The message as text without any formatting; the sender's words are marked line by line with `> `, as in mail. */
-export function writePlainText(blocks: LaidBlock[]): string {
-  return blocks.map((block) => block.gap + writePlainBlock(block)).join("");
-}
-
-/** Writes one block, without the gap before it. */
-export function writePlainBlock(block: LaidBlock): string {
-  const written = block.runs.map((run) => writeRun(run, block)).join("");
-  return block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written;
+/**
+ * The message as text; the sender's words are marked line by line with `> `, as in mail.
+ * @param write what a run is there. Default: its words without any formatting
+ */
+export function writePlainText(blocks: LaidBlock[], write = writeRun): string {
+  const texts = blocks.map((block) => {
+    const written = block.runs.map((run) => write(run, block)).join("");
+    return block.gap + (block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written);
+  });
+  return texts.join("");
 }
 
 /** Shortens the text of a document until it `fits`. @param part what of the message it is. Default: all. */

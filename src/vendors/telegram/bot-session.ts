@@ -3,6 +3,7 @@ import { oneLine } from "../../ground/text/clean.ts";
 import { type Answer, type BotApiMethod, createBotApi } from "./bot-api.ts";
 import { classify } from "./classify.ts";
 import { type ChatFacts, judgeMembership, type MemberFacts } from "./membership.ts";
+import { asRecord } from "./read-update.ts";
 import { createDetailRedactor } from "./send.ts";
 import type { TelegramBot } from "./vendor.ts";
 
@@ -180,8 +181,4 @@ function listenedTo(): AppError {
 
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : oneLine(url.split(/[/?#]/, 1)[0] ?? "", 100);
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

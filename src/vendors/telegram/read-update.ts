@@ -84,6 +84,7 @@ function chatIdOf(value: unknown): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-function asRecord(value: unknown): Record<string, unknown> {
+/** What is no object has no members. */
+export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

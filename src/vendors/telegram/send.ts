@@ -1,13 +1,15 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { CallBounds, ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import type { Illustration } from "../../core/ports/illustration.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import type { MultipartFile } from "../http/multipart.ts";
-import { RecentRefs } from "../recent-refs.ts";
+import { rewordOutcome } from "../http/redact.ts";
 import type { Answer, BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify, type Optional } from "./classify.ts";
 import { judgeMembership } from "./membership.ts";
+import { asRecord } from "./read-update.ts";
 import type { TelegramMessage } from "./render.ts";
 import type { TelegramDestination } from "./vendor.ts";
 
@@ -26,8 +28,8 @@ export function createTelegramChannel(
 ): ChannelCalls<TelegramMessage> {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
-  /** Telegram edits them by another method, and says so where one was forgotten. */
-  const illustrated = new RecentRefs();
+  /** The latest messages with a picture: Telegram edits them by another method, and says so where one was forgotten. */
+  const illustrated = new RecentMap<string, true>(1_000);
   /** Pictures have connections of their own: a text finds a warm one, however slow a picture is. */
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
@@ -47,7 +49,7 @@ export function createTelegramChannel(
   ): Promise<Outcome> {
     const limit = { signal, mayCall, endsAt: performance.now() + timeoutMs };
     const api = await loadApi(of);
-    return redactOutcome(await work((method, payload, file) => api.call(method, payload, limit, file)), redact);
+    return rewordOutcome(await work((method, payload, file) => api.call(method, payload, limit, file)), redact);
   }
 
   return {
@@ -116,7 +118,7 @@ async function editMessage(
   ref: string,
   message: TelegramMessage,
   context: SendContext,
-  illustrated: RecentRefs,
+  illustrated: RecentMap<string, true>,
 ): Promise<Outcome> {
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
@@ -128,7 +130,7 @@ async function editMessage(
     if (answer.kind === "ok") return edited;
     // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
     if (!isWithPicture(answer)) return outcomeOfHarmless(answer, "message", edited);
-    illustrated.add(ref);
+    illustrated.set(ref, true);
   }
   if (message.text.length > maxCaptionUnits) {
     const detail = `the message has a picture, and with one it holds ${maxCaptionUnits} characters, not ${message.text.length}`;
@@ -149,7 +151,7 @@ async function addPicture(
   message: TelegramMessage,
   { png, line }: Illustration,
   context: SendContext,
-  illustrated: RecentRefs,
+  illustrated: RecentMap<string, true>,
 ): Promise<Outcome> {
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
@@ -166,7 +168,7 @@ async function addPicture(
   const answer = await call("editMessageMedia", payload, file);
   const joined: Outcome = { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
   const outcome = answer.kind === "ok" ? joined : outcomeOfHarmless(answer, "message", joined);
-  if (outcome.kind === "sent") illustrated.add(formatMessageRef({ chatId, messageId }));
+  if (outcome.kind === "sent") illustrated.set(formatMessageRef({ chatId, messageId }), true);
   return outcome;
 }
 
@@ -241,21 +243,6 @@ function sentOutcome(chatId: string, result: unknown, notes: readonly string[], 
     ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
     ...(degraded === undefined ? {} : { degraded }),
   };
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function redactOutcome(outcome: Outcome, redact: (text: string) => string): Outcome {
-  switch (outcome.kind) {
-    case "sent":
-      return outcome.note === undefined ? outcome : { ...outcome, note: redact(outcome.note) };
-    case "retry":
-    case "rejected":
-    case "ambiguous":
-      return { ...outcome, detail: redact(outcome.detail) };
-  }
 }
 
 /**
