@@ -1,44 +1,41 @@
 import type { AlertFacts } from "../core/alert.ts";
-import type { Clock, Random } from "../core/clock.ts";
 import { DeliveryFigures } from "../core/delivery-figures.ts";
-import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationState, DestinationStatus, StatusKey, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
-import type { NewId } from "../core/id.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
-import type { Log } from "../core/log.ts";
 import type { PictureNotes } from "../core/picture-outcome.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
-import type { ReadPayloads } from "../core/ports/body-reader.ts";
-import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
-import type { RelayReport, RelaySelf, Relays } from "../core/ports/relays.ts";
+import type { Relays } from "../core/ports/relays.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { CommonStates, WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { groupBy } from "../ground/group-by.ts";
-import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
 import { Sweeper } from "./duties/sweep.ts";
 import { DutiesLane, dutiesGroup } from "./duties-lane.ts";
 import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
-import type { Composer } from "./lane/compose.ts";
-import type { LaneGroup, LaneTurn, Outlet } from "./lane-group.ts";
+import type { EngineContext } from "./lane/context.ts";
+import type { LaneGroup, LaneGroupDeps, LaneTurn, Outlet } from "./lane-group.ts";
 import { LaneKeeper, laneLeaseMs } from "./lane-keeper.ts";
-import { Membership } from "./membership.ts";
+import { Membership, type MembershipDeps } from "./membership.ts";
 import { createPictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { isWell, stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
 import { type Wish, Wishes } from "./wishes.ts";
 
-export interface EngineDeps {
+export interface EngineDeps
+  extends EngineContext,
+    Pick<LaneGroupDeps, "composer" | "readPayloads" | "publicUrl">,
+    Pick<MembershipDeps, "self" | "report">,
+    Partial<Pick<LaneGroupDeps, "findHold" | "findMute">> {
   store: Lanes &
     Relays &
     CommonStates &
@@ -47,30 +44,11 @@ export interface EngineDeps {
     Pick<RoutingDesk, "recordNotice" | "recordRouting" | "leaveRouting"> &
     Pick<AlertLog, "getAlert"> &
     Pick<Administration, "maintain" | "capabilities">;
-  /** As the other relays on this store see it; its id owns the lanes. */
-  self: Omit<RelaySelf, "report">;
-  /** Asked with each announcement, which waits for nothing else. Absent: the others hear nothing of how it is. */
-  report?(): RelayReport;
   outlets: Outlet[];
-  composer: Composer;
-  /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
-  readPayloads?: ReadPayloads;
-  /** Says after a crash which claims were not begun. Absent: all of them may have been, and none is made ahead. */
-  journal?: ClaimJournal;
   /** Draws what goes with an alert, for destinations with `chart`. Absent: messages get no pictures. */
   illustrate?: Illustrate;
   /** Where it is noted what became of pictures. Default: nowhere. */
   pictureNotes?: Pick<PictureNotes, "note">;
-  /** What quiet hours hold now. Absent: there are none, and what was held is released. */
-  findHold?: FindHold;
-  /** Absent: there are no mutes. */
-  findMute?: FindMute;
-  settings: DeliverySettings;
-  clock: Clock;
-  newId: NewId;
-  random: Random;
-  log: Log;
-  publicUrl?: string;
 }
 
 /** What a person asks of a destination. */

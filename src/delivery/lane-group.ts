@@ -1,30 +1,22 @@
 import { setMaxListeners } from "node:events";
-import type { Clock, Random } from "../core/clock.ts";
-import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Trial } from "../core/destination-status.ts";
-import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
-import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { Channel } from "../core/ports/channel.ts";
-import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
-import type { FindHold, FindMute } from "./duties/follow-quiet-hours.ts";
-import { createGroupNotices, type Notifier } from "./duties/notices.ts";
+import { createGroupNotices, type GroupNoticesDeps } from "./duties/notices.ts";
 import { Prober } from "./duties/prober.ts";
 import { proveAll } from "./duties/proving.ts";
 import { Calls } from "./lane/call-channel.ts";
 import { Claims } from "./lane/claims.ts";
-import type { Composer } from "./lane/compose.ts";
-import type { LaneContext } from "./lane/context.ts";
-import { Deliverer } from "./lane/deliver.ts";
+import type { EngineContext, LaneContext } from "./lane/context.ts";
+import { Deliverer, type DelivererDeps } from "./lane/deliver.ts";
 import { Lane, type LaneStop } from "./lane/lane.ts";
-import { LaneQueue } from "./lane/lane-queue.ts";
-import { PayloadReader } from "./lane/payloads.ts";
+import { LaneQueue, type LaneQueueDeps } from "./lane/lane-queue.ts";
+import { type PayloadDeps, PayloadReader } from "./lane/payloads.ts";
 import { LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import type { Lease } from "./lease.ts";
@@ -32,7 +24,6 @@ import { HealthMemory } from "./memory/health.ts";
 import { PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
-import type { PlanFallbacks } from "./plan/plan-fallbacks.ts";
 
 /** One destination with its way out. */
 export interface Outlet {
@@ -46,31 +37,16 @@ export interface LaneTurn {
   at: number;
 }
 
-export interface LaneGroupDeps {
+export interface LaneGroupDeps
+  extends EngineContext,
+    Pick<DelivererDeps, "composer" | "planFallbacks" | "figures" | "startedAt">,
+    Pick<LaneQueueDeps, "findHold" | "findMute">,
+    Pick<GroupNoticesDeps, "notifier" | "publicUrl" | "onLost">,
+    Pick<PayloadDeps, "readPayloads"> {
   store: Dispatch & Pick<RoutingDesk, "recordNotice">;
-  composer: Composer;
-  /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
-  readPayloads?: ReadPayloads;
-  /** Absent: each delivery is claimed by itself. */
-  journal?: ClaimJournal;
-  planFallbacks: PlanFallbacks;
-  notifier: Notifier;
-  findHold: FindHold;
-  findMute: FindMute;
   /** Absent: messages get no pictures. */
   pictureDesk?: PictureDesk;
-  publicUrl?: string;
   lease: Lease;
-  figures: DeliveryFigures;
-  /** Another relay holds the group now. */
-  onLost(): void;
-  settings: DeliverySettings;
-  clock: Clock;
-  newId: NewId;
-  random: Random;
-  log: Log;
-  /** When this process began to deliver, epoch milliseconds. */
-  startedAt: number;
 }
 
 export function requestOf(group: string, destinations: Destination[], settings: DeliverySettings): LaneRequest {

@@ -1,10 +1,9 @@
-import type { Clock } from "../core/clock.ts";
 import { type ConfigurationState, judgeConfiguration } from "../core/judge-configuration.ts";
-import type { Log } from "../core/log.ts";
 import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { EngineContext } from "./lane/context.ts";
 
-export interface MembershipDeps {
+export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Relays & Pick<RoutingDesk, "leaveRouting">;
   /** This relay, as the others on this store see it. */
   self: Omit<RelaySelf, "report">;
@@ -15,8 +14,6 @@ export interface MembershipDeps {
   groups: readonly string[];
   /** An announcement counts for this long. Milliseconds. */
   leaseMs: number;
-  clock: Clock;
-  log: Log;
 }
 
 /** Which relays run on this store, as of the last look, and whether the configuration of this one is the newest of all. */

@@ -1,10 +1,9 @@
-import { type Clock, within } from "../core/clock.ts";
+import { within } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
 import { Mailbox } from "../core/mailbox.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
+import type { EngineContext } from "./lane/context.ts";
 
 /** What a person asks of a destination at a relay that does not run it. */
 export interface Wish {
@@ -18,15 +17,12 @@ export interface Wish {
   why?: string;
 }
 
-export interface WishesDeps {
+export interface WishesDeps extends Pick<EngineContext, "clock" | "newId" | "log"> {
   store: CommonStates;
   /** This relay runs the destination, and is not about to leave it. */
   runs(destination: string): boolean;
   /** Does it, and saves what came of it. Rejects as the store does. */
   fulfil(wish: Wish): Promise<unknown>;
-  clock: Clock;
-  newId: NewId;
-  log: Log;
 }
 
 /** Nobody who waits at a page waits longer. A relay that died is replaced a little later. */

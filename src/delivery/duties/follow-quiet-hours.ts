@@ -1,8 +1,7 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
 import type { Dispatch, HeldDelivery } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 import { groupBy } from "../../ground/group-by.ts";
+import type { EngineContext } from "../lane/context.ts";
 
 /** Until when a destination's quiet hours, as they are now, hold such an alert, with the reason in words. */
 export type FindHold = (
@@ -14,12 +13,10 @@ export type FindHold = (
 /** The mute that holds a stored alert back now, by what its deliveries keep of it (`keptNameOf`), with the reason in words. */
 export type FindMute = (alertId: string, now: number) => Promise<{ keptName: string; reason: string } | undefined>;
 
-export interface QuietHoursDeps {
+export interface QuietHoursDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Pick<Dispatch, "listHeld" | "rescheduleHeld">;
   destinations: Iterable<Destination>;
   findHold: FindHold;
-  clock: Clock;
-  log: Log;
 }
 
 /** As many as the writing thread lists or changes in some 10 ms; accepting alerts waits no longer. */

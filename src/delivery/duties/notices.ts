@@ -1,9 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import { cardIdOf, type DestinationStatus } from "../../core/destination-status.ts";
-import type { NewId } from "../../core/id.ts";
-import type { Log } from "../../core/log.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
@@ -18,25 +15,13 @@ import {
 } from "../../core/rules.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { recipientsOf } from "../../vendors/index.ts";
+import type { EngineContext } from "../lane/context.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
 import { planNotice, type Undelivered, writeNotice, writeUndeliveredNotice } from "../plan/plan-notice.ts";
 import type { FindHold } from "./follow-quiet-hours.ts";
 
-/** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
-export interface Notifier {
-  /** One that a notice about these can be sent to works: not one of these, nor one that takes no notices. */
-  canReach(concerned: readonly Destination[]): boolean;
-  /** There is one that it can be sent to when it works. */
-  hasOthers(concerned: readonly Destination[]): boolean;
-  /**
-   * To the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). With none it stands on the
-   * page alone.
-   */
-  send(facts: AlertFacts, options?: NoticeOptions): Promise<"done" | "lost">;
-  /** Notices that a destination has failed or has not taken in time go on to others, or are looked at again later. */
-  sendFurther(due: readonly DueDelivery[]): Promise<void>;
-}
+export type Notifier = ReturnType<typeof createNotifier>;
 
 export interface NoticeOptions {
   /** Saved in the same step, so that people hear of it once. */
@@ -51,19 +36,17 @@ export interface NoticeOptions {
   to?: string;
 }
 
-export interface NotifierDeps extends NoticeWorld {
+export interface NotifierDeps extends NoticeWorld, Pick<EngineContext, "clock" | "newId" | "log"> {
   /** What quiet hours hold now. Default: nothing. */
   findHold?: FindHold;
   store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert"> & Pick<Dispatch, "callFallbacks">;
-  clock: Clock;
-  newId: NewId;
-  log: Log;
 }
 
 const route = "notices";
 const why = "a notice of Tocsin itself";
 
-export function createNotifier(deps: NotifierDeps): Notifier {
+/** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
+export function createNotifier(deps: NotifierDeps) {
   const { store, clock, newId, log, destinations } = deps;
   const startedAt = clock.now();
 
@@ -74,10 +57,14 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   const takersBeside = (concerned: readonly Destination[]) =>
     without(concerned).destinations.filter(({ notices }) => notices !== false);
 
+  /** One that a notice about these can be sent to works: not one of these, nor one that takes no notices. */
   function canReach(concerned: readonly Destination[]): boolean {
     return takersBeside(concerned).some((one) => deps.isWell(one));
   }
 
+  /**
+   * To the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). With none it is on the page alone.
+   */
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
     const { watch, lane, about, concerned = [], to } = options;
     const isKept = concerned.length > 0 && !canReach(concerned);
@@ -138,9 +125,11 @@ export function createNotifier(deps: NotifierDeps): Notifier {
 
   return {
     canReach,
-    hasOthers: (concerned) => takersBeside(concerned).length > 0,
+    /** There is one that it can be sent to when it works. */
+    hasOthers: (concerned: readonly Destination[]) => takersBeside(concerned).length > 0,
     send,
-    async sendFurther(due) {
+    /** Notices that a destination has failed or has not taken in time go on to others, or are looked at again later. */
+    async sendFurther(due: readonly DueDelivery[]): Promise<void> {
       const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
       // One notice that cannot be read keeps none of the others.
@@ -169,15 +158,7 @@ function decide(
   ];
 }
 
-/** The notices about the destinations of one lane group. Each rejects as the store does. */
-export interface GroupNotices {
-  /** Sends a notice for each destination or account that has stopped working or works again, once. */
-  sendChanges(): Promise<void>;
-  /** Alerts that did not arrive although their destination works. */
-  sendUndelivered(): Promise<void>;
-}
-
-export interface GroupNoticesDeps {
+export interface GroupNoticesDeps extends Pick<EngineContext, "clock"> {
   store: Pick<Dispatch, "countByDestination" | "countNotices">;
   notifier: Notifier;
   lane: LaneFence;
@@ -185,12 +166,12 @@ export interface GroupNoticesDeps {
   onLost(): void;
   health: HealthMemory;
   destinations: Destination[];
-  clock: Clock;
   /** How the outside reaches the page; absent: notices link to nothing. */
   publicUrl?: string;
 }
 
-export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
+/** The notices about the destinations of one lane group. Each rejects as the store does. */
+export function createGroupNotices(deps: GroupNoticesDeps) {
   const { notifier, lane, health, clock, destinations, publicUrl } = deps;
 
   function pageOf(path: string): string | undefined {
@@ -238,13 +219,15 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
   }
 
   return {
-    async sendChanges() {
+    /** Sends a notice for each destination or account that has stopped working or works again, once. */
+    async sendChanges(): Promise<void> {
       for (const destination of destinations) await sendChange(() => health.of(destination), [destination]);
       const [first] = destinations;
       if (first === undefined || health.ofAccount(first) === undefined) return;
       await sendChange(() => health.ofAccount(first) as DestinationStatus, destinations);
     },
-    async sendUndelivered() {
+    /** Alerts that did not arrive although their destination works. */
+    async sendUndelivered(): Promise<void> {
       for (const summary of health.listUndelivered(clock.now())) {
         const concerned = destinations.filter(({ name }) => name === summary.destination);
         const now = clock.now();

@@ -1,15 +1,14 @@
-import type { Clock } from "../../core/clock.ts";
 import { orphanReason } from "../../core/delivery.ts";
-import type { Log } from "../../core/log.ts";
 import { createPoll, type Poll } from "../../core/poll.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
+import type { EngineContext } from "../lane/context.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { writeOrphanNotice } from "../plan/plan-notice.ts";
 import type { Notifier } from "./notices.ts";
 
-export interface OrphanDeps {
+export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
   /** The duties' lane, while this relay has them. A delivery whose destination is gone has no lane of its own. */
   lane(): LaneFence | undefined;
@@ -22,8 +21,6 @@ export interface OrphanDeps {
   notifier: Pick<Notifier, "send">;
   /** How often it is seen whether there is something to do, and how soon it is tried again when it failed. Milliseconds. */
   everyMs: number;
-  clock: Clock;
-  log: Log;
 }
 
 /** One statement, and what the fallbacks of as many take. */

@@ -1,6 +1,5 @@
-import type { Clock, Random } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
+import type { EngineContext } from "../lane/context.ts";
 import type { Lane } from "../lane/lane.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { isFoundByProbes } from "../plan/health.ts";
@@ -13,12 +12,9 @@ export interface Proven {
   prober: Pick<Prober, "prove">;
 }
 
-export interface ProvingDeps {
+export interface ProvingDeps extends Pick<EngineContext, "clock" | "random" | "log"> {
   proven: Proven[];
   health: Pick<HealthMemory, "of" | "ofAccount" | "isWell">;
-  clock: Clock;
-  random: Random;
-  log: Log;
 }
 
 const minute = 60_000;

@@ -1,20 +1,12 @@
-import type { Clock, Random } from "../../core/clock.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { Log } from "../../core/log.ts";
-import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
 import type { AbandonedDelivery, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
+import type { EngineContext } from "../lane/context.ts";
 import type { LaneGroup } from "../lane-group.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 
-export interface RecoveryDeps {
+export interface RecoveryDeps extends Omit<EngineContext, "newId"> {
   store: Pick<Dispatch, "listAbandoned">;
-  journal?: ClaimJournal;
-  settings: DeliverySettings;
-  clock: Clock;
-  random: Random;
-  log: Log;
 }
 
 /** What the writing thread records in some 50 ms. */

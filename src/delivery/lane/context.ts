@@ -10,14 +10,8 @@ import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import type { Calls } from "./call-channel.ts";
 
-/** What the parts of one lane work with. Pace and health are those of its group. */
-export interface LaneContext {
-  store: LaneStore;
-  destination: Destination;
-  channel: Channel;
-  calls: Calls;
-  pace: PaceMemory;
-  health: HealthMemory;
+/** What all parts of the engine work with. */
+export interface EngineContext {
   /** Absent: each delivery is claimed by itself, and nothing is offered. */
   journal?: ClaimJournal;
   settings: DeliverySettings;
@@ -25,4 +19,14 @@ export interface LaneContext {
   newId: NewId;
   random: Random;
   log: Log;
+}
+
+/** What the parts of one lane work with. Pace and health are those of its group. */
+export interface LaneContext extends EngineContext {
+  store: LaneStore;
+  destination: Destination;
+  channel: Channel;
+  calls: Calls;
+  pace: PaceMemory;
+  health: HealthMemory;
 }

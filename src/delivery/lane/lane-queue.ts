@@ -1,8 +1,5 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { Log } from "../../core/log.ts";
 import type { Untried } from "../../core/ports/dispatch.ts";
-import type { Destination } from "../../core/rules.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { FindHold, FindMute } from "../duties/follow-quiet-hours.ts";
@@ -10,6 +7,7 @@ import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
 import { inTurn, isStoredLate, isTurnOfResent, openSince } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
+import type { LaneContext } from "./context.ts";
 
 export interface QueueLook {
   /**
@@ -39,23 +37,11 @@ export interface PutOff {
   resumedAt?: number;
 }
 
-export interface QueueView {
-  /** In the order in which they became due. */
-  due: DueDelivery[];
-  /** See `ClaimLimits.ofKeys`. */
-  ofKeys?: DueDelivery[];
-  /** See `ClaimLimits.cutAt`. */
-  cutAt?: number;
-}
-
-export interface LaneQueueDeps {
+export interface LaneQueueDeps extends Pick<LaneContext, "destination" | "settings" | "log"> {
   store: Pick<LaneStore, "listDue" | "listByKeys" | "nextDueAt" | "finishDeliveries">;
-  destination: Destination;
   planFallbacks: PlanFallbacks;
   findHold: FindHold;
   findMute: FindMute;
-  settings: DeliverySettings;
-  log: Log;
 }
 
 /**
@@ -84,8 +70,11 @@ export class LaneQueue {
     this.#giveUpAfterMs = settingsOf(deps.destination.type, deps.settings).schedule.giveUpAfterMs;
   }
 
-  /** What may be sent now. What nobody wants any more has been ended and is not among it. */
-  async list(look: QueueLook, now: number): Promise<QueueView> {
+  /**
+   * What may be sent now, in the order in which it became due. What nobody wants any more has been ended and is not among it.
+   * `ofKeys` and `cutAt`: see `ClaimLimits`.
+   */
+  async list(look: QueueLook, now: number) {
     const { most = mostSent, sinceResent = 0 } = look;
     const { store, destination } = this.#deps;
     const until = look.isRecovering ? now + longestAheadMs : now;

@@ -1,8 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { DueDelivery, NextStep } from "../../core/delivery-job.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type {
   DestinationState,
   DestinationStatus,
@@ -10,9 +8,9 @@ import type {
   Trial,
   UndeliveredSummary,
 } from "../../core/destination-status.ts";
-import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
+import type { EngineContext } from "../lane/context.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
 import {
@@ -40,11 +38,8 @@ export interface Ending {
   next: NextStep | undefined;
 }
 
-export interface HealthDeps {
+export interface HealthDeps extends Pick<EngineContext, "clock" | "settings" | "log"> {
   store: Pick<LaneStore, "saveStatus">;
-  clock: Clock;
-  settings: DeliverySettings;
-  log: Log;
   /** A destination, or the account that it shares, has got better or worse. */
   onChange(): void;
 }

@@ -1,8 +1,7 @@
 import { Budget } from "../../core/budget.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
 import type { PictureNotes } from "../../core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../core/ports/illustration.ts";
+import type { EngineContext } from "../lane/context.ts";
 
 export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
 
@@ -19,12 +18,10 @@ const keepMs = 10_000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-export interface PictureDeskDeps {
+export interface PictureDeskDeps extends Pick<EngineContext, "clock" | "log"> {
   illustrate: Illustrate;
   /** Default: what becomes of them is noted nowhere. */
   notes?: Pick<PictureNotes, "note">;
-  clock: Clock;
-  log: Log;
 }
 
 /**
