@@ -159,7 +159,7 @@ export class Engine implements ClaimingDesk {
 
   /** Looks at these destinations now. Unknown names are ignored. */
   wake = (names: Iterable<string>): void => {
-    for (const name of names) this.#groupOf(name)?.wake(name);
+    for (const name of names) this.#groupOf(name)?.laneOf(name)?.wake();
   };
 
   /** Looks now who runs, and asks for the lane groups that it does not hold: one may have been freed. */

@@ -136,10 +136,6 @@ export class LaneGroup {
     return this.#lease.leftMs();
   }
 
-  wake(destination: string): void {
-    this.laneOf(destination)?.wake();
-  }
-
   /** The lane of a destination of this group. */
   laneOf(destination: string): Lane | undefined {
     return this.#lanes.get(destination)?.lane;
@@ -154,9 +150,10 @@ export class LaneGroup {
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const saved = this.health.setPause(destination, by);
     // Before others can see that it is paused.
-    if (by !== undefined) this.laneOf(destination.name)?.giveBack();
+    const lane = this.laneOf(destination.name);
+    if (by !== undefined) lane?.giveBack();
     await saved;
-    this.wake(destination.name);
+    lane?.wake();
   }
 
   /** See `Prober`. Rejects as the store does. */
@@ -206,9 +203,10 @@ export class LaneGroup {
   #openPictures(context: LaneContext): LanePictures | undefined {
     const { pictureDesk: desk } = this.#deps;
     const { destination, channel } = context;
-    if (!desk || !destination.chart || !channel.illustrate) return undefined;
+    const { illustrate } = channel;
+    if (!desk || !destination.chart || !illustrate) return undefined;
     const isQuiet = () => this.laneOf(destination.name)?.isQuiet() ?? false;
-    const pictures = new LanePictures({ ...context, desk, isQuiet, stop: this.#stop });
+    const pictures = new LanePictures({ ...context, desk, illustrate, isQuiet, stop: this.#stop });
     this.#pictures.push(pictures);
     return pictures;
   }

@@ -72,40 +72,29 @@ export function createNotifier(deps: NotifierDeps) {
     const targets = own ?? (isKept ? [] : firstTargets(without(concerned), facts));
     const hold = to === undefined ? undefined : deps.findHold?.(to, facts, clock.now());
     const reason = hold === undefined ? why : `${why}; ${hold.words}`;
+    const held = hold && ({ state: "held", dueAt: hold.until } as const);
     if (targets.length === 0) log.error("notice.nowhere", { title: facts.title });
     return store.recordNotice({
       id: newId(),
       at: clock.now(),
       facts,
       decisions: decide(targets, concerned, { result: hold ? "held" : "deliver", reason, isKept }),
-      deliveries: own === undefined ? plan(targets, why) : planOwn(own, reason, hold?.until),
+      deliveries: own === undefined ? planAnywhere(targets, why) : plan(own, { reason, ...held }),
       watch,
       about,
       lane: lane && { group: lane.group, fence: lane.fence },
     });
   }
 
-  function plan(targets: Destination[], reason: string, insteadBecause?: string): PlannedDelivery[] {
-    const dueAt = clock.now();
-    const fallback = { to: anyDestination, at: dueAt + noticeFallbackMs };
-    return targets.flatMap((target) =>
-      planDeliveries(target, recipientsOf(target), {
-        route,
-        state: "queued",
-        reason,
-        dueAt,
-        updates: "new",
-        fallback,
-        insteadBecause,
-      }),
-    );
+  /** Where it is for the readers of one destination alone, no other takes it over. */
+  function plan(targets: Destination[], more: Pick<PlannedDelivery, "reason"> & Partial<PlannedDelivery>) {
+    const how = { route, state: "queued", dueAt: clock.now(), updates: "new", ...more } as const;
+    return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));
   }
 
-  /** For its own readers alone, so no other destination takes it over. */
-  function planOwn(targets: Destination[], reason: string, heldUntil: number | undefined): PlannedDelivery[] {
-    const state = heldUntil === undefined ? "queued" : "held";
-    const how = { route, state, reason, dueAt: heldUntil ?? clock.now(), updates: "new" } as const;
-    return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));
+  function planAnywhere(targets: Destination[], reason: string, insteadBecause?: string) {
+    const fallback = { to: anyDestination, at: clock.now() + noticeFallbackMs };
+    return plan(targets, { reason, fallback, insteadBecause });
   }
 
   async function sendOnwards(due: readonly DueDelivery[]): Promise<void> {
@@ -118,7 +107,7 @@ export function createNotifier(deps: NotifierDeps) {
     if (targets.length > 0) {
       log.warn("notice.further", { alert: first?.alertId, missed, to: targets.map(({ name }) => name) });
     }
-    const planned = targets.length === 0 ? [] : plan(targets, `instead of ${missed.join(", ")}`, because);
+    const planned = planAnywhere(targets, `instead of ${missed.join(", ")}`, because);
     const calls = due.map(({ seq }) => ({ deliverySeq: seq, planned: seq === first?.seq ? planned : [], againAt }));
     await store.callFallbacks(calls, clock.now());
   }

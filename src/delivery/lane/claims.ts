@@ -1,9 +1,8 @@
 import type { DeliveryState } from "../../core/delivery.ts";
-import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, DueDelivery, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { Json } from "../../core/json.ts";
 import type { ClaimedTogether } from "../../core/ports/dispatch.ts";
 import { settingsOf } from "../../vendors/index.ts";
-import { ThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { type Claim, type ClaimPlan, type LoadedDelivery, withEndAfterMs } from "../plan/plan-claim.ts";
 import type { LaneContext } from "./context.ts";
@@ -253,4 +252,41 @@ function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery
     const { state, dueAt } = planned.get(delivery.seq) ?? delivery;
     return { ...delivery, state, dueAt };
   });
+}
+
+/**
+ * The threads of one lane that are changed by messages whose record is not on disk yet: a claim of the same run has read
+ * the thread as it was before them. Kept while any claim of the key is under way, so a later claim reads what is stored.
+ */
+class ThreadMemory {
+  readonly #known = new Map<string, { claims: number; thread?: Thread }>();
+
+  hold = (delivery: Keyed): void => {
+    const entry = this.#known.get(keyOf(delivery));
+    if (entry) entry.claims += 1;
+    else this.#known.set(keyOf(delivery), { claims: 1 });
+  };
+
+  release = (delivery: Keyed): void => {
+    const entry = this.#known.get(keyOf(delivery));
+    if (!entry) return;
+    entry.claims -= 1;
+    if (entry.claims === 0) this.#known.delete(keyOf(delivery));
+  };
+
+  note({ destination, recipient, alertKey }: DueDelivery, update: ThreadUpdate): void {
+    const entry = this.#known.get(keyOf({ recipient, alertKey }));
+    if (entry) entry.thread = { destination, recipient, alertKey, ...update };
+  }
+
+  latest(delivery: Keyed): Thread | undefined {
+    return this.#known.get(keyOf(delivery))?.thread;
+  }
+}
+
+type Keyed = Pick<DueDelivery, "recipient" | "alertKey">;
+
+/** An alert key in a chat of the lane. */
+export function keyOf({ recipient, alertKey }: Keyed): string {
+  return `${recipient}\n${alertKey}`;
 }

@@ -44,11 +44,7 @@ export function firstSource(
   return { ...ofAlert, ambiguous: 0, form: "rich", ...more };
 }
 
-/** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
-export interface Composer {
-  alert(delivery: MessageSource, alert: Alert, context: MessageContext, destination: Destination): Message[];
-  digest(deliveries: MessageSource[], context: DigestContext, form: MessageForm, destination: Destination): Message[];
-}
+export type Composer = ReturnType<typeof createComposer>;
 
 export interface ComposerDeps {
   rendering: Rendering;
@@ -58,9 +54,8 @@ export interface ComposerDeps {
   planPicture?: PlanPicture;
 }
 
-export function createComposer(deps: ComposerDeps): Composer {
-  const { rendering, log, publicUrl, planPicture } = deps;
-
+/** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
+export function createComposer({ rendering, log, publicUrl, planPicture }: ComposerDeps) {
   function render(channel: ChannelType, compose: () => Document, options: RenderOptions, alert: Alert): Message[] {
     try {
       return renderDocument(channel, compose(), options);
@@ -92,7 +87,7 @@ export function createComposer(deps: ComposerDeps): Composer {
   }
 
   return {
-    alert(delivery, alert, context, destination) {
+    alert(delivery: MessageSource, alert: Alert, context: MessageContext, destination: Destination): Message[] {
       const type = alert.origin === "notice" ? "notice" : "alert";
       const { can } = vendorOf(destination.type);
       const data = can.carries
@@ -100,25 +95,22 @@ export function createComposer(deps: ComposerDeps): Composer {
         : undefined;
       const picture = delivery.form === "rich" ? planPicture?.(alert, context, destination, can.pictures) : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data, picture };
-      return render(
-        destination.type,
-        () => rendering.composeAlert(alert, { extras: delivery.extras, ...context }),
-        options,
-        alert,
-      );
+      const compose = () => rendering.composeAlert(alert, { extras: delivery.extras, ...context });
+      return render(destination.type, compose, options, alert);
     },
-    digest(deliveries, context, form, destination) {
+    digest(
+      deliveries: MessageSource[],
+      context: DigestContext,
+      form: MessageForm,
+      destination: Destination,
+    ): Message[] {
       const alerts = deliveries.map(alertOf);
       const extras = new Map(deliveries.flatMap(({ alertId, extras }) => (extras ? [[alertId, extras]] : [])));
       const damped = new Map(deliveries.flatMap(({ alertId, damped }) => (damped ? [[alertId, damped]] : [])));
       const data = vendorOf(destination.type).can.carries ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
-      return render(
-        destination.type,
-        () => rendering.composeDigest(alerts, { ...context, extras, damped }),
-        options,
-        alerts[0] as Alert,
-      );
+      const compose = () => rendering.composeDigest(alerts, { ...context, extras, damped });
+      return render(destination.type, compose, options, alerts[0] as Alert);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate 
 import type { PaceRecord } from "../../core/destination-status.ts";
 import { isStoreAway } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
-import type { Channel, SendContext } from "../../core/ports/channel.ts";
+import type { SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
@@ -89,6 +89,8 @@ type Course = "settled" | "next" | "impossible";
 
 /** Which call of the claim it is, as the attempt log shows it. */
 type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
+const onlyEdit: CallLabel = { action: "edit", part: 1, parts: 1 };
+const onlySend: CallLabel = { action: "send", part: 1, parts: 1 };
 
 /** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
 const longestSlotWaitMs = 15_000;
@@ -215,21 +217,19 @@ export class Deliverer {
           : await this.#send(work, step, thread);
       if (course === "settled") return;
     }
-    if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved")) {
-      await this.#record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
-      return;
-    }
-    if (isDamped(newest)) {
-      await this.#record(work, { action: "edit", part: 1, parts: 1 }, isOfCause ? listedLater : countedOnly, "settles");
-      return;
-    }
-    if (steps.length === 0) {
-      const outcome = status === "resolved" ? firedSince : overBefore;
-      await this.#record(work, { action: "send", part: 1, parts: 1 }, outcome, "settles");
-      return;
-    }
+    if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved"))
+      await this.#record(work, onlyEdit, withoutCall.laterEnd, "settles");
+    else if (isDamped(newest))
+      await this.#record(work, onlyEdit, isOfCause ? withoutCall.listedLater : withoutCall.countedOnly, "settles");
+    else if (steps.length === 0)
+      await this.#record(
+        work,
+        onlySend,
+        status === "resolved" ? withoutCall.firedSince : withoutCall.overBefore,
+        "settles",
+      );
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
-    await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+    else await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
   /** When the message of a cause is due that nobody has yet: what it holds back is not told before it. */
@@ -270,26 +270,26 @@ export class Deliverer {
     isLast: boolean,
   ): Promise<Course> {
     const { channel, clock } = this.#deps;
+    const { edit } = channel;
     const skipped = isLast ? "impossible" : "next";
     // With parts sent, the message is under way already.
     const messages = work.progress.refs.length > 0 ? [] : await this.#composeEdit(work, step, thread);
     const [message] = messages ?? [];
-    if (messages?.length !== 1 || !message || !channel.edit) return skipped;
+    if (messages?.length !== 1 || !message || !edit) return skipped;
     const endEdit = this.#deps.pictures?.beginEdit(step.ref, message);
     if (endEdit === "impossible") return skipped;
     if (!(await this.#takeSlot(work))) {
       endEdit?.(undefined);
       return "settled";
     }
-    const answer = await this.#call(work, (context) => editOn(channel, step.ref, message, context));
+    const answer = await this.#call(work, (context) => edit(step.ref, message, context));
     endEdit?.(answer);
     const outcome: Outcome = answer.kind === "ambiguous" ? { ...answer, kind: "retry" } : answer;
     const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
     const goesOn = isRefused || (outcome.kind === "sent" && !isLast);
     const { deliveries } = work.claim;
     const update = outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
-    const label: CallLabel = { action: "edit", part: 1, parts: 1 };
-    await this.#record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
+    await this.#record(work, onlyEdit, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
     if (outcome.kind === "sent" && step.shows === "self") {
       // A picture of the alert before would contradict the text.
       this.#deps.pictures?.noteSent({
@@ -310,7 +310,7 @@ export class Deliverer {
     const { claim } = work;
     const messages = this.#composeParts(work, step, thread);
     if (messages === undefined) {
-      await this.#record(work, { action: "send", part: 1, parts: 1 }, uncomposable, "settles");
+      await this.#record(work, onlySend, uncomposable, "settles");
       return "settled";
     }
     const replyTo = step.action === "reply" ? step.ref : undefined;
@@ -636,29 +636,19 @@ const uncomposable: Outcome = {
   detail: "the message could not be written, which is a defect of Tocsin; its log says more",
 };
 
-const laterEnd: Outcome = {
-  kind: "sent",
-  note: "no new message: people were told before that it is over, and no message could be changed to show the later end",
-};
+const noCall = (note: string): Outcome => ({ kind: "sent", note });
 
-const countedOnly: Outcome = {
-  kind: "sent",
-  note: "no message: it does not ring, and there was none to change or nothing new to say; the next message of its key counts it",
-};
-
-const listedLater: Outcome = {
-  kind: "sent",
-  note: "no message: there was none to change; the message that it is over lists what it held back",
-};
-
-const overBefore: Outcome = {
-  kind: "sent",
-  note: "no message: it came too late, and people were told before that it is over",
-};
-
-const firedSince: Outcome = {
-  kind: "sent",
-  note: "no message: it came too late, and it was told before that this has fired again since",
+/** What becomes of a delivery for which no call is made. */
+const withoutCall = {
+  laterEnd: noCall(
+    "no new message: people were told before that it is over, and no message could be changed to show the later end",
+  ),
+  countedOnly: noCall(
+    "no message: it does not ring, and there was none to change or nothing new to say; the next message of its key counts it",
+  ),
+  listedLater: noCall("no message: there was none to change; the message that it is over lists what it held back"),
+  overBefore: noCall("no message: it came too late, and people were told before that it is over"),
+  firedSince: noCall("no message: it came too late, and it was told before that this has fired again since"),
 };
 
 /** The deliveries of a group, or those that quiet hours hold, are due together. Any other delivery is due alone. */
@@ -678,12 +668,6 @@ function isSilent({ deliveries, digest }: Claim, now: number): boolean {
   return deliveries.every(
     (delivery) => isStale(delivery, now) || isQuiet(delivery) || isSilenced(delivery) || isOver(delivery),
   );
-}
-
-/** Checked where the call is caught, so that a slip is an outcome like any other. */
-function editOn(channel: Channel, ref: string, message: Message, context: SendContext): Promise<Outcome> {
-  if (!channel.edit) throw new Error(`a ${channel.type} channel cannot edit`);
-  return channel.edit(ref, message, context);
 }
 
 /** The vendor's id of the first part, when this outcome is of the last one. */

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { ClaimedDelivery } from "../../core/delivery-job.ts";
 import type { Message } from "../../core/message.ts";
 import type { PictureOutcome } from "../../core/picture-outcome.ts";
-import type { SendContext } from "../../core/ports/channel.ts";
+import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { Illustration } from "../../core/ports/illustration.ts";
 import type { PictureDesk } from "../memory/picture-desk.ts";
 import { type PaceKey, paceKeysOf } from "../plan/accounts.ts";
@@ -23,6 +23,8 @@ export interface SentMessage {
 export interface LanePicturesDeps
   extends Pick<LaneContext, "store" | "destination" | "channel" | "pace" | "settings" | "clock" | "log"> {
   desk: PictureDesk;
+  /** The channel's. */
+  illustrate: NonNullable<Channel["illustrate"]>;
   /** The lane has nothing due, claimed or under way. */
   isQuiet(): boolean;
   /** `claiming`: none is begun any more. `calls`: ends those under way. */
@@ -206,13 +208,10 @@ export class LanePictures {
   }
 
   async #add(job: Job, illustration: Illustration): Promise<PictureOutcome> {
-    const { destination, channel, pace, stop, clock } = this.#deps;
+    const { destination, illustrate, pace, stop, clock } = this.#deps;
     const { ref, message, context } = job;
     job.isBeingAdded = true;
-    const outcome = await this.#call(async (signal) => {
-      if (!channel.illustrate) throw new Error(`a ${channel.type} channel shows no pictures`);
-      return channel.illustrate(ref, message, illustration, { ...context, signal });
-    });
+    const outcome = await this.#call((signal) => illustrate(ref, message, illustration, { ...context, signal }));
     if (outcome.kind === "sent") {
       this.#refusals = 0;
       return { result: "joined" };
@@ -233,17 +232,15 @@ export class LanePictures {
 
   /** Nobody knows which of the two calls was the later one at the other side. */
   async #restoreText(job: Job): Promise<void> {
-    const { destination, channel, stop, clock, log } = this.#deps;
+    const { destination, stop, clock, log } = this.#deps;
+    const { edit } = this.#deps.channel;
     while (job.editsUnderWay > 0 && !stop.calls.aborted) await clock.sleep(lookEveryMs, stop.calls);
     for (const waitMs of restoreWaitsMs) {
       const { changedTo } = job;
-      if (changedTo === undefined || !channel.edit) return;
+      if (changedTo === undefined || !edit) return;
       await clock.sleep(waitMs, stop.calls);
       if (stop.calls.aborted) return;
-      const outcome = await this.#call(async (signal) => {
-        if (!channel.edit) throw new Error(`a ${channel.type} channel cannot edit`);
-        return channel.edit(job.ref, changedTo, { ...job.context, signal });
-      });
+      const outcome = await this.#call((signal) => edit(job.ref, changedTo, { ...job.context, signal }));
       if (outcome.kind === "sent" && job.changedTo === changedTo) return;
       if (outcome.kind === "rejected") {
         log.warn("picture.text_not_restored", { destination: destination.name, reason: outcome.reason });

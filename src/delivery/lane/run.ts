@@ -1,11 +1,9 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import { concurrencyOf } from "../plan/accounts.ts";
 import type { Claim } from "../plan/plan-claim.ts";
-import type { Claims } from "./claims.ts";
+import { type Claims, keyOf } from "./claims.ts";
 import type { LaneContext } from "./context.ts";
 import type { Deliverer } from "./deliver.ts";
-
-type Keyed = Pick<DueDelivery, "recipient" | "alertKey">;
 
 export interface RunDeps extends Pick<LaneContext, "destination" | "clock" | "log"> {
   claims: Claims;
@@ -118,7 +116,7 @@ export class Run {
   }
 
   /** A call about this alert key is under way in this chat, or not on record. */
-  isUnderWay(delivery: Keyed): boolean {
+  isUnderWay(delivery: Pick<DueDelivery, "recipient" | "alertKey">): boolean {
     return this.#keys.has(keyOf(delivery));
   }
 
@@ -196,8 +194,4 @@ export class Run {
     this.#begin();
     if (this.#underWay.size === 0 || this.room() > 0) onRoom();
   }
-}
-
-function keyOf({ recipient, alertKey }: Keyed): string {
-  return `${recipient}\n${alertKey}`;
 }

@@ -2,6 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { DestinationHealth, DestinationStatus, UndeliveredSummary } from "../../core/destination-status.ts";
 import { ownFacts } from "../../core/own-facts.ts";
 import type { Destination } from "../../core/rules.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { explainReason } from "./explain-reason.ts";
@@ -31,7 +32,7 @@ export const titlesKept = 5;
  */
 export function planNotice(status: DestinationStatus, canSend: boolean, now: number): DueNotice | undefined {
   const { notice: last, health } = status;
-  if (isBad(health)) {
+  if (ranks[health] > 0) {
     const isNew = last === undefined || (last.over ? last.health !== health : ranks[health] > ranks[last.health]);
     const isAgain = last?.over === true && now - last.at >= quietMs;
     const wasUnsent = last !== undefined && !last.sent && !last.over && canSend;
@@ -43,12 +44,8 @@ export function planNotice(status: DestinationStatus, canSend: boolean, now: num
   return last.sent ? { says: "better", notice: over } : { notice: over };
 }
 
-/** What ends by itself comes before what a person has to mend. */
+/** Above 0 it is bad. What ends by itself comes before what a person has to mend. */
 const ranks: Record<DestinationHealth, number> = { ok: 0, degraded: 0, down: 1, paused: 2, dead: 3 };
-
-function isBad(health: DestinationHealth): boolean {
-  return health === "down" || health === "dead" || health === "paused";
-}
 
 /** What of a destination's alerts has not arrived: it waits, or has failed and was not resent. */
 export interface Undelivered {
@@ -116,21 +113,18 @@ function describeTrouble(
     { health, reasonCode, channel, definedAt },
     { where: " at Destinations on the page", waiting },
   );
-  return `${cause}${advice}${failed === 0 ? "" : `\n${countAlerts(failed)} did not arrive so far.`}`;
+  return `${cause}${advice}${failed === 0 ? "" : `\n${countOf(failed, "alert")} did not arrive so far.`}`;
 }
 
 /** What is left to do once it works again. */
 function describeRest(undelivered: Undelivered | undefined): string {
   if (undelivered === undefined) return "What did not arrive meanwhile can be resent at Destinations on the page.";
   const { waiting, failed } = undelivered;
-  const rest = waiting === 0 ? "" : `${countAlerts(waiting)} that waited ${waiting === 1 ? "follows" : "follow"} now.`;
+  const rest =
+    waiting === 0 ? "" : `${countOf(waiting, "alert")} that waited ${waiting === 1 ? "follows" : "follow"} now.`;
   if (failed === 0) return rest === "" ? "All alerts have arrived." : rest;
-  const lost = `${countAlerts(failed)} did not arrive: resend ${failed === 1 ? "it" : "them"} at Destinations on the page.`;
+  const lost = `${countOf(failed, "alert")} did not arrive: resend ${failed === 1 ? "it" : "them"} at Destinations on the page.`;
   return rest === "" ? lost : `${lost} ${rest}`;
-}
-
-function countAlerts(number: number): string {
-  return `${number.toLocaleString("en")} alert${number === 1 ? "" : "s"}`;
 }
 
 function sentence(words: string): string {

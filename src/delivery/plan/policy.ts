@@ -1,29 +1,13 @@
 import type { Random } from "../../core/clock.ts";
-import type { ChannelType, Outcome } from "../../core/delivery.ts";
+import type { Outcome } from "../../core/delivery.ts";
 import type { DeliveryProgress, DueDelivery, NextStep } from "../../core/delivery-job.ts";
 import type { DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
-import type { MessageForm } from "../../core/message.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import { formOf, isManual, openSince } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
-export interface DeliveryHistory {
-  channel: ChannelType;
-  onAmbiguous: "retry" | "hold";
-  /** See `openSince`. */
-  since: number;
-  /** Counting attempts that failed, and how many of all ended ambiguous. */
-  attempts: number;
-  ambiguous: number;
-  form: MessageForm;
-  /** Moves followed during this delivery. */
-  moves: number;
-  /** It is sent together with others, or counted in the message of another. */
-  inDigest: boolean;
-  /** A person asked for it and looks on: a resend or a test. */
-  manual: boolean;
-}
+export type DeliveryHistory = ReturnType<typeof historyOf>;
 
 /** When the other side asks for patience without saying how much. */
 const defaultPatienceMs = 5_000;
@@ -169,18 +153,21 @@ export function historyOf(
   claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },
   destination: Destination,
   progress: DeliveryProgress,
-): DeliveryHistory {
+) {
   const { deliveries, digest } = claim;
   return {
     channel: destination.type,
     onAmbiguous: destination.onAmbiguous,
     since: Math.max(...deliveries.map(openSince)),
+    /** Counting attempts that failed, and how many of all ended ambiguous. */
     attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
+    /** Moves followed during this delivery. */
     moves: progress.moves ?? 0,
-    // What a cause holds back is counted in its own message.
+    // It is sent together with others, or counted in the message of another. What a cause holds back is counted in its own message.
     inDigest: digest !== undefined || (deliveries[0].updates === "count" && deliveries[0].extras?.with === undefined),
+    /** A person asked for it and looks on: a resend or a test. */
     manual: isManual(deliveries[0]),
   };
 }
