@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Now } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { UpstreamUnreachable } from "./network-failure.ts";
 import type { PricingClient } from "./pricing-client.ts";
@@ -63,10 +63,8 @@ export function describeEvidence(evidence: Evidence): string {
 /** Failures that may pass are waited for: the service is down, limits us, or does not answer. */
 const mayPass: readonly ErrorCode[] = ["upstream_failed", "upstream_unreachable", "upstream_rate_limited"];
 
-interface WaitOptions {
+interface WaitOptions extends Pick<Clock, "now" | "sleep"> {
   timeoutMs: number;
-  now: Now;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
   signal: AbortSignal;
   /** Called before each wait. `why`: what hinders, in brackets, or nothing. */
   onWait(waitedMs: number, why: string): Promise<void>;

@@ -1,5 +1,6 @@
 import { AppError } from "../core/errors.ts";
 import { type TimestampUnit, unitOfTimestamps } from "./instants.ts";
+import { refusalOf } from "./refusal.ts";
 
 /** Epoch milliseconds. */
 export interface HistoryRange {
@@ -42,6 +43,7 @@ export function createRangeReader() {
       return all;
     }
     if (known !== undefined) return ask(toParameters(range, known));
+    // A service may refuse a time in the year 57000, or one in 1970.
     const first = await ask(toParameters(range, "seconds")).catch(refusalOf);
     const isUnclear = first instanceof AppError || first.points.length === 0;
     const shown = isUnclear ? await ask({}).catch(refusalOf) : first;
@@ -59,10 +61,4 @@ function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit): Rang
     fromTimestamp: fromAt === undefined ? undefined : Math.floor(fromAt / unitMs),
     toTimestamp: toAt === undefined ? undefined : Math.ceil(toAt / unitMs),
   };
-}
-
-/** A service may refuse a time in the year 57000, or one in 1970. */
-function refusalOf(error: unknown): AppError {
-  if (error instanceof AppError && ["upstream_rejected", "upstream_not_found"].includes(error.code)) return error;
-  throw error;
 }

@@ -1,3 +1,5 @@
+import { isInstant } from "../ground/time/time-format.ts";
+
 /**
  * Below this a Unix timestamp is in seconds, from it on in milliseconds: 1e11 s is the year 5138, 1e11 ms is March
  * 1973.
@@ -34,9 +36,4 @@ export function unitOfTimestamps(values: readonly (number | string)[]): Timestam
   const numbers = values.map(Number).filter(Number.isFinite);
   if (numbers.length === 0) return undefined;
   return numbers.some((number) => Math.abs(number) >= leastMilliseconds) ? "milliseconds" : "seconds";
-}
-
-/** Dates end 8.64e15 ms from 1970 (ECMA-262, time values). */
-function isInstant(ms: number): boolean {
-  return Math.abs(ms) <= 8.64e15;
 }

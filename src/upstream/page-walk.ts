@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
+import { refusalOf, refusals } from "./refusal.ts";
 
 /**
  * Why a walk ended. `refused`: the service would not give the page after the last one (400 or 404), taken as its way
@@ -42,7 +43,7 @@ export async function* walkPages<T>(
   let firstKeys: Set<string> | undefined;
   let lastKeys: Set<string> | undefined;
   for (let read = 0; read < maxPages; read += 1, number += 1) {
-    const items = begun.shift()?.items ?? (await tryPage(readPage, number, endOfPages));
+    const items = begun.shift()?.items ?? (await tryPage(readPage, number, refusals));
     if (items === undefined) return "refused";
     if (items.length === 0) return "empty";
     const keys = keysOf(items);
@@ -54,14 +55,12 @@ export async function* walkPages<T>(
   return "limit";
 }
 
-/** How a service says that there is no such page. */
-const endOfPages: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
 /**
  * A service that counts from 1 may compute a negative offset and fail. What is wrong with all pages shows at page 2
  * as well.
  */
 const noPageZero: readonly ErrorCode[] = [
-  ...endOfPages,
+  ...refusals,
   "upstream_failed",
   "upstream_bad_answer",
   "upstream_unauthorized",
@@ -86,11 +85,6 @@ async function findFirstPages<T>(
   return zero === undefined || isMostlyWithin(keysOf(zero), keysOf(one))
     ? [first]
     : [{ number: 0, items: zero }, first];
-}
-
-function refusalOf(error: unknown): AppError {
-  if (error instanceof AppError && endOfPages.includes(error.code)) return error;
-  throw error;
 }
 
 async function tryPage<T>(

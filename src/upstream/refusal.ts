@@ -36,6 +36,15 @@ function codeOf(status: number): ErrorCode {
   return "upstream_bad_answer";
 }
 
+/** How a service says that there is no such page, or no such time. */
+export const refusals: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
+
+/** For `catch`. Throws all else. */
+export function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && refusals.includes(error.code)) return error;
+  throw error;
+}
+
 function hintOf(code: ErrorCode, answer: RefusedAnswer, keyName: string): string | undefined {
   switch (code) {
     case "upstream_unauthorized":
