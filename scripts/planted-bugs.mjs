@@ -1175,8 +1175,8 @@ const ofTheRooms = [
   {
     name: "tries again for ever what the service puts off",
     file: "src/upstream/requester.ts",
-    from: "if (attempt >= policy.attempts || retryAfterMs > policy.longestRetryAfterMs) return undefined;",
-    to: "if (attempt >= policy.attempts) return undefined;",
+    from: "if (attempt >= attempts || retryAfterMs > longestRetryAfterMs) return undefined;",
+    to: "if (attempt >= attempts) return undefined;",
     tests: ["test/upstream/alerting-client.test.ts"],
   },
   {

@@ -1,28 +1,21 @@
 import { AppError } from "../core/errors.ts";
-import type { AccountReading, AccountService, Outputs } from "../core/ports/account.ts";
-import type { MetricHistoryService } from "../core/ports/metric-history.ts";
+import type { AccountReading, Outputs } from "../core/ports/account.ts";
 import {
   type Account,
   type AlertOutputs,
   accountAnswerSchema,
   accountReadingSchema,
   historyAnswerSchema,
+  listAnswerSchema,
   type Metric,
-  type MetricHistory,
-  metricsAnswerSchema,
   recordsReadingSchema,
-  type Subscription,
   setOutputsAnswerSchema,
   subscriptionsAnswerSchema,
   subscriptionsReadingSchema,
-  type Token,
-  tokensAnswerSchema,
-  type User,
-  usersAnswerSchema,
 } from "./alerting-schemas.ts";
 import { createRangeReader, type HistoryRange } from "./history-range.ts";
 import { UpstreamUnreachable } from "./network-failure.ts";
-import { type Page, type WalkEnd, type WalkOptions, walkPages } from "./page-walk.ts";
+import { type WalkOptions, walkPages } from "./page-walk.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
 
 interface SetOutputsAnswer {
@@ -33,7 +26,7 @@ interface SetOutputsAnswer {
 }
 
 /** A metric matches when it relates to any of the tokens or any of the pools or has one of the keys. */
-export interface MetricsQuery {
+interface MetricsQuery {
   chainId: string;
   tokenAddresses?: readonly string[];
   poolAddresses?: readonly string[];
@@ -46,58 +39,50 @@ interface HistoryQuery extends HistoryRange {
   granularity?: string;
 }
 
-/** The alerting interface (interface document 4.6 to 4.12). Every method may throw as `Requester.send` does. */
-export interface AlertingClient extends AccountService, MetricHistoryService {
-  /** Verifies the key as well: an invalid one throws. */
-  readAccount(options?: CallOptions): Promise<{ message?: string; account: Account }>;
-  /**
-   * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
-   * shows the change, or an error says that it was not made or that nobody can know.
-   */
-  setAlertOutputs(change: Partial<Outputs>, options?: CallOptions): Promise<SetOutputsAnswer>;
-  /** One page of at most 100. */
-  listMetrics(query: MetricsQuery & { page: number }, options?: CallOptions): Promise<Metric[]>;
-  /** All pages, one in memory at a time (two while it is found out where they begin). */
-  walkMetrics(query: MetricsQuery, options?: CallOptions & WalkOptions): AsyncGenerator<Page<Metric>, WalkEnd>;
-  readHistory(query: HistoryQuery, options?: CallOptions): Promise<MetricHistory>;
-  /** All of the chain without `addresses`. */
-  listTokens(query: { chainId: string; addresses?: readonly string[] }, options?: CallOptions): Promise<Token[]>;
-  /** All of the account without `ids`. */
-  listUsers(query?: { ids?: readonly string[] }, options?: CallOptions): Promise<User[]>;
-  /** Without `userIds` those of all users. */
-  listSubscriptions(query?: { userIds?: readonly string[] }, options?: CallOptions): Promise<Subscription[]>;
-}
+export type AlertingClient = ReturnType<typeof createAlertingClient>;
 
-export function createAlertingClient(options: UpstreamClientOptions): AlertingClient {
+/**
+ * The alerting interface (interface document 4.6 to 4.12), which is an `AccountService` and a `MetricHistoryService` as well. Every
+ * method may throw as `send` of `createRequester` does.
+ */
+export function createAlertingClient(options: UpstreamClientOptions) {
   const requester = createRequester(
     { name: "alerting", keyHeader: "Authorization", keyName: "ALERTING_API_KEY" },
     options,
   );
   const readRange = createRangeReader();
 
-  const readAccount: AlertingClient["readAccount"] = async ({ signal } = {}) => {
+  /** Verifies the key as well: an invalid one throws. */
+  async function readAccount({ signal }: CallOptions = {}) {
     const answer = await requester.read({ method: "GET", path: "/account", signal }, accountAnswerSchema);
     return { message: answer.message ?? undefined, account: answer.data };
-  };
+  }
 
-  const listMetrics: AlertingClient["listMetrics"] = (asked, { signal } = {}) => {
+  /** One page of at most 100. */
+  function listMetrics(asked: MetricsQuery & { page: number }, { signal }: CallOptions = {}): Promise<Metric[]> {
     const { chainId, page, keys } = asked;
     const tokenAddresses = lowerCase(asked.tokenAddresses);
     const poolAddresses = lowerCase(asked.poolAddresses);
     const query = { chainId, page, tokenAddresses, poolAddresses, keys };
-    return requester.readData({ path: "/metrics", query, signal }, metricsAnswerSchema);
-  };
-
-  const lookAtAccount = ({ signal }: CallOptions = {}): Promise<AccountReading> =>
-    requester.readData({ path: "/account", signal }, accountReadingSchema);
+    return requester.readData({ path: "/metrics", query, signal }, listAnswerSchema);
+  }
 
   return {
     readAccount,
-    lookAtAccount,
     listMetrics,
-    walkMetrics: (query, walk = {}) => walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 
-    setAlertOutputs: async (change, { signal } = {}) => {
+    lookAtAccount: ({ signal }: CallOptions = {}): Promise<AccountReading> =>
+      requester.readData({ path: "/account", signal }, accountReadingSchema),
+
+    /** All pages, one in memory at a time (two while it is found out where they begin). */
+    walkMetrics: (query: MetricsQuery, walk: CallOptions & WalkOptions = {}) =>
+      walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
+
+    /**
+     * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
+     * shows the change, or an error says that it was not made or that nobody can know.
+     */
+    async setAlertOutputs(change: Partial<Outputs>, { signal }: CallOptions = {}): Promise<SetOutputsAnswer> {
       refuseWrongChannelId(change);
       try {
         const request = { method: "PUT", path: "/account", body: change, signal } as const;
@@ -111,13 +96,13 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
       }
     },
 
-    readHistory: ({ key, fromAt, toAt, granularity }, { signal } = {}) =>
+    readHistory: ({ key, fromAt, toAt, granularity }: HistoryQuery, { signal }: CallOptions = {}) =>
       readRange({ fromAt, toAt }, (range) => {
         const query = { key, ...range, granularity };
         return requester.readData({ path: "/metrics/records/range", query, signal }, historyAnswerSchema);
       }),
 
-    lookAtRecords: async ({ key, fromAt, toAt }, { signal } = {}) => {
+    async lookAtRecords({ key, fromAt, toAt }: HistoryQuery, { signal }: CallOptions = {}) {
       const { points, unread } = await readRange({ fromAt, toAt }, (range) =>
         requester.readData({ path: "/metrics/records/range", query: { key, ...range }, signal }, recordsReadingSchema),
       );
@@ -126,18 +111,21 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
       return { points: [...byTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at), unread };
     },
 
-    listTokens: ({ chainId, addresses }, { signal } = {}) => {
-      const query = { chainId, addresses: lowerCase(addresses) };
-      return requester.readData({ path: "/tokens", query, signal }, tokensAnswerSchema);
+    /** All of the chain without `addresses`. */
+    listTokens(asked: { chainId: string; addresses?: readonly string[] }, { signal }: CallOptions = {}) {
+      const query = { chainId: asked.chainId, addresses: lowerCase(asked.addresses) };
+      return requester.readData({ path: "/tokens", query, signal }, listAnswerSchema);
     },
 
-    listUsers: ({ ids } = {}, { signal } = {}) =>
-      requester.readData({ path: "/users", query: { ids }, signal }, usersAnswerSchema),
+    /** All of the account without `ids`. */
+    listUsers: ({ ids }: { ids?: readonly string[] } = {}, { signal }: CallOptions = {}) =>
+      requester.readData({ path: "/users", query: { ids }, signal }, listAnswerSchema),
 
-    listSubscriptions: ({ userIds } = {}, { signal } = {}) =>
+    /** Without `userIds` those of all users. */
+    listSubscriptions: ({ userIds }: { userIds?: readonly string[] } = {}, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/subscriptions", query: { userIds }, signal }, subscriptionsAnswerSchema),
 
-    lookAtSubscriptions: ({ signal } = {}) =>
+    lookAtSubscriptions: ({ signal }: CallOptions = {}) =>
       requester.readData({ path: "/subscriptions", signal }, subscriptionsReadingSchema),
   };
 }

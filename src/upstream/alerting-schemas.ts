@@ -124,24 +124,14 @@ export const historyAnswerSchema = z.looseObject({
   data: z.looseObject({ key: z.string(), points: z.array(pointSchema) }),
 });
 
-/** Fields are not documented. */
-const metricSchema = z.looseObject({});
-const tokenSchema = z.looseObject({});
-const userSchema = z.looseObject({});
-const subscriptionSchema = z.looseObject({
-  subscription: z.looseObject({}),
-  metric: z.looseObject({}).nullish(),
-});
+/** A metric, a token, a user: fields are not documented. */
+const undocumented = z.looseObject({});
+const subscriptionSchema = z.looseObject({ subscription: undocumented, metric: undocumented.nullish() });
 
-export const metricsAnswerSchema = z.looseObject({ data: z.array(metricSchema) });
-export const tokensAnswerSchema = z.looseObject({ data: z.array(tokenSchema) });
-export const usersAnswerSchema = z.looseObject({ data: z.array(userSchema) });
+export const listAnswerSchema = z.looseObject({ data: z.array(undocumented) });
 export const subscriptionsAnswerSchema = z.looseObject({ data: z.array(subscriptionSchema) });
 
 export type AlertOutputs = z.output<typeof alertOutputsSchema>;
 export type Account = z.output<typeof accountSchema>;
 export type MetricHistory = z.output<typeof historyAnswerSchema>["data"];
-export type Metric = z.output<typeof metricSchema>;
-export type Token = z.output<typeof tokenSchema>;
-export type User = z.output<typeof userSchema>;
-export type Subscription = z.output<typeof subscriptionSchema>;
+export type Metric = z.output<typeof undocumented>;

@@ -1,11 +1,7 @@
 import {
-  type EquityPrice,
-  type EquitySymbols,
   equityPricesAnswerSchema,
   equitySymbolsAnswerSchema,
-  type PoolState,
   poolAnswerSchema,
-  type Ticker,
   tickerAnswerSchema,
 } from "./pricing-schemas.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
@@ -19,48 +15,30 @@ export interface PricingClientOptions extends UpstreamClientOptions {
 }
 
 /** At least one of both. */
-export interface AssetRegistration {
+interface AssetRegistration {
   /** Identifier in the external market-data catalogue. */
   catalogId?: string;
   /** A manual definition; documented only as carrying a symbol and a tokenMapping. */
   asset?: Record<string, unknown>;
 }
 
-/**
- * `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202). `body` has no documented
- * shape.
- */
-export interface RegistrationAnswer {
-  state: "added" | "in_progress";
-  body: unknown;
-}
-
-/** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `Requester.send` does. */
-export interface PricingClient {
-  /**
-   * Registers an asset; never sent twice. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a
-   * missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed
-   * (500).
-   */
-  registerAsset(registration: AssetRegistration, options?: CallOptions): Promise<RegistrationAnswer>;
-  /** Throws `upstream_not_found` for a pool that is not indexed. */
-  readPoolState(query: { chainId: string; address: string }, options?: CallOptions): Promise<PoolState>;
-  /** `symbol` is `BASE/QUOTE`; only USD quotes are supported. Throws `upstream_not_found` for an unknown one. */
-  readTicker(symbol: string, options?: CallOptions): Promise<Ticker>;
-  /** `data` and `meta` (count, supportedExchanges) as the service gives them. */
-  listEquitySymbols(options?: CallOptions): Promise<EquitySymbols>;
-  readEquityPrices(symbols: readonly string[], options?: CallOptions): Promise<EquityPrice[]>;
-}
+export type PricingClient = ReturnType<typeof createPricingClient>;
 
 /** The service answers 202 after 20 s of work; this leaves it time to do so. */
 const registrationTimeoutMs = 60_000;
 
-export function createPricingClient(options: PricingClientOptions): PricingClient {
+/** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `send` of `createRequester` does. */
+export function createPricingClient(options: PricingClientOptions) {
   const requester = createRequester({ name: "pricing", keyHeader: "x-api-key", keyName: "PRICING_API_KEY" }, options);
   const { equitiesPricePath = "/v1/equities/price", timeoutMs } = options;
 
   return {
-    registerAsset: async (body, { signal } = {}) => {
+    /**
+     * Registers an asset; never sent twice. `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202).
+     * The `body` of its answer has no documented shape. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a
+     * missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed (500).
+     */
+    registerAsset: async (body: AssetRegistration, { signal }: CallOptions = {}) => {
       const answer = await requester.send({
         method: "POST",
         path: "/v1/assets",
@@ -68,19 +46,22 @@ export function createPricingClient(options: PricingClientOptions): PricingClien
         signal,
         timeoutMs: Math.max(timeoutMs ?? 0, registrationTimeoutMs),
       });
-      return { state: answer.status === 202 ? "in_progress" : "added", body: answer.body };
+      return { state: answer.status === 202 ? "in_progress" : "added", body: answer.body } as const;
     },
 
-    readPoolState: ({ address, chainId }, { signal } = {}) =>
+    /** Throws `upstream_not_found` for a pool that is not indexed. */
+    readPoolState: ({ address, chainId }: { chainId: string; address: string }, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/v1/pools/state", query: { address, chainId }, signal }, poolAnswerSchema),
 
-    readTicker: (symbol, { signal } = {}) =>
+    /** `symbol` is `BASE/QUOTE`; only USD quotes are supported. Throws `upstream_not_found` for an unknown one. */
+    readTicker: (symbol: string, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/v1/assets/ticker", query: { symbol }, signal }, tickerAnswerSchema),
 
-    listEquitySymbols: ({ signal } = {}) =>
+    /** `data` and `meta` (count, supportedExchanges) as the service gives them. */
+    listEquitySymbols: ({ signal }: CallOptions = {}) =>
       requester.read({ method: "GET", path: "/v1/equities/symbols", signal }, equitySymbolsAnswerSchema),
 
-    readEquityPrices: (symbols, { signal } = {}) =>
+    readEquityPrices: (symbols: readonly string[], { signal }: CallOptions = {}) =>
       requester.read({ method: "GET", ...priceTarget(equitiesPricePath, symbols), signal }, equityPricesAnswerSchema),
   };
 }

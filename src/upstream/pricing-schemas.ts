@@ -85,5 +85,4 @@ export const equityPricesAnswerSchema = z.union(
 
 export type PoolState = z.output<typeof poolAnswerSchema>["data"];
 export type Ticker = z.output<typeof tickerAnswerSchema>["data"];
-export type EquitySymbols = z.output<typeof equitySymbolsAnswerSchema>;
 export type EquityPrice = z.output<typeof equityPriceSchema>;

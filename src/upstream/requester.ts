@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { Now, Random } from "../core/clock.ts";
+import { type Now, type Random, systemClock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import { exchangeText, type TextAnswer } from "../ground/net/exchange-text.ts";
@@ -15,11 +14,10 @@ interface RetryPolicy {
   attempts: number;
   /** The wait before the second try, doubled for each further one. Default 500 ms. */
   baseMs: number;
-  /** A longer `Retry-After` ends the call instead of being waited for. Default 60,000 ms. */
-  longestRetryAfterMs: number;
 }
 
-const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longestRetryAfterMs: 60_000 };
+/** A longer `Retry-After` ends the call instead of being waited for. */
+const longestRetryAfterMs = 60_000;
 
 /** This many callers may wait for their turn. */
 const mostWaiting = 10;
@@ -33,13 +31,13 @@ const rateLimitFactor = 4;
  * full or not at all.
  */
 function retryWaitMs(
-  failed: { attempt: number; retryAfterMs?: number; rateLimited: boolean },
-  policy: RetryPolicy,
+  { code, retryAfterMs = 0 }: AppError,
+  attempt: number,
+  { attempts = 4, baseMs = 500 }: Partial<RetryPolicy>,
   random: Random,
 ): number | undefined {
-  const { attempt, retryAfterMs = 0, rateLimited } = failed;
-  if (attempt >= policy.attempts || retryAfterMs > policy.longestRetryAfterMs) return undefined;
-  const fullMs = policy.baseMs * 2 ** (attempt - 1) * (rateLimited ? rateLimitFactor : 1);
+  if (attempt >= attempts || retryAfterMs > longestRetryAfterMs) return undefined;
+  const fullMs = baseMs * 2 ** (attempt - 1) * (code === "upstream_rate_limited" ? rateLimitFactor : 1);
   return Math.max(retryAfterMs, Math.round(fullMs * (0.5 + random() / 2)));
 }
 
@@ -86,38 +84,28 @@ interface UpstreamAnswer {
   body: unknown;
 }
 
-export interface Requester {
-  /**
-   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure
-   * that may pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws
-   * `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds
-   * the key.
-   */
-  send(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
-  read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>>;
-  /** As `read` of a GET; the `data` of its answer. */
-  readData<T>(request: Omit<UpstreamRequest, "method" | "body">, schema: z.ZodType<{ data: T }>): Promise<T>;
-}
-
-export interface Interface {
+interface Interface {
   name: "alerting" | "pricing";
   keyHeader: "Authorization" | "x-api-key";
   /** The environment variable that a hint about the key names. */
   keyName: "ALERTING_API_KEY" | "PRICING_API_KEY";
 }
 
-export function createRequester(target: Interface, options: UpstreamClientOptions): Requester {
-  const { url, apiKey, now = Date.now, random = Math.random, sleep = defaultSleep, onRetry } = options;
-  const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024, restMs = 0 } = options;
-  const policy = { ...defaultRetryPolicy, ...options.retry };
+export function createRequester(target: Interface, options: UpstreamClientOptions) {
+  const { url, apiKey, now = Date.now, random = Math.random, sleep = systemClock.sleep, onRetry } = options;
+  const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024, restMs = 0, retry = {} } = options;
   const baseUrl = url.replace(/(?<!\/)\/+$/, "");
 
   async function tryOnce(request: UpstreamRequest, where: string): Promise<UpstreamAnswer> {
     const limitMs = request.timeoutMs ?? timeoutMs;
     const answer = await exchangeText(baseUrl + request.path + toQuery(request.query), {
       method: request.method,
-      headers: headersOf(request),
+      headers: {
+        [target.keyHeader]: apiKey.reveal(),
+        accept: "application/json",
+        "user-agent": "tocsin",
+        ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      },
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       timeoutMs: limitMs,
       maxBytes: maxAnswerBytes,
@@ -150,15 +138,6 @@ export function createRequester(target: Interface, options: UpstreamClientOption
    */
   const hideKey = createRedactor([apiKey.reveal()], { leastLength: 1 });
 
-  function headersOf(request: UpstreamRequest): Record<string, string> {
-    return {
-      [target.keyHeader]: apiKey.reveal(),
-      accept: "application/json",
-      "user-agent": "tocsin",
-      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-    };
-  }
-
   let nextTryAt = 0;
   /** The next caller waits behind those who wait. A clock that is set back makes nobody wait for longer. */
   async function rest(signal?: AbortSignal): Promise<void> {
@@ -168,6 +147,12 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     if (waitMs > 0) await sleep(waitMs, signal);
   }
 
+  /**
+   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure
+   * that may pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws
+   * `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds
+   * the key.
+   */
   async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const where = `${target.name}: ${request.method} ${request.path}`;
     for (let attempt = 1; ; attempt += 1) {
@@ -179,11 +164,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
       } catch (thrown) {
         throwIfCancelled(request.signal);
         const error = asExpected(thrown, where);
-        const { retryAfterMs } = error;
-        const rateLimited = error.code === "upstream_rate_limited";
-        const waitMs = mayRepeat(error, request.method)
-          ? retryWaitMs({ attempt, retryAfterMs, rateLimited }, policy, random)
-          : undefined;
+        const waitMs = mayRepeat(error, request.method) ? retryWaitMs(error, attempt, retry, random) : undefined;
         if (waitMs === undefined) throw error;
         onRetry?.(error, waitMs);
         await sleep(waitMs, request.signal);
@@ -191,18 +172,21 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
-  const read: Requester["read"] = async (request, schema) => {
+  /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
+  async function read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>> {
     const { body } = await send(request);
     const parsed = schema.safeParse(body);
     if (parsed.success) return parsed.data;
     const where = `${target.name}: ${request.method} ${request.path}`;
     throw badAnswer(where, hideKey(describeShape(parsed.error)));
-  };
+  }
 
   return {
     send,
     read,
-    readData: async (request, schema) => (await read({ ...request, method: "GET" }, schema)).data,
+    /** As `read` of a GET; the `data` of its answer. */
+    readData: async <T>(request: Omit<UpstreamRequest, "method" | "body">, schema: z.ZodType<{ data: T }>) =>
+      (await read({ ...request, method: "GET" }, schema)).data,
   };
 }
 
@@ -262,11 +246,4 @@ function throwIfCancelled(signal: AbortSignal | undefined): void {
 function asExpected(thrown: unknown, where: string): AppError {
   if (thrown instanceof AppError) return thrown;
   return new AppError("internal", `${where}: ${thrown instanceof Error ? thrown.name : "unknown failure"}`);
-}
-
-async function defaultSleep(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch((error: unknown) => {
-    throwIfCancelled(signal);
-    throw error;
-  });
 }
