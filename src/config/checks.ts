@@ -36,8 +36,7 @@ function secrets(judge: (text: string) => Refusal | undefined = judgeLength) {
   };
   return listOf(secretly(field(read, {})), example).check((context) => {
     const { length } = context.value;
-    if (length > mostSecrets)
-      refuseAt(context, [], new Refusal(`has ${length} secrets, and ${mostSecrets} are the most`));
+    if (length > mostSecrets) refuseAt(context, [], `has ${length} secrets, and ${mostSecrets} are the most`);
   });
 }
 
@@ -143,23 +142,15 @@ export const checkSchema = z
           const { signs = "", header = "", time, tolerance } = context.value;
           if (signs.toLowerCase().includes(`{header:${header.toLowerCase()}}`)) {
             const message = `signs ${header}, which holds the signature itself and so cannot be a part of it`;
-            refuseAt(context, ["signs"], new Refusal(message, "leave that header out"));
+            refuseAt(context, ["signs"], message, "leave that header out");
           }
           const isSigned = isRefused("signs") || signs.toLowerCase().includes(`{header:${time?.toLowerCase()}}`);
           if (time !== undefined && !isSigned) {
             const instead = `add {header:${time}} to signs where the sender signs it, or leave time out`;
-            refuseAt(
-              context,
-              ["time"],
-              new Refusal("is not among what is signed, so anybody could change it", instead),
-            );
+            refuseAt(context, ["time"], "is not among what is signed, so anybody could change it", instead);
           }
           if (time === undefined && !isRefused("time") && tolerance !== undefined)
-            refuseAt(
-              context,
-              ["tolerance"],
-              new Refusal("needs the header that has the time", "add time: X-Timestamp"),
-            );
+            refuseAt(context, ["tolerance"], "needs the header that has the time", "add time: X-Timestamp");
         }),
       )
       .transform(({ type, secret, tolerance = 300_000, ...options }) => toHmacRule(type, secret, options, tolerance)),
@@ -183,7 +174,7 @@ export const checksSchema = z.union([
   z
     .array(checkSchema)
     .check((context) => {
-      if (context.value.length === 0) refuseAt(context, [], new Refusal("is empty", "write a check, or leave it out"));
+      if (context.value.length === 0) refuseAt(context, [], "is empty", "write a check, or leave it out");
     })
     .meta({ minItems: 1 }),
 ]);

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
 import { acrossOptions, flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
-import { Refusal } from "../ground/shape/refusal.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
 import { commonOptions, type Defaults, hoursOptions } from "./sections.ts";
@@ -50,7 +49,7 @@ const optionsOf = ({ type, can, options }: Vendor) =>
         if (can.pictures !== undefined || context.value.chart !== true) return;
         const others = `${showsPictures.slice(0, -1).join(", ")} and ${showsPictures.at(-1)}`;
         const message = `a destination of type ${type} shows no pictures`;
-        refuseAt(context, ["chart"], new Refusal(message, `leave it out; ${others} show them`));
+        refuseAt(context, ["chart"], message, `leave it out; ${others} show them`);
       }),
     );
 

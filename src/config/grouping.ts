@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { GroupOptions, Inhibition } from "../core/rules.ts";
 import { acrossOptions, duration, listOf, oneOf, refuseAt, text } from "../ground/shape/field.ts";
-import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { factFields } from "../matching/path.ts";
@@ -30,13 +29,9 @@ export const groupSchema = z
       const { wait = 0, again = 0, waitCritical = 0 } = context.value;
       if (isRefused("wait") || isRefused("again") || isRefused("waitCritical")) return;
       if (wait === 0 && again === 0)
-        refuseAt(context, ["wait"], new Refusal("0s makes no group, as again is 0s as well", "write e.g. wait: 20s"));
+        refuseAt(context, ["wait"], "0s makes no group, as again is 0s as well", "write e.g. wait: 20s");
       if (waitCritical > Math.max(wait, again))
-        refuseAt(
-          context,
-          ["waitCritical"],
-          new Refusal("is longer than wait and again", "write at most what they say"),
-        );
+        refuseAt(context, ["waitCritical"], "is longer than wait and again", "write at most what they say");
     }),
   )
   .transform(
@@ -71,7 +66,7 @@ export const inhibitSchema = z
       const { while: cause, hold } = context.value;
       if (isRefused("while") || isRefused("hold")) return;
       if (JSON.stringify(cause) !== JSON.stringify(hold)) return;
-      refuseAt(context, ["hold"], new Refusal("is the same as while, so it holds back nothing", "name what follows"));
+      refuseAt(context, ["hold"], "is the same as while, so it holds back nothing", "name what follows");
     }),
   );
 

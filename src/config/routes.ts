@@ -142,19 +142,19 @@ export const routeSchema = (known?: readonly string[]) =>
         const { to = [], fallback, ...route } = context.value;
         for (const [index, name] of to.entries()) {
           if (to.indexOf(name) === index) continue;
-          refuseAt(context, ["to", index], new Refusal(`${showValue(name)} is listed twice`, "remove one of the two"));
+          refuseAt(context, ["to", index], `${showValue(name)} is listed twice`, "remove one of the two");
         }
         if (fallback?.to !== undefined && to.includes(fallback.to)) {
           const message = `${showValue(fallback.to)} gets every alert of this route already`;
-          refuseAt(context, ["fallback", "to"], new Refusal(message, "name another destination"));
+          refuseAt(context, ["fallback", "to"], message, "name another destination");
         }
         if (route.activeHours !== undefined && route.silence !== "off") {
           const message = "has no meaning beside activeHours, outside of which no alert comes for the route";
-          refuseAt(context, ["silence"], new Refusal(message, "remove one of the two"));
+          refuseAt(context, ["silence"], message, "remove one of the two");
         }
         if (route.default && route.continue) {
           const message = "has no meaning for the default route, which is asked last";
-          refuseAt(context, ["continue"], new Refusal(message, "remove it"));
+          refuseAt(context, ["continue"], message, "remove it");
         }
       }),
     );
@@ -173,18 +173,18 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
   const { to, drop } = route;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
-    refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
+    refuseAt(context, ["to"], "is missing", `write ${example}, or drop: true to send it to nobody`);
   } else if (drop === true && to !== undefined && to.length > 0) {
     const message = "the route names destinations as well, so nobody can know which is meant";
-    refuseAt(context, ["drop"], new Refusal(message, "remove drop, or to"));
+    refuseAt(context, ["drop"], message, "remove drop, or to");
   } else if (drop === false && to?.length === 0) {
     const message = "the route names no destination, so it drops what it takes";
-    refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
+    refuseAt(context, ["drop"], message, `write drop: true, or ${example}`);
   } else if (to === undefined || to.length === 0) {
     for (const option of ofDeliveries) {
       // `auto` is also what a route without it has.
       if (route[option] === undefined || route[option] === "auto") continue;
-      refuseAt(context, [option], new Refusal("has no meaning for a route that drops what it takes", "remove it"));
+      refuseAt(context, [option], "has no meaning for a route that drops what it takes", "remove it");
     }
   }
 }

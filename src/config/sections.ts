@@ -61,7 +61,9 @@ const itself: Json = { $ref: "#/$defs/match" };
 /** What of alerts is meant. */
 export const match: z.ZodType<Matcher[]> = z
   .unknown()
-  .transform((value, context) => readMatch(value, (path, refusal) => refuseAt(context, path, refusal)))
+  .transform((value, context) =>
+    readMatch(value, (path, { message, instead }) => refuseAt(context, path, message, instead)),
+  )
   .meta({
     id: "match",
     anyOf: [
@@ -153,7 +155,7 @@ export const muteSchema = z
   .check(
     acrossOptions((context) => {
       const { from = 0, until } = context.value;
-      if (until <= from) refuseAt(context, ["until"], new Refusal("is not after from", "turn the two round"));
+      if (until <= from) refuseAt(context, ["until"], "is not after from", "turn the two round");
     }),
   )
   .transform(
@@ -185,7 +187,7 @@ export const intakeSchema = z
       for (const [index, path] of (context.value.idempotencyPaths ?? []).entries()) {
         if (path === undefined || readKeyPath(path) !== undefined) continue;
         const message = `${showValue(path)} is not a path to one value of the body`;
-        refuseAt(context, ["idempotencyPaths", index], new Refusal(message, "write e.g. payload.eventId"));
+        refuseAt(context, ["idempotencyPaths", index], message, "write e.g. payload.eventId");
       }
     }),
   )
@@ -208,8 +210,7 @@ export const mappingSchema = z
       for (const fact of mappableFacts) {
         const paths = context.value[fact] ?? [];
         for (const [index, path] of paths.entries()) {
-          const refuse = (message: string, instead: string) =>
-            refuseAt(context, [fact, index], new Refusal(message, instead));
+          const refuse = (message: string, instead: string) => refuseAt(context, [fact, index], message, instead);
           if (path === undefined) continue;
           if (readKeyPath(path) === undefined) {
             refuse(`${showValue(path)} is not a path to one value of the payload`, adviseOnPath(path));
@@ -371,14 +372,14 @@ export const canarySchema = (destination: z.ZodType<string>) =>
           if (isRefused("every") || isRefused("at")) return;
           const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';
           if (at === undefined) {
-            if (every === undefined) refuseAt(context, ["every"], new Refusal("is missing, and at as well", example));
+            if (every === undefined) refuseAt(context, ["every"], "is missing, and at as well", example);
             for (const [option, written] of Object.entries(every === undefined ? {} : { days, timeZone })) {
               if (written === undefined) continue;
               const instead = 'write it beside at: ["07:30"], or remove it';
-              refuseAt(context, [option], new Refusal("has no effect together with every", instead), "key");
+              refuseAt(context, [option], "has no effect together with every", instead, "key");
             }
           } else if (every !== undefined)
-            refuseAt(context, ["at"], new Refusal("cannot be used together with every", example), "key");
+            refuseAt(context, ["at"], "cannot be used together with every", example, "key");
         }),
       )
       .transform(({ every, at = [], days, timeZone, to = [] }) => ({

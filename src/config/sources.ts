@@ -64,13 +64,13 @@ export const sourceSchema = z
       const { secret = [], account, check = [] } = context.value;
       if (secret.length > mostSecrets) {
         const message = `has ${secret.length} secrets, and ${mostSecrets} are the most`;
-        refuseAt(context, ["secret"], new Refusal(message, "remove those that nobody uses"));
+        refuseAt(context, ["secret"], message, "remove those that nobody uses");
       }
       if (account === undefined || isRefused("check")) return;
       const signs = check.find(({ type }) => type !== "addresses");
       if (signs !== undefined) {
         const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
-        refuseAt(context, ["check"], new Refusal(message, "leave check out, or check the addresses"), "key");
+        refuseAt(context, ["check"], message, "leave check out, or check the addresses", "key");
       }
     }),
   );

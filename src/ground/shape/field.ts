@@ -108,7 +108,8 @@ export function acrossOptions<T>(
 export function refuseAt(
   context: Pick<z.core.ParsePayload, "issues" | "value">,
   path: (string | number)[],
-  { message, instead }: Refusal,
+  message: string,
+  instead?: string,
   part: "key" | "value" = "value",
 ): void {
   context.issues.push({ code: "custom", message, input: context.value, path, params: { instead, part } });
