@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list.ts";
+import { ConfigError, type ConfigProblem, whatOf } from "../../config/shape/problem-list.ts";
 import { type Finding, ok, problem, toFinding, type Verdict, warning } from "../../core/finding.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { type RelayRun, readConfigOrPlace } from "../relay/connect-relay.ts";
@@ -84,9 +84,7 @@ export function describeConfiguration({ configFile, rules, warnings }: Config): 
   ];
 }
 
-function placeOf({ where, path, message }: ConfigProblem): string {
-  return `${where}: ${path === undefined || path === where ? message : `${path}: ${message}`}`;
-}
+const placeOf = (problem: ConfigProblem): string => `${problem.where}: ${whatOf(problem)}`;
 
 /** What is wrong with it is printed. Undefined where not even the place of the relay can be read. */
 async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {

@@ -36,7 +36,7 @@ export function formatProblem(problem: ConfigProblem): string {
   return instead === undefined ? line : `${line}\n      ${instead}`;
 }
 
-const whatOf = ({ where, path, message }: ConfigProblem): string =>
+export const whatOf = ({ where, path, message }: ConfigProblem): string =>
   path === undefined || path === where ? message : `${path}: ${message}`;
 
 /** The problem in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (what to write instead)`. */
@@ -74,19 +74,19 @@ export function createProblemList(
       const place = formatPath(path);
       if (place !== "" && places.has(place)) return;
       places.add(place);
-      problems.push(compact({ where: locate(path, part), path: place, message, instead }));
+      problems.push({ where: locate(path, part), path: place || undefined, message, instead });
     },
     /** A mistake in an environment variable. */
     addEnv(name: string, message: string, instead?: string): void {
-      problems.push(compact({ where: name, message, instead }));
+      problems.push({ where: name, message, instead });
     },
     /** Takes problems from the readers of variables. */
     refuseVariable: ((name, { message, instead }) => {
-      problems.push(compact({ where: name, message, instead }));
+      problems.push({ where: name, message, instead });
     }) satisfies RefuseVariable,
     /** Works, but perhaps not as meant. */
     warn(where: string, message: string, instead?: string): void {
-      warnings.push(compact({ where, message, instead }));
+      warnings.push({ where, message, instead });
     },
     /** `tocsin.yaml:12:5` */
     whereIs: (path: ConfigPath) => locate(path, "key"),
@@ -102,15 +102,6 @@ export function formatPath(path: ConfigPath): string {
     if (!/^[A-Za-z_][\w-]*$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
     return text === "" ? step : `${text}.${step}`;
   }, "");
-}
-
-function compact(problem: ConfigProblem): ConfigProblem {
-  const { path, instead, ...rest } = problem;
-  return {
-    ...rest,
-    ...(path === undefined || path === "" ? {} : { path }),
-    ...(instead === undefined ? {} : { instead }),
-  };
 }
 
 const secretVariables = Object.entries(variables).flatMap(([name, one]) => ("secret" in one ? [name] : []));
@@ -135,7 +126,7 @@ export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValue
   return problems.map((problem) => ({
     ...problem,
     message: mask(problem.message),
-    ...(problem.instead === undefined ? {} : { instead: mask(problem.instead) }),
+    instead: problem.instead && mask(problem.instead),
   }));
 }
 
