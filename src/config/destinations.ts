@@ -94,8 +94,7 @@ export function buildDestination(
     problems.add(path, "is not a name for a destination", instead, "key");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const { message, instead } = refuseKind("map", name, value, adviseOnDestination(value));
-    problems.add(path, message, instead);
+    refuseKind("map", value, adviseOnDestination(value), path, problems);
     return undefined;
   }
   const options = readShape(destinationSchema, value, path, problems);

@@ -12,22 +12,9 @@ import { buildInhibit } from "./grouping.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./misspelt.ts";
 import { type EnvSettings, readEnv } from "./read-env.ts";
 import { buildRoutes, destinationName, warnOfGaps } from "./routes.ts";
-import {
-  canarySchema,
-  type Defaults,
-  defaultsSchema,
-  deliverySchema,
-  heartbeatSchema,
-  intakeSchema,
-  mappingSchema,
-  marketSchema,
-  muteSchema,
-  retentionSchema,
-  silenceSchema,
-  watchSchema,
-} from "./sections.ts";
+import { canarySchema, type Defaults, muteSchema } from "./sections.ts";
 import { type ConfigProblem, createProblemList, lineOf, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
-import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
+import { listEntries, mapEntries, readShape } from "./shape/read-shape.ts";
 import { YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
 import type { Env } from "./variables.ts";
@@ -60,11 +47,9 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   const settings = readEnv(env, cwd, problems);
   const { server, webhookSecret, adminToken, upstream } = settings;
   const sections = readShape(sectionNames, file.value ?? {}, [], problems) ?? {};
-  const read = <T>(name: string, schema: z.ZodType<T>): T =>
-    // Without the section, or with one that is refused, its defaults hold.
-    readShape(schema, sections[name] ?? {}, [name], problems) ?? schema.parse({});
+  const read = <N extends SectionName>(name: N) => readSection(sections, name, problems);
 
-  const defaults = read("defaults", defaultsSchema);
+  const defaults = read("defaults");
   const rules = buildRules(sections, { file, settings, defaults, problems });
   const canary = buildCanary(sections, { rules, server, problems });
   const { alerting } = upstream;
@@ -74,7 +59,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
     alerting,
     problems,
   });
-  const watch = read("watch", watchSchema);
+  const watch = read("watch");
   if (watch.putBack && !(watch.enabled && alerting)) {
     problems.warn(
       problems.whereIs(["watch", "putBack"]),
@@ -82,8 +67,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
       "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
     );
   }
-  const heartbeat =
-    (sections.heartbeat ?? undefined) && readShape(heartbeatSchema, sections.heartbeat, ["heartbeat"], problems);
+  const heartbeat = readShape(shapes.heartbeat, sections.heartbeat, ["heartbeat"], problems);
   const config: Config = {
     server,
     ...settings.place,
@@ -92,15 +76,15 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
     ...(adminToken && { adminToken }),
     upstream,
     rules: canary === undefined ? rules : { ...rules, canaryTo: canary.to },
-    intake: read("intake", intakeSchema),
-    mapping: read("mapping", mappingSchema),
+    intake: read("intake"),
+    mapping: read("mapping"),
     sources,
-    silence: buildSilence(sections.silence ?? "off", rules.routes, sources, problems),
+    silence: buildSilence(read("silence"), rules.routes, sources, problems),
     ...(canary && { canary: canary.schedule(defaults.timeZone) }),
-    delivery: read("delivery", deliverySchema),
-    retention: read("retention", retentionSchema),
+    delivery: read("delivery"),
+    retention: read("retention"),
     watch,
-    market: read("market", marketSchema),
+    market: read("market"),
     ...(heartbeat && { heartbeat }),
     logLevel: settings.logLevel,
     ...(given && { configFile: given.path, configHash: hashOfFile(given.text) }),
@@ -135,9 +119,9 @@ export function readOtherRules(text: string, { destinations }: Pick<Rules, "dest
   const found = file.problems.filter(({ path = "routes" }) => /^(?:routes|mutes|inhibit|defaults)\b/.test(path));
   const problems = createProblemList(file.locate, found, file.isReference);
   const sections = readShape(sectionNames, file.value ?? {}, [], problems) ?? {};
-  const { routes: written, mutes, inhibit, defaults } = sections;
+  const { routes: written, mutes, inhibit } = sections;
   const known = destinations.map(({ name }) => name);
-  const { timeZone } = readShape(defaultsSchema, defaults ?? {}, ["defaults"], problems) ?? defaultsSchema.parse({});
+  const { timeZone } = readSection(sections, "defaults", problems);
   if (found.length === 0 && (written === undefined || written === null))
     problems.add(["routes"], "is missing", `write e.g. routes: [{ to: ${known[0] ?? "desk"} }]`);
   const routes = buildRoutes(written ?? [], { known, timeZone, problems });
@@ -156,10 +140,19 @@ export function readOtherRules(text: string, { destinations }: Pick<Rules, "dest
 export const hashOfFile = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 /** Each section is read by its own shape, so that a mistake in one hides none in another. */
+const shapes = fileSchema().shape;
 const sectionNames = z.strictObject(
-  Object.fromEntries(Object.keys(fileSchema().shape).map((name) => [name, z.unknown().optional()])),
+  Object.fromEntries(Object.keys(shapes).map((name) => [name, z.unknown().optional()])),
 );
 type Sections = z.infer<typeof sectionNames>;
+type SectionName = keyof typeof shapes;
+type Section<N extends SectionName> = NonNullable<z.output<(typeof shapes)[N]>>;
+
+/** Without the section, or with one that is refused, its defaults hold. */
+function readSection<N extends SectionName>(sections: Sections, name: N, problems: ProblemList): Section<N> {
+  const shape: z.ZodType = shapes[name];
+  return (readShape(shape, sections[name] ?? {}, [name], problems) ?? shape.parse({})) as Section<N>;
+}
 
 /** The section `canary:`. It needs an address that leads back here. */
 function buildCanary(
@@ -185,8 +178,12 @@ function buildMutes(values: unknown, problems: ProblemList): Mute[] {
 }
 
 /** The section `silence:`, and what routes and sources say of it. */
-function buildSilence(value: unknown, routes: Route[], hooks: SourceSettings[], problems: ProblemList): SilenceRule[] {
-  const { hook, sources } = readShape(silenceSchema, value, ["silence"], problems) ?? silenceSchema.parse("off");
+function buildSilence(
+  { hook, sources }: Section<"silence">,
+  routes: Route[],
+  hooks: SourceSettings[],
+  problems: ProblemList,
+): SilenceRule[] {
   for (const { name, silence } of hooks) {
     if (silence === undefined || sources[name] === undefined) continue;
     problems.add(["silence", "sources", name], `is said below sources.${name} already`, "remove one of the two", "key");
@@ -210,7 +207,7 @@ interface RulesContext {
 
 function buildRules(sections: Sections, { file, settings, defaults, problems }: RulesContext): Rules {
   const fromEnv = buildEnvDestinations(settings.vendors, defaults);
-  const written = readWritten(sections.destinations, problems);
+  const written = mapEntries(sections.destinations ?? {}, "destinations", "destination", problems);
   refuseSameNames(written, fromEnv, problems);
   const context = { defaults, env: settings.vendors, problems };
   const fromFile = written.flatMap(([name, value]) => buildDestination(name, value, context) ?? []);
@@ -233,15 +230,6 @@ function buildRules(sections: Sections, { file, settings, defaults, problems }: 
   const mutes = buildMutes(sections.mutes ?? [], problems);
   const inhibit = buildInhibit(sections.inhibit ?? [], problems);
   return { destinations, routes, mutes, ...(inhibit.length > 0 && { inhibit }) };
-}
-
-function readWritten(value: unknown, problems: ProblemList): [string, unknown][] {
-  if (value === undefined || value === null) return [];
-  if (typeof value === "object" && !Array.isArray(value)) return Object.entries(value);
-  const example = "write a map: a name, a colon, and below it the destination";
-  const { message, instead } = refuseKind("map", "destinations", value, example);
-  problems.add(["destinations"], message, instead);
-  return [];
 }
 
 function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], problems: ProblemList): void {

@@ -11,7 +11,7 @@ import type { ServerSettings, SourceSettings } from "./config.ts";
 import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { adviseOnPath, mappingSchema, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
-import { readShape, refuseKind } from "./shape/read-shape.ts";
+import { mapEntries, readShape } from "./shape/read-shape.ts";
 import type { UpstreamAccess } from "./upstream-env.ts";
 import { readHookSecret, readKey } from "./variables.ts";
 
@@ -104,14 +104,7 @@ export interface SourcesContext {
 /** The section `sources:`, by name, in the order of the file. */
 export function buildSources(value: unknown, context: SourcesContext): SourceSettings[] {
   const { problems } = context;
-  if (value === undefined || value === null) return [];
-  if (typeof value !== "object" || Array.isArray(value)) {
-    const example = "write a map: a name, a colon, and below it the source";
-    const { message, instead } = refuseKind("map", "sources", value, example);
-    problems.add(["sources"], message, instead);
-    return [];
-  }
-  const entries = Object.entries(value);
+  const entries = mapEntries(value ?? {}, "sources", "source", problems);
   if (entries.length > maxSources) {
     const message = `has ${entries.length} sources, and ${maxSources} are the most`;
     problems.add(["sources"], message, "let senders that need no check of their own share one", "key");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress } from "../../ground/text/mail-address.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
@@ -141,11 +141,8 @@ function reportIssue(issue: z.core.$ZodIssue, reading: Reading): void {
     default: {
       const key = at.at(-1);
       const isList = issue.code === "invalid_type" && issue.expected === "array";
-      const [kind, advice] = isList
-        ? (["list", "write a list: each entry begins with '- '"] as const)
-        : (["map", adviseOnMap(key, found)] as const);
-      const refusal = refuseKind(kind, key === undefined ? undefined : String(key), found, advice);
-      problems.add(at, refusal.message, refusal.instead);
+      const advice = isList ? "write a list: each entry begins with '- '" : adviseOnMap(key, found);
+      refuseKind(isList ? "list" : "map", found, advice, at, problems);
     }
   }
 }
@@ -186,30 +183,41 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
 /** The entries of a section that is a list, after refusing what is none. `entry` is what each of them is called. */
 export function listEntries(values: unknown, section: string, entry: string, problems: ProblemList): unknown[] {
   if (Array.isArray(values)) return values;
-  const { message, instead } = refuseKind("list", section, values, `write a list: each ${entry} begins with '- '`);
-  problems.add([section], message, instead);
+  refuseKind("list", values, `write a list: each ${entry} begins with '- '`, [section], problems);
   return [];
 }
 
-/** Where a map or a list belongs and something else stands. `key` is the option, `undefined` for the file itself. */
-export function refuseKind(wanted: "map" | "list", key: string | undefined, value: unknown, example: string): Refusal {
-  if (value === undefined || value === null) {
-    if (key !== undefined && /^\d+$/.test(key)) {
-      return new Refusal("is an empty entry", `remove its '- ', or ${example}`);
-    }
+/** The same of a section that is a map: names, with what is below each. */
+export function mapEntries(
+  values: unknown,
+  section: string,
+  entry: string,
+  problems: ProblemList,
+): [string, unknown][] {
+  if (typeof values === "object" && values !== null && !Array.isArray(values)) return Object.entries(values);
+  refuseKind("map", values, `write a map: a name, a colon, and below it the ${entry}`, [section], problems);
+  return [];
+}
+
+/** Where a map or a list belongs and something else stands. */
+export function refuseKind(
+  wanted: "map" | "list",
+  value: unknown,
+  example: string,
+  path: ConfigPath,
+  problems: ProblemList,
+): void {
+  const key = path.at(-1);
+  if (value !== undefined && value !== null) {
+    const kind = typeof value === "object" ? showValue(value) : `the value ${showValue(value)}`;
+    problems.add(path, `is ${kind}, and a ${wanted} belongs here`, example);
+  } else if (/^\d+$/.test(String(key))) {
+    problems.add(path, "is an empty entry", `remove its '- ', or ${example}`);
+  } else {
     const name = key === undefined ? "it" : `${key}:`;
-    return new Refusal(
-      "has nothing below it",
-      `indent the lines that belong to ${name} by two spaces more than it, or ${example}`,
-    );
+    const instead = `indent the lines that belong to ${name} by two spaces more than it, or ${example}`;
+    problems.add(path, "has nothing below it", instead);
   }
-  const found = typeof value === "string" || typeof value === "number" ? showValue(value) : undefined;
-  const kind = Array.isArray(value)
-    ? "a list"
-    : typeof value === "object"
-      ? "a map"
-      : `the value ${found ?? String(value)}`;
-  return new Refusal(`is ${kind}, and a ${wanted} belongs here`, example);
 }
 
 /** What to write for an option that takes a map, made of what was written where that can be known. */
