@@ -1,4 +1,4 @@
-import { randomBytes as cryptoRandomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -29,11 +29,6 @@ export interface ServerSecrets {
 /** The present one first. */
 export type HookSecrets = readonly [Secret, ...Secret[]];
 
-export interface SecretOptions {
-  /** Default: `randomBytes` of node:crypto. */
-  randomBytes?: (size: number) => Uint8Array;
-}
-
 /** 256 bits; 43 characters that fit into an address. */
 const secretBytes = 32;
 
@@ -44,18 +39,14 @@ const secretBytes = 32;
  * Throws `config_invalid` when a file cannot be read or written, or holds no strong secret; `store_unavailable` when the
  * database that keeps them is away.
  */
-export async function loadOrCreateSecrets(
-  kept: KeptRecords,
-  given: GivenSecrets,
-  options: SecretOptions = {},
-): Promise<ServerSecrets> {
+export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets): Promise<ServerSecrets> {
   const created: SecretName[] = [];
-  const load = (name: SecretName) => loadOrCreate(kept, name, options, () => created.push(name));
+  const load = (name: SecretName) => loadOrCreate(kept, name, () => created.push(name));
   const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
   const adminToken = given.adminToken ?? (await load("admin-token"));
   const previousWebhookSecrets =
     given.webhookSecret === undefined ? (await readKept(kept, "webhook-secret")).previous : [];
-  const sourceSecrets = await loadSourceSecrets(kept, given.sources ?? [], options);
+  const sourceSecrets = await loadSourceSecrets(kept, given.sources ?? []);
   return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
 }
 
@@ -74,30 +65,24 @@ export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenS
 export async function loadSourceSecrets(
   kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
-  options: SecretOptions = {},
 ): Promise<Map<string, HookSecrets>> {
   const secrets = new Map<string, HookSecrets>();
   for (const { name, secret, formerSecrets = [] } of sources) {
     const file = `source-${name}` as const;
-    const present = secret ?? (await loadOrCreate(kept, file, options));
+    const present = secret ?? (await loadOrCreate(kept, file));
     secrets.set(name, [present, ...(secret === undefined ? (await readKept(kept, file)).previous : formerSecrets)]);
   }
   return secrets;
 }
 
-async function loadOrCreate(
-  kept: KeptRecords,
-  name: SecretName,
-  options: SecretOptions,
-  onCreated?: () => void,
-): Promise<Secret> {
+async function loadOrCreate(kept: KeptRecords, name: SecretName, onCreated?: () => void): Promise<Secret> {
   const { present } = await readKept(kept, name);
   if (present !== undefined) return present;
   const record = secretRecord(name);
-  const made = { name: record, from: undefined, to: makeSecretLine(options) };
+  const made = { name: record, from: undefined, to: makeSecretLine() };
   if (await guard(kept, record, () => kept.change([made]))) onCreated?.();
   const secret = (await readKept(kept, name)).present;
-  if (secret === undefined) throw vanished(kept, record);
+  if (secret === undefined) throw unusable(kept, record, "it vanished while it was being made");
   return secret;
 }
 
@@ -109,12 +94,12 @@ const mostTries = 5;
  * until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go to the old one, and a
  * relay that starts meanwhile must not refuse them. When several rotate at once, each of the secrets is taken.
  */
-export async function rotateSecret(kept: KeptRecords, name: SecretName, options: SecretOptions = {}): Promise<Secret> {
+export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise<Secret> {
   const [record, previousRecord] = [secretRecord(name), previousOf(name)];
   for (let tries = 1; tries <= mostTries; tries += 1) {
     const { present, previous, texts } = await readKept(kept, name);
     const [presentText, previousText] = texts;
-    const line = makeSecretLine(options);
+    const line = makeSecretLine();
     const former = present === undefined ? previous : [...previous, present];
     const lines = former.map((secret) => `${secret.reveal()}\n`).join("");
     const isDone = await guard(kept, record, () =>
@@ -238,8 +223,8 @@ function previousOf(name: SecretName): string {
   return `${secretRecord(name)}.previous`;
 }
 
-function makeSecretLine({ randomBytes = cryptoRandomBytes }: SecretOptions): string {
-  return `${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`;
+function makeSecretLine(): string {
+  return `${randomBytes(secretBytes).toString("base64url")}\n`;
 }
 
 async function guard<T>(kept: KeptRecords, record: string, act: () => Promise<T>): Promise<T> {
@@ -250,10 +235,6 @@ async function guard<T>(kept: KeptRecords, record: string, act: () => Promise<T>
     const why = error instanceof Error && "code" in error ? String(error.code) : "unknown failure";
     throw unusable(kept, record, `it cannot be read or written (${why})`, error);
   }
-}
-
-function vanished(kept: KeptRecords, record: string): AppError {
-  return unusable(kept, record, "it vanished while it was being made");
 }
 
 function unusable(kept: KeptRecords, record: string, why: string, cause?: unknown): AppError {
