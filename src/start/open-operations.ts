@@ -2,55 +2,32 @@ import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
 import type { HookReport } from "../core/ports/relays.ts";
 import { describeCheck } from "../core/source.ts";
-import type { NameOf } from "../core/subject-name.ts";
 import { dutiesGroup } from "../delivery/duties-lane.ts";
-import type { Engine } from "../delivery/engine.ts";
 import { createBodyExplainer } from "../explain/explain-body.ts";
-import type { Processing } from "../explain/processing.ts";
 import { createRouteAgain } from "../explain/route-again.ts";
 import { readVersion } from "../ground/version.ts";
-import type { Door } from "../intake/door/door.ts";
 import { createOperations, type OperationsDeps } from "../operations/operations.ts";
 import { judgeUnheld, viewRelays } from "../operations/relays.ts";
-import type { Judging } from "../routing/judging.ts";
-import type { OpenedStore } from "../store/open-store.ts";
 import { readDowntimes } from "../watch/running-times.ts";
-import type { SharedWatches } from "./shared-watches.ts";
+import type { Accepting } from "./accepting.ts";
+import type { Relaying } from "./relaying.ts";
 
-type Given =
-  | "inbox"
-  | "configuration"
-  | "runsSince"
-  | "mutes"
-  | "pictures"
-  | "market"
-  | "health"
-  | "spool"
-  | "socketIsHeld"
-  | "stopping"
-  | "draining"
-  | "clock"
-  | "newId"
-  | "log";
+type Given = "configuration" | "runsSince" | "socketIsHeld" | "stopping" | "draining";
 
 export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
-  relayId: string;
-  store: OpenedStore;
-  door: Door;
-  processing: Processing;
-  nameOf: NameOf;
-  routing: Readonly<Judging["counters"]>;
-  engine: Engine;
-  watches: SharedWatches;
+  accepting: Accepting;
+  relaying: Relaying;
   publicUrl: string;
 }
 
 /** Everything that people can do to this relay, over the parts that run in it. */
 export function openOperations(
   { rules, sources, intake, server, upstream, retention }: Config,
-  deps: OpenOperationsDeps,
+  { accepting, relaying, publicUrl, ...deps }: OpenOperationsDeps,
 ): Operations {
-  const { relayId, store, door, processing, routing, engine, watches, mutes, publicUrl, clock, newId, log } = deps;
+  const { relayId, store, health, door, spool, clock, newId, awayLog } = accepting;
+  const { processing, pictures, market, nameOf, engine, mutes, watches, routing } = relaying;
+  const { log } = awayLog;
   const { destinations, routes } = rules;
   const { reader, router, readPayloads } = processing;
   const { maxBodyBytes } = intake;
@@ -64,13 +41,16 @@ export function openOperations(
     }));
   return createOperations({
     ...deps,
+    ...{ store, inbox: routing.arrival, health, spool: spool?.view, engine, mutes, clock, newId, log },
     destinations,
     routes,
+    pictures: pictures.notes,
+    market: () => market.opened()?.views() ?? [],
     parts: {
       tryBody: createBodyExplainer({
         reader,
         router,
-        composer: processing.createComposer(publicUrl, log, { nameOf: deps.nameOf }),
+        composer: processing.createComposer(publicUrl, log, { nameOf }),
         destinations,
         activeMutes,
         sources,
@@ -101,7 +81,7 @@ export function openOperations(
     keyOfRefused: (refused) => door.keyOf(refused),
     sourcesHere: () => viewSources(door.sources),
     unheld: (now) => judgeUnheld(engine.membership.unheld(), { laneGroups: engine.laneGroups, dutiesGroup }, now),
-    counters: { door: door.counters, routing },
+    counters: { door: door.counters, routing: routing.counters },
     version: readVersion(),
     hearing: store.hearing,
     account: { publicUrl: server.publicUrl, serviceConfigured: upstream.alerting !== undefined },

@@ -80,62 +80,30 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   setMaxListeners(0, stopping.signal, draining.signal);
 
   const accepting = await startAccepting(options, undo);
-  const { relayId, clock, newId, secrets, hookSecrets, store, spool, door, server, localUrl } = accepting;
+  const { secrets, store, server, localUrl } = accepting;
   const { log } = accepting.awayLog;
-  const { runsSince = clock.now() } = options;
+  const { runsSince = accepting.clock.now() } = options;
   const publicUrl = config.server.publicUrl ?? localUrl;
   // Alerts are accepted from here on, so nothing above does more than that takes. What alerts need next is loaded first, what
   // people look at last.
   const { startRelaying } = await import("./relaying.ts");
   const relaying = await startRelaying({ ...options, configuration }, { accepting, publicUrl, stopping }, undo);
-  const { market, processing, pictures, nameOf, engine, mutes, watches, routing } = relaying;
+  const parts = { accepting, relaying, publicUrl };
 
   const { openOperations } = await import("./open-operations.ts");
   const operations = openOperations(config, {
-    relayId,
-    store,
-    inbox: routing.arrival,
-    health: accepting.health,
-    door,
-    processing,
-    nameOf,
-    routing: routing.counters,
-    engine,
-    mutes,
-    watches,
-    pictures: pictures.notes,
-    market: () => market.opened()?.views() ?? [],
+    ...parts,
     configuration,
     runsSince,
-    spool: spool?.view,
     socketIsHeld: options.listenFd !== undefined,
-    publicUrl,
     stopping: stopping.signal,
     draining: draining.signal,
-    clock,
-    newId,
-    log,
   });
   relaying.follow(operations);
   let web: Web | undefined;
   serve(accepting, operations, async (tokenCheck) => {
     const { openWeb } = await import("./open-web.ts");
-    web = await openWeb(config, {
-      store,
-      operations,
-      hookSecrets,
-      processing,
-      pictures,
-      market: await market.open(),
-      nameOf,
-      adminToken: secrets.adminToken,
-      tokenCheck,
-      configurationHash: relaying.configurationHash,
-      publicUrl,
-      clock,
-      newId,
-      log,
-    });
+    web = await openWeb(config, { ...parts, operations, tokenCheck });
     if (stopping.signal.aborted) web.close();
     return web.fetch;
   });

@@ -21,7 +21,7 @@ export interface RelayingDeps {
   stopping: AbortController;
 }
 
-type Relaying = Awaited<ReturnType<typeof startRelaying>>;
+export type Relaying = Awaited<ReturnType<typeof startRelaying>>;
 
 /**
  * All that lies between an accepted alert and people, and what watches over it: starts routing and delivering over what is accepted.
