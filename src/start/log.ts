@@ -2,26 +2,20 @@ import { type DestinationStream, destination, pino } from "pino";
 import type { Log } from "../core/log.ts";
 import { createRedactor, type Redact } from "../ground/text/redact.ts";
 
-export interface LogOptions {
-  /** pino's levels, and `silent`. */
-  level: string;
-  /** Texts that must never appear, whatever they came in with: each becomes `***`. */
-  secrets: string[];
-  /** Default: standard error, since standard output belongs to what a command returns. */
-  stream?: DestinationStream;
-}
-
 export interface HidingLog extends Log {
-  /** These, too, must never appear from now on. */
+  /** These texts must never appear from now on, whatever they come in with: each becomes `***`. */
   hide(secrets: readonly string[]): void;
 }
 
 /**
  * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile
  * field stays within its line; U+2028 and U+2029 are escaped as well.
+ *
+ * @param level pino's levels, and `silent`
+ * @param stream default: standard error, since standard output belongs to what a command returns
  */
-export function createLog({ level, secrets, stream = openStandardError() }: LogOptions): HidingLog {
-  const hidden = new Set(secrets);
+export function createLog(level: string, stream: DestinationStream = openStandardError()): HidingLog {
+  const hidden = new Set<string>();
   // A shorter one may be the value of a harmless header, and is found in every other line.
   const createOwn = () => createRedactor([...hidden], { leastLength: 6 });
   let redact = createOwn();

@@ -3,7 +3,8 @@ import { createLog } from "../../src/start/log.ts";
 
 function collect(level: string, secrets: string[] = []) {
   const lines: string[] = [];
-  const log = createLog({ level, secrets, stream: { write: (line: string) => void lines.push(line) } });
+  const log = createLog(level, { write: (line: string) => void lines.push(line) });
+  log.hide(secrets);
   return { log, lines };
 }
 

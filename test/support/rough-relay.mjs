@@ -11,7 +11,7 @@ const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, confi
 const relay = await startRelay({
   config,
   secrets,
-  log: createLog({ level: config.logLevel, secrets: [] }),
+  log: createLog(config.logLevel),
   readingThreadEntry: new URL("./rough-reading-thread.mjs", import.meta.url),
 });
 process.on("SIGTERM", () => void relay.stop());

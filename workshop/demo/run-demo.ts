@@ -108,7 +108,7 @@ async function serveByOne(serving: Serving): Promise<Served> {
   const { relay, secrets } = await openPort(serving, async (port) => {
     const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
     const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
-    const log = createLog({ level: config.logLevel, secrets: [] });
+    const log = createLog(config.logLevel);
     const { storeThreadEntry, readingThreadEntry } = context;
     const parts = { storeThreadEntry, readingThreadEntry, picturesOnThisMachine: true };
     return { relay: await startRelay({ config, secrets, log, ...parts }), secrets };

@@ -27,7 +27,7 @@ export async function runOwnRelay(context: CliContext): Promise<OwnRelay> {
   const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });
   // `LOG_LEVEL` brings the events.
-  const log = createLog({ level: env.LOG_LEVEL ? config.logLevel : "error", secrets: [] });
+  const log = createLog(env.LOG_LEVEL ? config.logLevel : "error");
   // Nobody waits here for a database that is away.
   const secrets = await secretsOf(config, log);
   return { relay: await startRelay({ config, log, secrets, stop, storeThreadEntry, readingThreadEntry }), config };

@@ -55,7 +55,7 @@ async function superviseRelay(context: CliContext, output: Output, fd: number | 
   const { host, port } = readServer(context.env, problems);
   if (problems.problems.length > 0) throw new ConfigError(problems.problems);
   const socket = await holdSocket({ host, port, fd });
-  const log = createLog({ level: "info", secrets: [] });
+  const log = createLog("info");
   context.setExitStatus(await supervise(context, log, socket, output.json ? ["--json"] : []));
 }
 
@@ -91,7 +91,7 @@ export async function serve(
       },
     });
   const first = load();
-  const log = createLog({ level: first.logLevel, secrets: [] });
+  const log = createLog(first.logLevel);
   await serveRelay({
     ...given,
     first,
