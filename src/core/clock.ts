@@ -39,6 +39,14 @@ export async function within<T>(
   }
 }
 
+/** Resolves when `signal` is aborted, at once when it is already. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Longer waits would overflow Node's timer, which then fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 

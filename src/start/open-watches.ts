@@ -76,11 +76,10 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   const { store, clock, log, publicUrl, isShared } = deps;
   const { rules, retention } = config;
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
-  const account = await openAccountWatch(config, deps);
-  const accounts = new Map<string, AccountWatch>();
-  for (const source of config.sources) {
-    const watch = source.account && (await openAccountWatch(config, deps, source));
-    if (watch !== undefined) accounts.set(source.name, watch);
+  const accounts = new Map<string | undefined, AccountWatch>();
+  for (const source of [undefined, ...config.sources]) {
+    const watch = await openAccountWatch(config, deps, source);
+    if (watch !== undefined) accounts.set(source?.name, watch);
   }
   const running = await openRunningTimes(isShared ? deps : { store, clock, log });
   const gaps = new Map<string | undefined, GapWatch>();
@@ -97,7 +96,7 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   /** A source is another sender: of the account nothing follows for it. */
   const describeAccount = (source?: string) => {
     const isSource = config.sources.some(({ name }) => name === source);
-    const sender = source !== undefined && isSource ? accounts.get(source) : account;
+    const sender = accounts.get(isSource ? source : undefined);
     return sender && describe(sender);
   };
   const silence =
@@ -139,7 +138,7 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   const disk = await openDisk(config, deps);
   const configuration =
     config.configFile === undefined ? undefined : await openConfigurationWatch({ ...deps, look: deps.configuration });
-  const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, configuration, heartbeat].filter(
+  const list = [...accounts.values(), refusals, ...gaps.values(), disk, configuration, heartbeat].filter(
     (watch) => watch !== undefined,
   );
   const duties = [
@@ -154,11 +153,9 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   return {
     /** In the order in which people see them. */
     list,
-    /** Absent: nobody watches the account. */
-    account,
-    /** The watches of sources that have an account, by the source's name. */
+    /** The watches of accounts, by the source that has it; `undefined`: the account of the environment. */
     accounts,
-    /** The watches for alerts that did not come, by the source of their account; `undefined`: the account of the environment. */
+    /** The watches for alerts that did not come, by the source of their account in the same way. */
     gaps,
     shapes,
     /** Absent: no silence is reported. */

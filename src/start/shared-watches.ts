@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Config } from "../config/config.ts";
 import type { CanaryView, GapReport, ShapesView, SilenceView, WatchView } from "../contract/operations.ts";
+import { untilAborted } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
 import { Mailbox } from "../core/mailbox.ts";
@@ -35,19 +36,6 @@ export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" 
   hooks(): ReadonlyMap<string, HookReport>;
   /** When this relay began. Epoch milliseconds. */
   startedAt: number;
-}
-
-export interface SharedAccount {
-  known(): KnownAccount;
-  /** See `AccountWatch`. */
-  putBack(): Promise<"put-back" | "unchanged">;
-}
-
-export interface SharedGaps {
-  /** See `GapWatch`. Rejects as the store does. */
-  report(): Promise<GapReport | undefined>;
-  /** See `GapWatch`. */
-  check(window: GapWindow): Promise<GapReport>;
 }
 
 /** The owner saves it more often: older ones are of a time in which other relays ran. */
@@ -141,25 +129,28 @@ export class SharedWatches {
   }
 
   /** The watch of a source, or of the account of the environment. Undefined: nobody watches it. */
-  accountOf(source?: string): SharedAccount | undefined {
+  accountOf(source?: string) {
     if (accountAccess(this.#config, source) === undefined) return undefined;
     return {
-      known: () => this.#knownOf(source, this.#accountWatchOf(source)),
+      known: () => this.#knownOf(source, this.#own?.accounts.get(source)),
+      /** See `AccountWatch`. */
       putBack: () => this.#putBack(source),
     };
   }
 
   /** Likewise. Undefined: nobody looks for alerts of it that did not come. */
-  gapsOf(source?: string): SharedGaps | undefined {
+  gapsOf(source?: string) {
     const { gapsEveryMs } = this.#config.watch;
     if (accountAccess(this.#config, source) === undefined || gapsEveryMs === undefined) return undefined;
     return {
+      /** See `GapWatch`. Rejects as the store does. */
       report: async () => {
         const report = this.#own?.gaps.get(source)?.report();
         if (report !== undefined || !this.#isShared) return report;
         return this.#saved.readGaps(source, 2 * gapsEveryMs, this.#checked.get(source));
       },
-      check: (window) => this.#checkGaps(window, source),
+      /** See `GapWatch`. */
+      check: (window: GapWindow) => this.#checkGaps(window, source),
     };
   }
 
@@ -193,7 +184,7 @@ export class SharedWatches {
       : [];
     await Promise.all([
       ...others.map((poll) => poll.run(stop)),
-      whenAborted(stop).then(this.#deps.engine.duties.leave),
+      untilAborted(stop).then(this.#deps.engine.duties.leave),
     ]);
   }
 
@@ -214,7 +205,7 @@ export class SharedWatches {
     const mine = this.#own as Watches;
     this.#take(mine, this.#waiting.splice(0));
     // The heartbeat asks the whole relay how it is.
-    await Promise.race([whenAborted(this.#begun.signal), whenAborted(stop)]);
+    await Promise.race([untilAborted(this.#begun.signal), untilAborted(stop)]);
     const forOthers = this.#isShared ? [this.#savingOf(mine, lane).run(stop), this.#reading.run(stop)] : [];
     await Promise.all([mine.run(stop), ...forOthers]);
     // What the next owner saves is newer.
@@ -282,15 +273,12 @@ export class SharedWatches {
   }
 
   #viewsOf(watches: Watches): Omit<Shown, "at"> {
-    const accounts = [[undefined, watches.account] as const, ...watches.accounts];
     return {
       watches: this.#listOf(watches),
       silence: watches.silence?.views() ?? [],
       canary: watches.canary?.view(),
       askFor: this.#askedFor,
-      accounts: accounts.flatMap(([source, account]) =>
-        account === undefined ? [] : { source, known: this.#knownOf(source, account) },
-      ),
+      accounts: [...watches.accounts].map(([source, account]) => ({ source, known: this.#knownOf(source, account) })),
     };
   }
 
@@ -303,12 +291,8 @@ export class SharedWatches {
     });
   }
 
-  #accountWatchOf(source?: string): AccountWatch | undefined {
-    return source === undefined ? this.#own?.account : this.#own?.accounts.get(source);
-  }
-
   async #putBack(source?: string): Promise<"put-back" | "unchanged"> {
-    const own = this.#accountWatchOf(source);
+    const own = this.#own?.accounts.get(source);
     if (own !== undefined) return own.putBack();
     const settings = this.#config.sources.find(({ name }) => name === source);
     const watch = (await openAccountWatch(this.#config, this.#depsOfAny(), settings)) as AccountWatch;
@@ -341,7 +325,7 @@ export class SharedWatches {
   #take(mine: Watches, letters: readonly Letter[]): void {
     if (letters.some(({ shapes }) => shapes !== undefined)) this.#askedFor = [];
     for (const { source, isPutBack, gaps, shapes } of letters) {
-      if (isPutBack) (source === undefined ? mine.account : mine.accounts.get(source))?.wake();
+      if (isPutBack) mine.accounts.get(source)?.wake();
       if (gaps !== undefined) mine.gaps.get(source)?.adopt(gaps);
       if (shapes !== undefined) mine.shapes.note(shapes.alerts, shapes.receivedAt, shapes.hook);
     }
@@ -381,11 +365,4 @@ export class SharedWatches {
       throw error;
     }
   }
-}
-
-function whenAborted(stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) resolve();
-    else stop.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -6,7 +6,8 @@ import { createServer } from "node:http";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { type CliContext, untilAborted } from "../../src/cli/shell/context.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
+import { untilAborted } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { closeServer, listen } from "../stand-in.ts";
 

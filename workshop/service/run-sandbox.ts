@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Run } from "../../src/cli/command.ts";
-import { untilAborted } from "../../src/cli/shell/context.ts";
 import type { Output } from "../../src/cli/shell/output.ts";
 import type { SandboxFlags } from "../../src/cli/workshop.ts";
+import { untilAborted } from "../../src/core/clock.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { factsOf } from "../../src/panels/panel.ts";
 import { createServiceSandbox, type ServiceSandbox } from "./service.ts";

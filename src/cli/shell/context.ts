@@ -76,14 +76,6 @@ export class OutputClosed extends Error {
   }
 }
 
-/** Resolves when `signal` is aborted, at once when it is already. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
 /**
  * Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader.
  * @throws OutputClosed, and AppError `failed` when it cannot be written.

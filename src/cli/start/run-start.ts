@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { type EnvFileChange, planEnvFile, writeEnvFile } from "../../config/env-file.ts";
 import { loadConfig } from "../../config/load-config.ts";
+import { untilAborted } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import { tryPanel } from "../../panels/setup.ts";
@@ -10,7 +11,7 @@ import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
 import { type OwnRelay, runOwnRelay } from "../relay/run-own-relay.ts";
-import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
+import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { type DirectTest, testDestinations, toTests } from "../test/run-test.ts";
 import { type Choice, type ChoosingRun, chooseMail, chooseTelegram, userOf } from "./choose-way.ts";
