@@ -74,10 +74,16 @@ export async function openMarket(
     ? createMarketContext({ ...deps, histories, ...prices, symbolOf: names?.symbolOf })
     : undefined;
 
-  function view(of: MarketServiceView["interface"], calls: MarketServiceView["calls"][]): MarketServiceView {
-    const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
-    const { made, most } = { made: calls.map((one) => one.made), most: calls.map((one) => one.most) };
-    return { interface: of, calls: { made: sum(made), most: sum(most) }, ...breakers[of].view() };
+  function view(
+    of: MarketServiceView["interface"],
+    ...counted: (MarketServiceView["calls"] | undefined)[]
+  ): MarketServiceView {
+    const calls = { made: 0, most: 0 };
+    for (const { made, most } of counted.filter((one) => one !== undefined)) {
+      calls.made += made;
+      calls.most += most;
+    }
+    return { interface: of, calls, ...breakers[of].view() };
   }
 
   return {
@@ -89,15 +95,8 @@ export async function openMarket(
     names,
     /** The views of the interfaces that are asked. */
     views: () => [
-      view("alerting", [histories.calls(), ...(names ? [names.calls("token")] : [])]),
-      ...(pricing
-        ? [
-            view("pricing", [
-              ...(prices ? [prices.pools.calls(), prices.tickers.calls()] : []),
-              ...(names ? [names.calls("pool")] : []),
-            ]),
-          ]
-        : []),
+      view("alerting", histories.calls(), names?.calls("token")),
+      ...(pricing ? [view("pricing", prices?.pools.calls(), prices?.tickers.calls(), names?.calls("pool"))] : []),
     ],
   };
 }

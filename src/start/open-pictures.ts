@@ -30,8 +30,6 @@ export interface PicturesDeps {
   clock: Clock;
 }
 
-export type Pictures = ReturnType<typeof createPictures>;
-
 /** Different alerts whose messages get an address within a minute: a flood gets none. */
 const mostLinks = 20;
 const minuteMs = 60_000;
@@ -50,17 +48,10 @@ export interface RelayPicturesDeps {
   log: Log;
 }
 
-/** The pictures of a running relay. */
-export interface RelayPictures extends Pictures {
-  notes: KeptPictureNotes;
-  /** The records of a metric can be asked for. */
-  haveRecords: boolean;
-  /** Programs that show messages can fetch them. */
-  areFetched: boolean;
-}
+export type RelayPictures = ReturnType<typeof openPictures>;
 
-/** For the destinations of the configuration that want them. */
-export function openPictures({ rules, upstream, watch, server }: Config, deps: RelayPicturesDeps): RelayPictures {
+/** The pictures of a running relay, for the destinations of the configuration that want them. */
+export function openPictures({ rules, upstream, watch, server }: Config, deps: RelayPicturesDeps) {
   const { store, isShared, openMarket, adminToken, clock, log } = deps;
   const destinations = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
   const notes = createPictureNotes({ store, isShared, destinations, clock, log });
@@ -76,7 +67,14 @@ export function openPictures({ rules, upstream, watch, server }: Config, deps: R
     adminToken,
     publicUrl,
   });
-  return { ...pictures, notes, haveRecords, areFetched: publicUrl !== undefined };
+  return {
+    ...pictures,
+    notes,
+    /** The records of a metric can be asked for. */
+    haveRecords,
+    /** Programs that show messages can fetch them. */
+    areFetched: publicUrl !== undefined,
+  };
 }
 
 /** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */

@@ -1,8 +1,5 @@
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import { signsBodyAlone } from "../core/source.ts";
 import type { Engine } from "../delivery/engine.ts";
@@ -17,21 +14,19 @@ import { RoutingLoop } from "../routing/routing-loop.ts";
 import type { Accepting } from "./accepting.ts";
 
 export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
-  store: Pick<WatchStore, "saveWatchState">;
-  accepting: Pick<Accepting, "store" | "door">;
+  accepting: Accepting;
   engine: Engine;
   processing: Processing;
   activeMutes(): Mute[];
-  clock: Clock;
-  log: Log;
 }
 
 /** What judges alerts: some as they arrive, the others behind the commit that stored them. */
 export function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
-  { store, accepting, engine, processing, ...deps }: RoutingDeps,
+  { accepting, engine, processing, ...deps }: RoutingDeps,
 ) {
-  const { clock, log } = deps;
+  const { store, door, clock } = accepting;
+  const { log } = accepting.awayLog;
   const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );
@@ -43,10 +38,12 @@ export function openRouting(
     keptRoutes: keptRoutes.name,
     repeatWindowMs: dedupeWindowMs,
     hasUnsignedKeys: (source) => unsignedKeys.has(source),
+    clock,
+    log,
   });
-  const isFlooded = createFloodGauge(accepting.door, clock.now);
+  const isFlooded = createFloodGauge(door, clock.now);
   const loop = new RoutingLoop({
-    store: { ...accepting.store, recordRouting: engine.recordRouting },
+    store: { ...store, recordRouting: engine.recordRouting },
     mayRoute: () => engine.configuration() === "newest",
     judging,
     reader: processing.reader,

@@ -109,8 +109,28 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   log.info("relay.started", { localUrl, publicUrl, destinations: config.rules.destinations.length });
 
-  const stop = (isFollowed: boolean) =>
-    stopParts({ config, accepting, relaying, draining, stopping, closeWeb: () => web?.close() }, isFollowed);
+  /** @param isFollowed by another relay of this process, which takes the listener */
+  async function stop(isFollowed: boolean): Promise<void> {
+    draining.abort();
+    if (!isFollowed) await drain(config.server.drainMs, accepting);
+    log.info("relay.stopping");
+    stopping.abort();
+    web?.close();
+    const { shutdownMs } = config.delivery;
+    try {
+      await Promise.all([
+        isFollowed ? undefined : server.windDown(),
+        relaying.stop(isFollowed ? Math.min(handOverMs, shutdownMs) : shutdownMs),
+      ]);
+    } finally {
+      // Last, so that no alert is refused while there is somebody to store it.
+      await (isFollowed ? server.hold() : server.close());
+      await accepting.spool?.close();
+      await store.close();
+      accepting.awayLog.close();
+    }
+    log.info("relay.stopped");
+  }
   let stopped: Promise<void> | undefined;
   return {
     localUrl,
@@ -128,39 +148,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       return { listener: server, runsSince };
     },
   };
-}
-
-interface RunningParts {
-  config: RelayOptions["config"];
-  accepting: Accepting;
-  relaying: { stop(callsMs: number): Promise<unknown> };
-  draining: AbortController;
-  stopping: AbortController;
-  closeWeb(): void;
-}
-
-/** @param isFollowed by another relay of this process, which takes the listener */
-async function stopParts(
-  { config, accepting, relaying, draining, stopping, closeWeb }: RunningParts,
-  isFollowed: boolean,
-): Promise<void> {
-  const { server, spool, store, awayLog } = accepting;
-  draining.abort();
-  if (!isFollowed) await drain(config.server.drainMs, accepting);
-  awayLog.log.info("relay.stopping");
-  stopping.abort();
-  closeWeb();
-  const callsMs = isFollowed ? Math.min(handOverMs, config.delivery.shutdownMs) : config.delivery.shutdownMs;
-  try {
-    await Promise.all([isFollowed ? undefined : server.windDown(), relaying.stop(callsMs)]);
-  } finally {
-    // Last, so that no alert is refused while there is somebody to store it.
-    await (isFollowed ? server.hold() : server.close());
-    await spool?.close();
-    await store.close();
-    awayLog.close();
-  }
-  awayLog.log.info("relay.stopped");
 }
 
 /** From now on the socket answers probes, metrics and pages; pages are opened by the first request for one. */

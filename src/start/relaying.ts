@@ -81,7 +81,6 @@ export async function startRelaying(
   // Before routing begins: the first message has the names that are known, and the market notes the first alert.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
   const routing = openRouting(config, {
-    ...common,
     accepting,
     engine,
     processing,
