@@ -1,18 +1,21 @@
-import { command } from "../command.ts";
+import { command, type GivenOptions } from "../command.ts";
 import { duration, text, whole } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
+
+const options = {
+  config: text("the configuration to try", { of: "file", required: true }),
+  last: duration("the alerts of this last time", { default: "7d" }),
+  limit: whole("at most this many, the newest", { from: 1 }),
+  ...relayOptions,
+};
+export type BacktestOptions = GivenOptions<typeof options>;
 
 /** `tocsin backtest`: where stored alerts would have gone by another configuration. Changes nothing. */
 export const backtest = command({
   name: "backtest",
   summary: "try another configuration on the stored alerts",
   says: "route the stored alerts by another configuration, and compare with what happened; changes nothing",
-  options: {
-    config: text("the configuration to try", { of: "file", required: true }),
-    last: duration("the alerts of this last time", { default: "7d" }),
-    limit: whole("at most this many, the newest", { from: 1 }),
-    ...relayOptions,
-  },
+  options,
   examples: ["tocsin backtest --config next.yaml --last 7d"],
   run: async (given, run) => (await import("./run-backtest.ts")).runBacktest(run, given),
 });

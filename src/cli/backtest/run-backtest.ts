@@ -3,15 +3,10 @@ import type { Client } from "../../contract/client.ts";
 import { toIso } from "../../contract/encode.ts";
 import { isMadeAtRuntime } from "../../core/rules.ts";
 import { tallyPanel } from "../../panels/backtest.ts";
+import type { LeftLog } from "../../start/open-left.ts";
 import { findEach, walkLog } from "../alerts/filters.ts";
-import { type RelayRun, readConfig, withConfig, withDatabase } from "../relay/connect-relay.ts";
-
-export interface BacktestOptions {
-  config: string;
-  /** Milliseconds. */
-  last: number;
-  limit?: number;
-}
+import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
+import type { BacktestOptions } from "./backtest.ts";
 
 /**
  * Reads the database here, or else asks the relay for its log alert by alert. Alerts are routed as at the time they came, with
@@ -31,7 +26,7 @@ export async function runBacktest(
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
   const toAt = context.now();
   const fromAt = toAt - last;
-  const tally = await withDatabase(run, async (client, database) => {
+  async function walk(client: Client, database?: LeftLog) {
     const mutes = (await client.listMutes({ ended: "true" })).filter(isMadeAtRuntime);
     const backtest = new Backtest({ ...config, reader, router, mutes });
     const pages = database
@@ -45,7 +40,8 @@ export async function runBacktest(
       context.signal.throwIfAborted();
     }
     return backtest.tally(limit);
-  }).finally(() => reader.close());
+  }
+  const tally = await withClient(run, walk, { readsMuch: true }).finally(() => reader.close());
   const data = { configuration: config.configFile, from: toIso(fromAt), to: toIso(toAt), ...tally };
   await output.result(data, () => tallyPanel(tally, { fromAt, toAt, file }));
 }

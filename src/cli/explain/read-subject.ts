@@ -7,8 +7,7 @@ import { AppError } from "../../core/errors.ts";
 import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
 import { bodyOf, findAlert } from "../alerts/one-alert.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import { withClient } from "../relay/connect-relay.ts";
+import { type RelayRun, withClient } from "../relay/connect-relay.ts";
 import { fileFailure } from "../shell/failure.ts";
 
 /** The body to explain, and what is known of how it came. */

@@ -28,34 +28,25 @@ export type RelayFlags = Partial<GivenOptions<typeof relayOptions>>;
 /** What a command works with that talks to a relay. */
 export type RelayRun = Run<RelayFlags>;
 
-export interface RelayConnection {
-  client: RelayClient;
-  /** `--url` was given: what this machine has in its DATA_DIR need not be that relay's. */
-  isElsewhere: boolean;
-  /** See `readPlace`. */
-  place(): Promise<Config>;
-  /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
-  findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
-}
+export type RelayConnection = Awaited<ReturnType<typeof connectRelay>>;
 
-/** The configuration found here. @throws ConfigError */
-export async function readConfig({ env, cwd }: Pick<CliContext, "env" | "cwd">): Promise<Config> {
+type Surroundings = Pick<CliContext, "env" | "cwd">;
+
+/** The configuration found here. @param fileText what its file holds; default: it is read. @throws ConfigError */
+export async function readConfig({ env, cwd }: Surroundings, fileText?: string): Promise<Config> {
   const { loadConfig } = await import("../../config/load-config.ts");
-  return loadConfig({ env, cwd });
+  return loadConfig({ env, cwd, fileText });
 }
 
 /**
  * What leads to the relay here, its log among it: all of that is in the environment. The file is left out, so that one with a mistake
  * keeps nobody from asking the relay that runs with the file before it. @throws ConfigError
  */
-async function readPlace({ env, cwd }: Pick<CliContext, "env" | "cwd">): Promise<Config> {
-  const { loadConfig } = await import("../../config/load-config.ts");
-  return loadConfig({ env, cwd, fileText: "" });
-}
+const readPlace = (context: Surroundings): Promise<Config> => readConfig(context, "");
 
 /** The configuration found here; with what is wrong with its file, where that is all, see `readPlace`. @throws ConfigError */
 export async function readConfigOrPlace(
-  context: Pick<CliContext, "env" | "cwd">,
+  context: Surroundings,
 ): Promise<{ config: Config; mistakes: readonly ConfigProblem[] }> {
   const { ConfigError } = await import("../../config/shape/problem-list.ts");
   try {
@@ -74,7 +65,7 @@ export function withConfig<R extends Pick<Run, "context">>(run: R, file: string 
 }
 
 /** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
-export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
+export async function connectRelay({ context, output, flags }: RelayRun) {
   let read: Promise<Config> | undefined;
   const place = () => {
     read ??= readPlace(context);
@@ -84,7 +75,8 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
   if (isInTheClear(url)) {
     await output.note(`warning: ${url} is not https, so secrets travel to it in the clear`);
   }
-  const findKeptSecret: RelayConnection["findKeptSecret"] = async (name) => {
+  /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
+  async function findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined> {
     const config = await place();
     if (!isOwn(url, config)) return undefined;
     return readKeptSecret(config, name).catch(async (error: unknown) => {
@@ -93,10 +85,17 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
       await output.note(`${error.message} So no secret is known of it here.`);
       return undefined;
     });
-  };
+  }
   const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
   const client = await createRelayClient({ url, token, signal: context.signal });
-  return { client, isElsewhere: flags.url !== undefined, place, findKeptSecret };
+  return {
+    client,
+    /** `--url` was given: what this machine has in its DATA_DIR need not be that relay's. */
+    isElsewhere: flags.url !== undefined,
+    /** See `readPlace`. */
+    place,
+    findKeptSecret,
+  };
 }
 
 /** `http://HOST:PORT` as this machine reaches it. */
@@ -175,32 +174,18 @@ function toFoundSecret(text: string, from: string): FoundSecret {
  * The API for a command that reads: of the running relay, or, where none answers, of the database that it left, as far as the
  * log alone can answer; a note on stderr says so. All else then fails with `relay_unreachable`, and so does everything
  * with `--url` (the database here need not be that relay's) and where no relay has ever run.
+ *
+ * @param work `database`: where it is read; undefined: the API is all there is
+ * @param options `readsMuch`: of a relay that runs here the database is read as well, where this user may. Default false
  */
-export async function withClient<T>(run: RelayRun, work: (client: RelayClient) => Promise<T>): Promise<T> {
-  return withLog(run, work);
-}
-
-/**
- * The same with the database, for a command that reads much of the log: also of a relay that runs here, where this user may
- * read it. Undefined: the API is all there is.
- */
-export async function withDatabase<T>(
+export async function withClient<T>(
   run: RelayRun,
   work: (client: RelayClient, database: LeftLog | undefined) => Promise<T>,
-): Promise<T> {
-  return withLog(run, work, (relay) =>
-    relay.isElsewhere ? undefined : openLeftHere(run, relay).catch(() => undefined),
-  );
-}
-
-async function withLog<T>(
-  run: RelayRun,
-  work: (client: RelayClient, database: LeftLog | undefined) => Promise<T>,
-  whereReady: (relay: RelayConnection) => Promise<LeftLog | undefined> | undefined = () => undefined,
+  { readsMuch = false } = {},
 ): Promise<T> {
   const relay = await connectRelay(run);
   const left = await relay.client.isReady().then(
-    () => whereReady(relay),
+    () => (readsMuch && !relay.isElsewhere ? openLeftHere(run, relay).catch(() => undefined) : undefined),
     (error: unknown) => {
       if (relay.isElsewhere || !(error instanceof RelayUnreachable)) throw error;
       return openDatabase(run, relay, error);
