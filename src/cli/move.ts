@@ -5,29 +5,31 @@ import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { type Fact, factsOf, say } from "../panels/panel.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
-import { command, type Run } from "./command.ts";
+import { command, type GivenOptions, type Run } from "./command.ts";
 import { flag, orBare, text } from "./options.ts";
 import { readConfig } from "./relay/connect-relay.ts";
 import { readLine } from "./shell/confirm.ts";
 import type { CliContext } from "./shell/context.ts";
 import type { Output } from "./shell/output.ts";
 
+const options = {
+  to: orBare(
+    text(
+      "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a " +
+        "value DATABASE_URL; an address on the command line is seen by other users of the machine",
+      { of: "address" },
+    ),
+  ),
+  from: orBare(text("PostgreSQL to move from, into a DATA_DIR without a log", { of: "address" })),
+  cancel: flag("give up a move that was interrupted: the log stays where it was"),
+};
+
 /** `tocsin move`: the log from SQLite to PostgreSQL, and back. */
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",
   says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped",
-  options: {
-    to: orBare(
-      text(
-        "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a " +
-          "value DATABASE_URL; an address on the command line is seen by other users of the machine",
-        { of: "address" },
-      ),
-    ),
-    from: orBare(text("PostgreSQL to move from, into a DATA_DIR without a log", { of: "address" })),
-    cancel: flag("give up a move that was interrupted: the log stays where it was"),
-  },
+  options,
   check({ to, from }) {
     if (to === undefined && from === undefined) return "say where to: --to or --from a PostgreSQL";
     return to === undefined || from === undefined ? undefined : "--to and --from do not go together";
@@ -40,14 +42,7 @@ export const move = command({
   run: moveLog,
 });
 
-interface MoveFlags {
-  /** An address, `-` for standard input, or `true`: that of DATABASE_URL. */
-  to?: string | true;
-  from?: string | true;
-  cancel?: boolean;
-}
-
-async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run): Promise<void> {
+async function moveLog({ to, from, cancel }: GivenOptions<typeof options>, { context, output }: Run): Promise<void> {
   const { cancelMove, moveFromPostgres, moveToPostgres } = await import("../store/move-log.ts");
   const { databasePlace } = await import("../ground/net/database-place.ts");
   const { now, signal } = context;
@@ -63,9 +58,9 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
       hint: "write its address behind the option, or set DATABASE_URL",
     });
   const place = databasePlace(url) ?? "";
-  const options = { dataDir, url, now, signal, onProgress: createProgress(context, output) };
+  const how = { dataDir, url, now, signal, onProgress: createProgress(context, output) };
   if (cancel) {
-    await cancelMove(options, from === undefined ? "in" : "out");
+    await cancelMove(how, from === undefined ? "in" : "out");
     const data = { dataDir, database: place, cancelled: true };
     await output.result(data, () =>
       factsOf([
@@ -76,7 +71,7 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
     return;
   }
   const startedAt = now();
-  const moved = await (from === undefined ? moveToPostgres(options) : moveFromPostgres(options)).catch((error) => {
+  const moved = await (from === undefined ? moveToPostgres(how) : moveFromPostgres(how)).catch((error) => {
     if (!signal.aborted) throw error;
     throw new AppError("cancelled", "interrupted; the log is where it was", {
       hint: "run the same command again to continue, or with --cancel to give up",

@@ -1,7 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { lineOf } from "../config/shape/problem-list.ts";
 import { AppError } from "../core/errors.ts";
-import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { readVersion } from "../ground/version.ts";
 import { RelayUnreachable } from "../http/call-relay.ts";
@@ -28,7 +27,8 @@ export const status = question({
     return {
       ...(said ?? (config && (await readLeft(run, config)))),
       ...{ version: readVersion(), hook: `${publicUrl ?? client.url}/hooks/***`, url: client.url, publicUrl },
-      ...(config && placeOf(config)),
+      dataDir: config?.databaseUrl === undefined ? config?.dataDir : undefined,
+      database: config?.databaseUrl && `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`,
       ...(mistakes.length > 0 && { mistakes: mistakes.map(lineOf) }),
       ...{ running: said !== undefined, ready },
     };
@@ -78,10 +78,4 @@ async function readLeft({ output, context }: RelayRun, config: Config) {
     if (!(error instanceof DatabaseMissing)) await output.note(error.message);
     return undefined;
   }
-}
-
-/** The folder; or `PostgreSQL tocsin at db.example.com:5432`. */
-function placeOf({ databaseUrl, dataDir }: StorePlace): { dataDir: string } | { database: string } {
-  if (databaseUrl === undefined) return { dataDir };
-  return { database: `PostgreSQL ${databasePlace(databaseUrl.reveal())}` };
 }

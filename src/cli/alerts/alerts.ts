@@ -77,6 +77,7 @@ const resendOptions = {
   yes: flag("do not ask; needed for --failed where nobody can be asked"),
   ...relayOptions,
 };
+export type ResendOptions = GivenOptions<typeof resendOptions>;
 
 const resend = command({
   name: "resend",
@@ -97,10 +98,7 @@ const resend = command({
 });
 
 /** Requires one alert or all that failed, with the options that belong to the one chosen. */
-async function requireOneWay(
-  { id, ...options }: GivenOptions<typeof resendOptions> & { id?: string },
-  { context }: Pick<Run, "context">,
-) {
+async function requireOneWay({ id, ...options }: ResendOptions & { id?: string }, { context }: Pick<Run, "context">) {
   if ((id === undefined) === (options.failed === undefined)) {
     return new AppError("usage", "resend what? Give either the id of one alert or --failed", {
       hint: "see how much failed with: tocsin alerts resend --failed --dry-run",
@@ -140,18 +138,21 @@ const release = question({
   },
 });
 
+const exportOptions = {
+  ...filterOptions,
+  format: choice(["ndjson", "csv"], "ndjson: one alert a line with its deliveries; csv: for spreadsheets", {
+    default: "ndjson",
+  }),
+  full: flag("with decisions, attempts, headers and raw bodies: all that the log has of each"),
+  output: text("file to write; it gets its name when it is complete", { short: "o", of: "file" }),
+  ...relayOptions,
+};
+export type ExportOptions = GivenOptions<typeof exportOptions>;
+
 const exportLog = command({
   name: "export",
   says: "write the log to a file or to stdout, newest first, in flat memory",
-  options: {
-    ...filterOptions,
-    format: choice(["ndjson", "csv"], "ndjson: one alert a line with its deliveries; csv: for spreadsheets", {
-      default: "ndjson",
-    }),
-    full: flag("with decisions, attempts, headers and raw bodies: all that the log has of each"),
-    output: text("file to write; it gets its name when it is complete", { short: "o", of: "file" }),
-    ...relayOptions,
-  },
+  options: exportOptions,
   check: ({ format, full, output: file, ...given }, { output }) => {
     if (output.json && file === undefined) {
       return new AppError("usage", "with --json the export itself cannot go to stdout", { hint: "say --output FILE" });
@@ -166,7 +167,7 @@ const exportLog = command({
     "tocsin alerts export --state failed | wc -l",
     "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   ],
-  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, filtersOf(given), given),
+  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, given),
 });
 
 /** `tocsin alerts …`: the log from a terminal. */

@@ -1,29 +1,21 @@
 import { resolve } from "node:path";
-import type { AlertFilters, ExportFormat } from "../../contract/alert-query.ts";
 import type { Client } from "../../contract/client.ts";
 import { encode } from "../../contract/encode.ts";
 import { exportLines } from "../../contract/export-lines.ts";
 import { alertDetailView } from "../../contract/views/alerts.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
 import { countOf } from "../../ground/text/count-of.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import { withClient } from "../relay/connect-relay.ts";
+import { type RelayRun, withClient } from "../relay/connect-relay.ts";
 import { fileFailure } from "../shell/failure.ts";
-import { findEach, walkLog } from "./filters.ts";
-
-export interface ExportOptions {
-  format: ExportFormat;
-  output?: string;
-  /** All that the log has of each alert: decisions, attempts, headers, and the body that it came with. */
-  full?: boolean;
-}
+import type { ExportOptions } from "./alerts.ts";
+import { filtersOf, findEach, walkLog } from "./filters.ts";
 
 /** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
-export async function exportAlerts(run: RelayRun, filters: AlertFilters, options: ExportOptions): Promise<void> {
+export async function exportAlerts(run: RelayRun, options: ExportOptions): Promise<void> {
   const { output, context } = run;
   const { format, output: file } = options;
   const writeTo = (write: (text: string) => Promise<void>) =>
-    withClient(run, (client) => writeAlerts(run, client, filters, options, write));
+    withClient(run, (client) => writeAlerts(run, client, options, write));
   if (file === undefined) {
     const count = await writeTo(output.print);
     await output.note(`${countOf(count, "alert")} exported`);
@@ -47,14 +39,13 @@ export async function exportAlerts(run: RelayRun, filters: AlertFilters, options
 async function writeAlerts(
   { output, context }: RelayRun,
   client: Client,
-  filters: AlertFilters,
-  { format, full }: ExportOptions,
+  { format, full, ...filters }: ExportOptions,
   write: (text: string) => Promise<void>,
 ): Promise<number> {
   const lines = exportLines[format];
   let count = 0;
   let head = lines.head;
-  for await (const { data: page } of walkLog(client, filters, context.signal)) {
+  for await (const { data: page } of walkLog(client, filtersOf(filters), context.signal)) {
     await write(head);
     head = "";
     if (full) {

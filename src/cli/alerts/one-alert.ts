@@ -80,18 +80,15 @@ export interface Settling {
   timedOut: boolean;
 }
 
-interface SettleOptions {
-  timeoutMs: number;
-  /** Which deliveries to wait for. */
-  isWanted(delivery: DeliveryDetailView): boolean;
-}
-
-/** Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out. */
+/**
+ * Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out.
+ * @param options `isWanted`: which deliveries to wait for; default: all
+ */
 export async function waitUntilSettled(
   { context, output }: RelayRun,
   client: RelayClient,
   id: string,
-  { timeoutMs, isWanted }: SettleOptions,
+  { timeoutMs, isWanted = () => true }: { timeoutMs: number; isWanted?(delivery: DeliveryDetailView): boolean },
 ): Promise<Settling | undefined> {
   const endAt = context.now() + timeoutMs;
   for (;;) {

@@ -10,16 +10,8 @@ import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
+import type { ResendOptions } from "./alerts.ts";
 import { hasReached, outcomeContext, resolveId, toDeliveries, waitUntilSettled } from "./one-alert.ts";
-
-export interface ResendOptions {
-  to?: string;
-  /** Do not ask. */
-  yes?: boolean;
-  wait?: boolean;
-  /** Milliseconds. */
-  timeout: number;
-}
 
 /** `tocsin alerts resend`: once more to where it went, or to the destination named. */
 export async function resendAlert(run: RelayRun, idOrPart: string, options: ResendOptions): Promise<void> {

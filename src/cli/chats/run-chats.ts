@@ -15,13 +15,8 @@ import {
 } from "../../vendors/telegram/new-chat.ts";
 import type { Run } from "../command.ts";
 import { errorDocument } from "../shell/output.ts";
+import type { ChatsOptions } from "./chats.ts";
 import { type ConfiguredBot, findBots } from "./find-bots.ts";
-
-export interface ChatsOptions {
-  /** Milliseconds. */
-  for: number;
-  confirm?: boolean;
-}
 
 /** What came of one bot. */
 interface BotOutcome extends ChatsOfBot {

@@ -46,7 +46,7 @@ async function follow(
 ): Promise<ProofTest & { alert?: AlertDetailView }> {
   const { context, output } = run;
   const endAt = context.now() + timeoutMs;
-  const wait = (id: string, isWanted: () => boolean) =>
+  const wait = (id: string, isWanted?: () => boolean) =>
     waitUntilSettled(run, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
   let id: string | undefined;
   try {
@@ -78,7 +78,7 @@ async function follow(
       };
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const { name } of destinations) if (!named.has(name)) await client.resend({ id, destination: name });
-    const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
+    const { alert, deliveries, timedOut } = (await wait(id)) ?? routed;
     const arrived = destinations.filter(({ name }) => {
       const own = deliveries.filter(({ destination }) => destination === name);
       return own.length > 0 && own.every(hasReached);

@@ -121,7 +121,7 @@ export async function testDestinations(
 }
 
 async function settle(run: RelayRun, client: RelayClient, id: string, timeoutMs: number): Promise<Settling> {
-  const settling = await waitUntilSettled(run, client, id, { timeoutMs, isWanted: () => true });
+  const settling = await waitUntilSettled(run, client, id, { timeoutMs });
   if (settling === undefined) throw new AppError("failed", `the relay has lost the test ${id}`);
   return settling;
 }
