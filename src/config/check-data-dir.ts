@@ -21,39 +21,25 @@ const advice = "set DATA_DIR to a folder that can be written, e.g. DATA_DIR=/var
 export function findDataDirProblem(dataDir: string): DataDirProblem | undefined {
   const nearest = findNearest(dataDir);
   if (nearest === undefined) return undefined;
-  if (nearest.fault !== undefined) {
-    return { message: `${nearest.path} ${nearest.fault}`, instead: advice, isOfUser: false };
-  }
-  const { path, isFolder } = nearest;
-  if (!isFolder) {
-    const message =
-      path === dataDir ? `${path} is a file, not a folder` : `${path} is a file, so no folder can be made in it`;
-    return { message, instead: advice, isOfUser: false };
-  }
+  const { path, fault } = nearest;
+  const refuse = (message: string) => ({ message, instead: advice, isOfUser: false });
+  if (fault !== undefined) return refuse(`${path} ${fault}`);
   const kernel = kernelFileSystems.get(fileSystemOf(path));
-  if (kernel !== undefined) {
-    return {
-      message: `${dataDir} lies in ${kernel}, which keeps no files`,
-      instead: advice,
-      isOfUser: false,
-    };
-  }
+  if (kernel !== undefined) return refuse(`${dataDir} lies in ${kernel}, which keeps no files`);
   try {
     accessSync(path, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     const code = codeOf(error);
-    const isReadOnly = code === "EROFS";
-    const why = isReadOnly ? "lies on a file system that is read-only" : `cannot be written by this user (${code})`;
-    const instead = isReadOnly ? advice : `give the folder to the user of the relay, or ${advice}`;
-    return { message: `${path} ${why}`, instead, isOfUser: !isReadOnly };
+    if (code === "EROFS") return refuse(`${path} lies on a file system that is read-only`);
+    const instead = `give the folder to the user of the relay, or ${advice}`;
+    return { message: `${path} cannot be written by this user (${code})`, instead, isOfUser: true };
   }
 }
 
 interface Nearest {
   path: string;
-  isFolder: boolean;
-  /** Why it can be none. */
+  /** Why it can be no folder, or hold none. */
   fault?: string;
 }
 
@@ -61,16 +47,18 @@ interface Nearest {
 function findNearest(path: string): Nearest | undefined {
   for (let current = path; ; current = dirname(current)) {
     try {
-      return { path: current, isFolder: statSync(current).isDirectory() };
+      if (statSync(current).isDirectory()) return { path: current };
+      const what = current === path ? "not a folder" : "so no folder can be made in it";
+      return { path: current, fault: `is a file, ${what}` };
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENAMETOOLONG" || code === "ELOOP") {
-        return { path: current, isFolder: false, fault: `cannot be a folder (${code})` };
+        return { path: current, fault: `cannot be a folder (${code})` };
       }
       if (code === "ENOENT" && isLink(current)) {
-        return { path: current, isFolder: false, fault: "is a link to what is not there" };
+        return { path: current, fault: "is a link to what is not there" };
       }
-      if (code !== "ENOENT" && code !== "ENOTDIR") return { path: dirname(current), isFolder: true };
+      if (code !== "ENOENT" && code !== "ENOTDIR") return { path: dirname(current) };
       if (dirname(current) === current) return undefined;
     }
   }

@@ -1,21 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { DataDirProblem } from "./check-data-dir.ts";
 import type { Config } from "./config.ts";
 import { readConfig, type Written } from "./read-config.ts";
 import { ConfigError } from "./shape/problem-list.ts";
 import { type Env, envText } from "./variables.ts";
 
-export interface LoadOptions {
-  env: Env;
-  /** Relative paths are meant from here. */
-  cwd: string;
+export interface LoadOptions extends Pick<Written, "env" | "cwd" | "inspectDataDir"> {
   /** Returns `undefined` for a file that does not exist. Default: the file system. */
   readFile?: (path: string) => string | undefined;
   /** What the YAML file holds. Default: it is read. */
   fileText?: string;
-  /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used; default: it is not looked at, since most commands work without it. */
-  inspectDataDir?: (path: string) => DataDirProblem | undefined;
 }
 
 const defaultFile = "tocsin.yaml";

@@ -22,7 +22,7 @@ import type { Env } from "./variables.ts";
 /** All that a configuration is made of. */
 export interface Written {
   env: Env;
-  /** Relative folders of the environment are meant from here. */
+  /** Relative paths are meant from here. */
   cwd: string;
   /** The YAML file: its text, its absolute path, and how mistakes name it. Absent: there is none. */
   file?: { text: string; path: string; name: string };

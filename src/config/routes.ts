@@ -255,15 +255,10 @@ function writtenIn(value: unknown, index: number, problems: ProblemList): Writte
 const nameOf = (index: number) => `route ${index + 1}`;
 
 function refuseSameNames(routes: WrittenRoute[], problems: ProblemList): void {
-  const first = new Map<string, WrittenRoute>();
-  for (const [index, route] of routes.entries()) {
-    const { name } = route;
-    const earlier = first.get(name);
-    if (earlier === undefined) {
-      first.set(name, route);
-      continue;
-    }
-    const message = `${showValue(name)} is also the name of the route at ${earlier.definedAt}`;
+  for (const [index, { name }] of routes.entries()) {
+    const first = routes.findIndex((one) => one.name === name);
+    if (first === index) continue;
+    const message = `${showValue(name)} is also the name of the route at ${routes[first]?.definedAt}`;
     problems.add(["routes", index, "name"], message, "give it another name; decisions name it");
   }
 }
