@@ -1,5 +1,5 @@
 import { registrationRecord } from "../config/account-records.ts";
-import type { Config, SourceSettings } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
@@ -77,15 +77,16 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   const { rules, retention } = config;
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
   const accounts = new Map<string | undefined, AccountWatch>();
-  for (const source of [undefined, ...config.sources]) {
+  const senders = [undefined, ...config.sources.map(({ name }) => name)];
+  for (const source of senders) {
     const watch = await openAccountWatch(config, deps, source);
-    if (watch !== undefined) accounts.set(source?.name, watch);
+    if (watch !== undefined) accounts.set(source, watch);
   }
   const running = await openRunningTimes(isShared ? deps : { store, clock, log });
   const gaps = new Map<string | undefined, GapWatch>();
-  for (const source of [undefined, ...config.sources]) {
+  for (const source of senders) {
     const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
-    if (watch !== undefined) gaps.set(source?.name, watch);
+    if (watch !== undefined) gaps.set(source, watch);
   }
   const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({
@@ -95,8 +96,7 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   });
   /** A source is another sender: of the account nothing follows for it. */
   const describeAccount = (source?: string) => {
-    const isSource = config.sources.some(({ name }) => name === source);
-    const sender = accounts.get(isSource ? source : undefined);
+    const sender = accounts.get(senders.includes(source) ? source : undefined);
     return sender && describe(sender);
   };
   const silence =
@@ -196,14 +196,14 @@ export function accountAccess({ watch, upstream, sources }: Config, source?: str
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
 }
 
-/** @param of the source whose account it is. Default: that of the environment */
+/** @param source whose account it is. Default: that of the environment */
 export async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
-  of?: SourceSettings,
+  source?: string,
 ): Promise<AccountWatch | undefined> {
   const { watch, server } = config;
-  const access = accountAccess(config, of?.name);
+  const access = accountAccess(config, source);
   if (access === undefined) return undefined;
   const [{ createAccountWatch }, { createAlertingClient }, { findRelayAt }] = await Promise.all([
     import("../watch/account-watch.ts"),
@@ -221,7 +221,6 @@ export async function openAccountWatch(
     maxAnswerBytes: 1024 * 1024,
   });
   const { everyMs, putBack } = watch;
-  const source = of?.name;
   const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
   async function answersAt(url: string): Promise<boolean> {
     const relay = await findRelayAt(url, hookSecrets());
@@ -259,19 +258,18 @@ export async function lookAtStore(store: Pick<Administration, "health">): Promis
 
 /**
  * Its own client, since it reads much more than the account and is in no hurry.
- * @param of the source whose account it is. Default: that of the environment
+ * @param source whose account it is. Default: that of the environment
  */
 export async function openGaps(
   config: Config,
   deps: WatchesDeps,
   { downtimes }: Pick<RunningTimes, "downtimes">,
-  of?: SourceSettings,
+  source?: string,
 ): Promise<GapWatch | undefined> {
   const { watch, retention } = config;
   const { gapsEveryMs: everyMs } = watch;
-  const access = accountAccess(config, of?.name);
+  const access = accountAccess(config, source);
   if (access === undefined || everyMs === undefined) return undefined;
-  const source = of?.name;
   const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
     import("../watch/gaps/gap-watch.ts"),
     import("../watch/gaps/gap-check.ts"),

@@ -294,8 +294,7 @@ export class SharedWatches {
   async #putBack(source?: string): Promise<"put-back" | "unchanged"> {
     const own = this.#own?.accounts.get(source);
     if (own !== undefined) return own.putBack();
-    const settings = this.#config.sources.find(({ name }) => name === source);
-    const watch = (await openAccountWatch(this.#config, this.#depsOfAny(), settings)) as AccountWatch;
+    const watch = (await openAccountWatch(this.#config, this.#depsOfAny(), source)) as AccountWatch;
     const done = await watch.putBack();
     await this.#leave({ source, isPutBack: true });
     return done;
@@ -305,9 +304,8 @@ export class SharedWatches {
     const own = this.#own?.gaps.get(source);
     if (own !== undefined) return own.check(window);
     const downtimes = await readDowntimes(this.#deps.store, this.#deps.clock.now(), true);
-    const settings = this.#config.sources.find(({ name }) => name === source);
     const running = { downtimes: () => downtimes };
-    const watch = (await openGaps(this.#config, this.#depsOfAny(), running, settings)) as GapWatch;
+    const watch = (await openGaps(this.#config, this.#depsOfAny(), running, source)) as GapWatch;
     const report = await watch.check(window);
     const gaps = watch.report();
     if (gaps === undefined) return report;
