@@ -81,22 +81,16 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
   };
 }
 
+type GroupSpec = Pick<CommandSpec<None, None>, "name" | "summary" | "says" | "examples">;
+
 /** Commands that share their first word. */
-export function group(spec: {
-  name: string;
-  summary?: string;
-  says: string;
-  examples: readonly string[];
-  commands: readonly Entry[];
-}): Entry {
-  nameCommand(spec.name);
+export function group(spec: GroupSpec & { commands: readonly Entry[] }): Entry {
+  const { name, says, summary = says, examples, commands } = spec;
+  nameCommand(name);
   return (parent, context) => {
-    const self = parent
-      .command(spec.name)
-      .description(spec.says)
-      .summary(spec.summary ?? spec.says);
-    addExamples(self, spec.examples);
-    for (const add of spec.commands) add(self, context);
+    const self = parent.command(name).description(says).summary(summary);
+    addExamples(self, examples);
+    for (const add of commands) add(self, context);
     self.helpCommand(...helpCommand);
   };
 }

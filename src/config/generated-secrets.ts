@@ -160,15 +160,7 @@ function textOf(secrets: HookSecrets): string {
   return secrets.map((secret) => secret.reveal()).join(" ");
 }
 
-interface KeptSecret {
-  present?: Secret;
-  /** Rotations that failed one after the other leave several; the oldest first. */
-  previous: Secret[];
-  /** Both records, as they are kept. */
-  texts: [string | undefined, string | undefined];
-}
-
-async function readKept(kept: KeptRecords, name: SecretName): Promise<KeptSecret> {
+async function readKept(kept: KeptRecords, name: SecretName) {
   const [present, previous] = await readTexts(kept, [name]);
   return toKept(kept, name, present, previous);
 }
@@ -185,15 +177,12 @@ async function readTexts(kept: KeptRecords, names: readonly SecretName[]): Promi
   }
 }
 
-async function toKept(
-  kept: KeptRecords,
-  name: SecretName,
-  present: string | undefined,
-  previous: string | undefined,
-): Promise<KeptSecret> {
+async function toKept(kept: KeptRecords, name: SecretName, present?: string, previous?: string) {
   return {
     present: present === undefined ? undefined : await toSecret(kept, secretRecord(name), present),
+    /** Rotations that failed one after the other leave several; the oldest first. */
     previous: toPrevious(previous ?? ""),
+    /** Both records, as they are kept. */
     texts: [present, previous],
   };
 }

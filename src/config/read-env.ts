@@ -1,30 +1,20 @@
 import { join, resolve } from "node:path";
-import type { Secret } from "../core/secret.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import type { EnvReader } from "../vendors/vendor.ts";
-import type { LogLevel, ServerSettings, SpoolSettings } from "./config.ts";
-import { readVendorsEnv, type VendorsEnv } from "./destinations.ts";
+import type { Config, ServerSettings } from "./config.ts";
+import { readVendorsEnv } from "./destinations.ts";
 import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { readServer } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
-import { readUpstream, type UpstreamSettings } from "./upstream-env.ts";
+import { readUpstream } from "./upstream-env.ts";
 import { type Env, envText, readVariable } from "./variables.ts";
 
 /** What the environment says, before it is joined with the file. */
-export interface EnvSettings {
-  server: ServerSettings;
-  place: StorePlace;
-  spool?: SpoolSettings;
-  webhookSecret?: Secret;
-  adminToken?: Secret;
-  upstream: UpstreamSettings;
-  logLevel: LogLevel;
-  vendors: VendorsEnv;
-}
+export type EnvSettings = ReturnType<typeof readEnv>;
 
-export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettings {
+export function readEnv(env: Env, cwd: string, problems: ProblemList) {
   const server = readServer(env, problems);
   const place = readPlace(env, cwd, problems);
   return {
@@ -52,12 +42,7 @@ function readPlace(env: Env, cwd: string, problems: ProblemList): StorePlace {
   return onDisk;
 }
 
-function readSpool(
-  env: Env,
-  cwd: string,
-  dataDir: string | undefined,
-  problems: ProblemList,
-): Pick<EnvSettings, "spool"> {
+function readSpool(env: Env, cwd: string, dataDir: string | undefined, problems: ProblemList): Pick<Config, "spool"> {
   const maxBytes = readVariable(env, "SPOOL_SIZE", problems.refuseVariable);
   const folder = envText(env, "SPOOL_DIR");
   if (folder === undefined) return {};
@@ -83,7 +68,7 @@ function readTokens(
   env: Env,
   server: ServerSettings,
   problems: ProblemList,
-): Pick<EnvSettings, "webhookSecret" | "adminToken"> {
+): Pick<Config, "webhookSecret" | "adminToken"> {
   const webhookSecret = readVariable(env, "WEBHOOK_SECRET", problems.refuseVariable);
   const adminToken = readVariable(env, "ADMIN_TOKEN", problems.refuseVariable);
   for (const [name, token] of Object.entries({ WEBHOOK_SECRET: webhookSecret, ADMIN_TOKEN: adminToken })) {

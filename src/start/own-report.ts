@@ -1,31 +1,19 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
-import type { Operations, Readiness, SpoolView } from "../contract/operations.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Operations, Readiness } from "../contract/operations.ts";
 import type { RelayReport } from "../core/ports/relays.ts";
 import { readVersion } from "../ground/version.ts";
-import type { Door } from "../intake/door/door.ts";
-
-export interface OwnReportDeps {
-  id: string;
-  /** Where it listens. */
-  port: number;
-  config: Config;
-  door: Pick<Door, "counters" | "sources">;
-  /** Absent: there is none. */
-  spool?: () => Pick<SpoolView, "alerts">;
-  clock: Pick<Clock, "now">;
-}
+import type { Accepting } from "./accepting.ts";
 
 /** Tells the other relays on its store who this relay is, and how it is. */
-export function createOwnReport({ id, port, config, door, spool, clock }: OwnReportDeps) {
+export function createOwnReport(config: Config, { relayId, port, door, spool, clock }: Accepting) {
   let look = async (): Promise<void> => {};
   let last: Readiness = { ready: false, reasons: ["it is starting"] };
   let started = false;
   return {
     self: {
-      id,
+      id: relayId,
       name: config.server.relayName ?? hostname(),
       version: readVersion(),
       configuration: hashOf(config),
@@ -35,7 +23,7 @@ export function createOwnReport({ id, port, config, door, spool, clock }: OwnRep
     report(): RelayReport {
       void look();
       const { ready, reasons } = last;
-      const spooled = spool && { spooled: spool().alerts };
+      const spooled = spool && { spooled: spool.view().alerts };
       const hooks = Object.fromEntries(door.sources);
       return { started, ready, reasons, port, ...spooled, accepted: door.counters.alerts, hooks };
     },

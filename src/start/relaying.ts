@@ -37,7 +37,7 @@ export async function startRelaying(
   { accepting, publicUrl, stopping }: RelayingDeps,
   undo: (() => unknown)[],
 ) {
-  const { relayId, clock, newId, store, spool, door, port, localUrl, hookSecrets } = accepting;
+  const { relayId, clock, newId, store, spool, door, localUrl, hookSecrets } = accepting;
   const { log } = accepting.awayLog;
   const random = () => randomInt(2 ** 32) / 2 ** 32;
   /** What nearly each part asks for. */
@@ -52,7 +52,7 @@ export async function startRelaying(
   const urlOnThisMachine = picturesOnThisMachine ? localUrl : undefined;
   const pictures = openPictures(config, { ...common, isShared, openMarket: market.open, adminToken, urlOnThisMachine });
   undo.push(pictures.close);
-  const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, spool: spool?.view, clock });
+  const { self, report, follow } = createOwnReport(config, accepting);
   const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
   const sending = { ...common, self, report, processing, pictures, nameOf, activeMutes: mutes.active };
   const delivering = await startDelivering(config, sending, undo);

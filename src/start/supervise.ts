@@ -32,14 +32,6 @@ interface End {
   error?: string;
 }
 
-/** A relay that was started. */
-interface Child {
-  pid?: number;
-  ended: Promise<End>;
-  /** Asks it once, however often this is called (a second signal would end it at once), and kills it when it hangs. */
-  stop(): void;
-}
-
 /**
  * `serve` as a child that is handed the listening socket, so that the socket outlives each of its processes: who
  * connects while there is none waits in the kernel for the next. It ends like this:
@@ -63,7 +55,7 @@ export async function supervise(
   args: readonly string[],
 ): Promise<0 | 1 | 2> {
   const { now } = self;
-  let child: Child | undefined;
+  let child: ReturnType<typeof startRelay> | undefined;
   let isReplacing = false;
   let checksDue = 0;
   let pause = new AbortController();
@@ -72,7 +64,7 @@ export async function supervise(
   const ending = self.signal;
   ending.addEventListener("abort", () => child?.stop(), { once: true });
 
-  async function replace(running: Child): Promise<void> {
+  async function replace(running: NonNullable<typeof child>): Promise<void> {
     checksDue += 1;
     if (checksDue > 1) return;
     let refusal: string | undefined;
@@ -115,7 +107,7 @@ export async function supervise(
   return 0;
 }
 
-function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: readonly string[]): Child {
+function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: readonly string[]) {
   const { child, ended } = start(self, ["serve", "--listen-fd", "3", ...args], socket);
   const pid = child?.pid;
   if (pid !== undefined) log.info("supervisor.relay_started", { pid });
@@ -128,7 +120,8 @@ function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: r
   return {
     pid,
     ended,
-    stop() {
+    /** Asks it once, however often this is called (a second signal would end it at once), and kills it when it hangs. */
+    stop(): void {
       if (isStopping) return;
       isStopping = true;
       child?.kill("SIGTERM");

@@ -17,16 +17,6 @@ export interface ConfiguredBot {
   places: ConfiguredPlace[];
 }
 
-export interface FoundBots {
-  bots: ConfiguredBot[];
-  /** As they stand in TELEGRAM_CHAT_IDS, which is replaced as a whole. */
-  envChatIds: string[];
-  /** Names of all destinations; none may be given twice. */
-  names: string[];
-  /** The configuration has mistakes, so only the environment was read. */
-  isPartial: boolean;
-}
-
 export const tokenHint =
   "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with";
 
@@ -34,7 +24,7 @@ export const tokenHint =
  * A configuration that is not finished is no hindrance: what this command finds out may be just what is missing in it.
  * @throws AppError `config_invalid` when there is no bot.
  */
-export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBots {
+export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">) {
   const { bot: ofEnv, chatIds: envChatIds } = readTelegramEnv(env);
   const destinations = readDestinations(env, cwd);
   const bots = new Map<string, ConfiguredBot>();
@@ -56,8 +46,15 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBo
     const message = "there is no bot to ask: TELEGRAM_BOT_TOKEN is not set";
     throw new AppError("config_invalid", message, { hint: tokenHint });
   }
-  const names = (destinations ?? []).map(({ name }) => name);
-  return { bots: [...bots.values()], envChatIds, names, isPartial: isUnread };
+  return {
+    bots: [...bots.values()],
+    /** As TELEGRAM_CHAT_IDS has them, which is replaced as a whole. */
+    envChatIds,
+    /** Names of all destinations; none may be given twice. */
+    names: (destinations ?? []).map(({ name }) => name),
+    /** The configuration has mistakes, so only the environment was read. */
+    isPartial: isUnread,
+  };
 }
 
 /** Undefined for a configuration with mistakes. */

@@ -3,7 +3,7 @@ import { givenSecrets, loadOrCreateSecrets, type ServerSecrets } from "../../con
 import { loadConfig } from "../../config/load-config.ts";
 import { secretTextsOf } from "../../config/secret-texts.ts";
 import { createLog, type HidingLog } from "../../start/log.ts";
-import { type Relay, startRelay } from "../../start/relay.ts";
+import { startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
@@ -17,13 +17,10 @@ export async function secretsOf(config: Config, log: HidingLog): Promise<ServerS
   return found;
 }
 
-export interface OwnRelay {
-  relay: Relay;
-  config: Config;
-}
+export type OwnRelay = Awaited<ReturnType<typeof runOwnRelay>>;
 
 /** Runs the relay of the configuration in this process, for a command that a person reads: its log has errors alone. */
-export async function runOwnRelay(context: CliContext): Promise<OwnRelay> {
+export async function runOwnRelay(context: CliContext) {
   const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });
   // `LOG_LEVEL` brings the events.

@@ -95,12 +95,7 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-function takeSignals(startedAtTerminal: boolean): {
-  signal: AbortSignal;
-  take(name: string): void;
-  /** See `CliContext`. A later one takes the place of the one before. */
-  onHangUp(listener: () => void): void;
-} {
+function takeSignals(startedAtTerminal: boolean) {
   const controller = new AbortController();
   // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
   setMaxListeners(0, controller.signal);
@@ -120,7 +115,8 @@ function takeSignals(startedAtTerminal: boolean): {
   return {
     signal: controller.signal,
     take,
-    onHangUp(listener) {
+    /** See `CliContext`. A later one takes the place of the one before. */
+    onHangUp(listener: () => void): void {
       process.off("SIGHUP", take);
       // Where the terminal that it was started at has been closed, it ends as any command.
       process.on("SIGHUP", () => (startedAtTerminal && !isatty(0) ? take("SIGHUP") : listener()));

@@ -31,13 +31,7 @@ export interface ChoosingRun {
   options: StartOptions;
 }
 
-interface FoundBot {
-  session: BotSession;
-  description: BotDescription;
-  token: string;
-  /** The ids of TELEGRAM_CHAT_IDS. */
-  chatIds: string[];
-}
+type FoundBot = Awaited<ReturnType<typeof findBot>>;
 
 /**
  * A bot that Telegram knows, and a group or channel that it may write to: the one of `--chat`, or the one that shows up.
@@ -72,7 +66,7 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
 }
 
 /** Finds the bot of the environment, or asks for one until Telegram knows it. */
-async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun): Promise<FoundBot> {
+async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun) {
   const askForToken = () => {
     const somebody = ask(prompts, "there is no bot: TELEGRAM_BOT_TOKEN is not set", tokenHint);
     return somebody.secret("Bot token (write /newbot to @BotFather in Telegram)");
