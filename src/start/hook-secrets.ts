@@ -16,8 +16,6 @@ interface HookSecretsDeps {
   log: Log;
 }
 
-export type SecretsInForce = ReturnType<typeof openHookSecrets>;
-
 const ofAccount = "webhook-secret";
 
 /** The secrets that the hooks take now: gives the door what is known at the start, and, while the poll runs, what takes its place. */
