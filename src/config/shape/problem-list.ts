@@ -74,7 +74,7 @@ export function createProblemList(
       const place = formatPath(path);
       if (place !== "" && places.has(place)) return;
       places.add(place);
-      problems.push({ where: locate(path, part), path: place || undefined, message, instead });
+      problems.push({ where: locate(path, part), message, path: place || undefined, instead });
     },
     /** A mistake in an environment variable. */
     addEnv(name: string, message: string, instead?: string): void {
