@@ -38,13 +38,6 @@ export interface BatchingOptions<T> {
   waitsForOthers?: boolean;
 }
 
-export interface Batching<T> {
-  /** It is sent at once when nothing is under way. */
-  add(entry: T): void;
-  /** Resolves when nothing waits and nothing is under way. */
-  settled(): Promise<void>;
-}
-
 /** How many of the waiting are within what a batch holds at most, by their number and by what they weigh; the first in any case. */
 export const within =
   <T>(most: { calls: number; weight: number }, weightOf: (entry: T) => number): BatchingOptions<T>["sizeOf"] =>
@@ -62,7 +55,7 @@ export const within =
  * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not wait
  * until this one has time for it (docs/adr/0001-database-thread.md).
  */
-export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {
+export function createBatching<T>(options: BatchingOptions<T>) {
   const { sizeOf, send, cores, waitsForOthers = false } = options;
   const mostUnderWay = cores > 1 ? 2 : 1;
   const running = new Set<Promise<void>>();
@@ -119,7 +112,8 @@ export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {
   }
 
   return {
-    add(entry) {
+    /** It is sent at once when nothing is under way. */
+    add(entry: T): void {
       waiting.push(entry);
       if (batchesUnderWay > 0) sendAhead();
       else if (!isGathering) {
@@ -127,7 +121,8 @@ export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {
         start(waitsForOthers ? Promise.resolve().then(sendBatch) : sendBatch());
       }
     },
-    async settled() {
+    /** Resolves when nothing waits and nothing is under way. */
+    async settled(): Promise<void> {
       while (running.size > 0) await Promise.all(running);
     },
   };

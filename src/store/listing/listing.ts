@@ -6,13 +6,8 @@ import { createListStatements } from "./list-statements.ts";
 import type { ListWords } from "./list-words.ts";
 import { createWalk, type Walked } from "./walk.ts";
 
-export type Listing = Pick<AlertLog, "listAlerts" | "listAlertsWithin" | "listFailed" | "countFailed" | "countMatches">;
-
 /** @param nowMs milliseconds that only go forward. */
-export function createListing<Search>(
-  words: ListWords<Search>,
-  nowMs: () => number = () => performance.now(),
-): Listing {
+export function createListing<Search>(words: ListWords<Search>, nowMs: () => number = () => performance.now()) {
   const { run } = words;
   const statements = { ...createListStatements(words), ...createFailedStatements(words) };
   const { boundsOf, walk, searchesIn } = createWalk(words, nowMs);
@@ -69,7 +64,7 @@ export function createListing<Search>(
         }
       return [...counts.values()];
     },
-  };
+  } satisfies Partial<AlertLog>;
 }
 
 /** Adds up two parts of the log: no alert is in both. */

@@ -32,17 +32,12 @@ export interface AcceptingOptions {
   onAccepted?(): void;
 }
 
-export interface Accepting extends Inbox {
-  /** Resolves when nothing is under way. */
-  settled(): Promise<void>;
-}
-
 /**
  * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Their
  * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
  * commit left.
  */
-export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
+export function createAccepting(database: Database, options: AcceptingOptions) {
   const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
 
@@ -84,7 +79,8 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       if (acceptances.some((acceptance) => acceptance !== undefined && isToBeRouted(acceptance))) onAccepted();
     },
   });
-  return { acceptRequest: (request, drafts) => make({ request, drafts, askedAt: now() }), settled };
+  const inbox: Inbox = { acceptRequest: (request, drafts) => make({ request, drafts, askedAt: now() }) };
+  return { ...inbox, settled };
 }
 
 /** As what comes out of a spool: a search for a time finds it by this. */

@@ -13,20 +13,7 @@ export interface OneRow<Row extends object> {
   isEnough?(row: Row, look: number): boolean;
 }
 
-export interface Reading extends Sql {
-  /**
-   * One row, as JSON. What is asked for in the same turn is one statement: of one moment, and one way to the server. What follows
-   * `latest` waits for it.
-   */
-  row<Row extends object>(asked: OneRow<Row>): Promise<Row>;
-  /**
-   * A row whose moment nothing that is asked for from here on may lie before: on another connection a read might see less than a
-   * cursor that was asked for before it, and be missed by both.
-   */
-  latest<Row extends object>(asked: OneRow<Row>): Promise<Row>;
-  /** For what need not be as late. */
-  unordered: Sql;
-}
+export type Reading = ReturnType<typeof createReading>;
 
 interface Asked {
   one: OneRow<object>;
@@ -37,7 +24,7 @@ interface Asked {
 /** The longest name of a prepared statement; with a longer one it is planned each time. */
 const mostLetters = 63;
 
-export function createReading(read: Sql): Reading {
+export function createReading(read: Sql) {
   let latestAsked: Promise<unknown> = Promise.resolve();
   let asked: Asked[] = [];
   let hasLatest = false;
@@ -71,6 +58,10 @@ export function createReading(read: Sql): Reading {
     }
   }
 
+  /**
+   * One row, as JSON. What is asked for in the same turn is one statement: of one moment, and one way to the server. What follows
+   * `latest` waits for it.
+   */
   function row<Row extends object>(one: OneRow<Row>): Promise<Row> {
     return new Promise((resolve, reject) => {
       if (asked.length === 0) queueMicrotask(send);
@@ -78,19 +69,26 @@ export function createReading(read: Sql): Reading {
     });
   }
 
+  const query: Sql["query"] = async (...statement) => {
+    await latestAsked;
+    return read.query(...statement);
+  };
+
   return {
+    query,
     row,
-    latest(one) {
+    /**
+     * A row whose moment nothing that is asked for from here on may lie before: on another connection a read might see less than a
+     * cursor that was asked for before it, and be missed by both.
+     */
+    latest<Row extends object>(one: OneRow<Row>): Promise<Row> {
       hasLatest = true;
       const latest = row(one);
       // With nothing of what they brought: each would else keep all before it.
       latestAsked = Promise.allSettled([latestAsked, latest]).then(() => {});
       return latest;
     },
-    async query(...statement) {
-      await latestAsked;
-      return read.query(...statement);
-    },
+    /** For what need not be as late. */
     unordered: read,
   };
 }

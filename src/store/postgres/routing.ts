@@ -12,16 +12,6 @@ export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting"
   relayId: string;
 }
 
-interface OfOneRelay {
-  leaveRouting(toOthers: boolean): Promise<void>;
-  /** What this relay accepts is for the others. */
-  isLeft(): boolean;
-  /** Others have left something: it is taken over with the next list. */
-  noteLeft(): void;
-  /** Leaves what is not routed yet to the other relays, at the end of this one. */
-  giveUpRouting(): Promise<void>;
-}
-
 interface ListedRow extends UnroutedRow {
   content_type: string | null;
   /** With the first alert of its request. */
@@ -56,7 +46,7 @@ const mostTurns = 20;
 export function createRouting(
   database: Database,
   { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
-): Omit<RoutingDesk, "recordNotice"> & OfOneRelay {
+) {
   /**
    * Given out and not routed yet. Transactions become visible in the order of their commits, which is not that of their
    * positions: what stands before `after` and was never given out comes with the next list.
@@ -199,7 +189,7 @@ export function createRouting(
     return new Set(ended.map(({ alert_seq }) => alert_seq));
   }
 
-  return {
+  const desk: Omit<Required<RoutingDesk>, "recordNotice"> = {
     async listUnrouted(limit, now, after = 0) {
       isRouting = true;
       if ((after === 0 && limit > 0) || othersHaveLeft) {
@@ -246,12 +236,17 @@ export function createRouting(
       isLeft = toOthers;
       if (toOthers) await giveUp();
     },
+  };
+  return {
+    ...desk,
+    /** What this relay accepts is for the others. */
     isLeft: () => isLeft,
-    noteLeft() {
+    /** Others have left something: it is taken over with the next list. */
+    noteLeft(): void {
       othersHaveLeft = true;
     },
-
-    async giveUpRouting() {
+    /** Leaves what is not routed yet to the other relays, at the end of this one. */
+    async giveUpRouting(): Promise<void> {
       if (isRouting) await giveUp();
     },
   };

@@ -34,25 +34,17 @@ interface WayDeps {
   onAway(reason: AppError): void;
 }
 
-/** How the server is reached: by connections of its own, or through a pooler. */
-export interface Way {
-  isPooled(): boolean;
-  /**
-   * For a new connection: reads back what a 202 rests on, and bounds what a relay that is stopped in the middle of a
-   * transaction keeps from the others.
-   */
-  prepare(client: pg.Client | pg.PoolClient): Promise<void>;
-  /** Sent at once, with what is asked next. Rejects where the server must not be used. */
-  begin(client: pg.PoolClient): Promise<void>;
-}
+export type Way = ReturnType<typeof createWay>;
 
 /**
+ * How the server is reached: by connections of its own, or through a pooler.
+ *
  * A pooler is known by the number of the process that its connection names, which is not the server's. (One that is asked
  * for transactions and one for sessions look alike, and are used alike.) What a session would keep goes with each transaction then, and so
  * does the look at the server: the pooler may have gone on to another, and what somebody else has set for a session is still set
  * for the next one that gets it.
  */
-export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Way {
+export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
@@ -85,7 +77,11 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Wa
 
   return {
     isPooled: () => isPooled,
-    async prepare(client) {
+    /**
+     * For a new connection: reads back what a 202 rests on, and bounds what a relay that is stopped in the middle of a
+     * transaction keeps from the others.
+     */
+    async prepare(client: pg.Client | pg.PoolClient): Promise<void> {
       let server = {} as ServerSettings;
       await clock.compare(async () => {
         server = await look(client, `BEGIN; ${ownDefault}; ${lookAtServer}; END`);
@@ -95,7 +91,8 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Wa
       requireSafe(server);
       if (!isPooled) await client.query(set("SET"));
     },
-    async begin(client) {
+    /** Sent at once, with what is asked next. Rejects where the server must not be used. */
+    async begin(client: pg.PoolClient): Promise<void> {
       if (!isPooled) {
         await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
         return;

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
@@ -11,7 +10,6 @@ import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
 import { createAllowances } from "./allowances.ts";
 import { type ConnectOptions, connect, placeOf } from "./connect.ts";
-import type { Database } from "./database.ts";
 import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
@@ -45,16 +43,7 @@ export interface PostgresStoreOptions
 }
 
 /** What other modules of this room are made from in tests, without the rest. */
-export interface PostgresDatabase extends Database, Required<Pick<Store, "subscribe" | "hearing">> {
-  /** Says to this process that alerts were accepted. */
-  emitAccepted(): void;
-  /** When the process began, by the database's clock: ISO 8601. */
-  startedAt: string;
-  /** See `DatabaseClock`. */
-  now: Now;
-  isFull(): boolean;
-  close(): Promise<void>;
-}
+export type PostgresDatabase = Awaited<ReturnType<typeof openPostgresDatabase>>;
 
 /**
  * Connects, and brings the schema up to date.
@@ -62,7 +51,7 @@ export interface PostgresDatabase extends Database, Required<Pick<Store, "subscr
  * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be
  * used, `config_invalid` for an address that is none.
  */
-export async function openPostgresDatabase(options: PostgresStoreOptions): Promise<PostgresDatabase> {
+export async function openPostgresDatabase(options: PostgresStoreOptions) {
   const { relayName, isExisting = false, listenUrl, onHearing, onListenerFailed, ...ofConnections } = options;
   const hub = createSignalHub(onListenerFailed);
   let notices: Notices | undefined;
@@ -105,11 +94,13 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
   await opened.ready;
   return {
     ...connections,
+    /** When the process began, by the database's clock: ISO 8601. */
     startedAt,
     subscribe: hub.subscribe,
     hearing: () => ({ ...opened.hearing(), isPooled: connections.isPooled() }),
+    /** Says to this process that alerts were accepted. */
     emitAccepted: () => hub.emit("accepted", undefined),
-    async close() {
+    async close(): Promise<void> {
       await connections.settled();
       await opened.close();
       await connections.close();

@@ -29,19 +29,10 @@ export interface SessionOptions {
   now?: Now;
 }
 
-/** One connection with its transactions: what lives in the thread that owns it. */
-export interface DatabaseSession extends GroupCommit {
-  /** Called behind each commit, once that has been answered: copies a part of the write-ahead log into the database if it is time. */
-  copyLog(): void;
-  health(): StoreHealth;
-  maintain(now: number): Promise<Maintenance>;
-  backup(path: string): Promise<void>;
-  /** Another number after every commit of another connection to the same database; the same while there was none. */
-  dataVersion(): number;
-  close(): void;
-}
+export type DatabaseSession = ReturnType<typeof openSession>;
 
-export function openSession(options: SessionOptions): DatabaseSession {
+/** One connection with its transactions: what lives in the thread that owns it. */
+export function openSession(options: SessionOptions) {
   const { path, readOnly = false, now = Date.now } = options;
   const ballast = new Ballast(
     { path: `${path}.ballast`, bytes: readOnly ? 0 : (options.ballastBytes ?? 16 * 1024 * 1024) },
@@ -63,13 +54,15 @@ export function openSession(options: SessionOptions): DatabaseSession {
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
     commit,
+    /** Called behind each commit, once that has been answered: copies a part of the write-ahead log into the database if it is time. */
     copyLog: () => log?.copyStep(),
+    /** Another number after every commit of another connection to the same database; the same while there was none. */
     dataVersion: () => dataVersion.get() ?? 0,
-    health() {
+    health(): StoreHealth {
       if (ballast.isSpent()) ballast.restore();
       return { ...readHealth(), ...readRoom(dirname(path)), full: ballast.isSpent(), damage: context.damage };
     },
-    async maintain(at) {
+    async maintain(at: number): Promise<Maintenance> {
       try {
         const maintenance = maintainDatabase(db, log);
         const [removed] = (await commit([{ name: "removeExpiredKeys", arguments: [at] }])).results;
@@ -79,7 +72,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
         throw toStoreError(error);
       }
     },
-    backup: (to) => copyDatabase(path, to),
+    backup: (to: string) => copyDatabase(path, to),
     close() {
       try {
         log?.tryToEmpty(1000);

@@ -5,27 +5,10 @@ import { openDatabase } from "./open-database.ts";
 import { removeDatabase } from "./restore-database.ts";
 import { withSqlite } from "./sqlite-library.ts";
 
-/** SQLite's side of a move. The file is nobody else's meanwhile. */
-export interface MovedLog extends MoveSide {
-  close(): void;
-}
+/** SQLite's side of a move: the log at `path`, brought up to date. The file is nobody else's meanwhile. */
+export const openMovedLog = (path: string) => toSide(openDatabase({ path }));
 
-/** What is written to it waits in the file `…moving`, until the last step gives it the database's name. */
-export interface MovedLogTarget extends MovedLog {
-  /** Which move it belongs to, and how far that has come; undefined: it has only just been made. */
-  readMark(): string | undefined;
-  /** The rows of one page, and in the same transaction how far that is. */
-  writePage(table: MovedTable, rows: readonly MovedRow[], mark: string): void;
-  /** Indexes, triggers and sums from the rows. */
-  finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void>;
-  /** The last step: nothing in it says any more that it was moved. */
-  seal(): void;
-}
-
-/** The log at `path`, brought up to date. */
-export const openMovedLog = (path: string): MovedLog => toSide(openDatabase({ path }));
-
-const toSide = (db: Database): MovedLog => ({
+const toSide = (db: Database): MoveSide & { close(): void } => ({
   driver: "sqlite",
   ask: (sql, values = []) =>
     db
@@ -38,8 +21,11 @@ const toSide = (db: Database): MovedLog => ({
   close: () => db.close(),
 });
 
-/** A new log at `path`, or the one that an interrupted run has left there before its last step. */
-export function openMovedLogTarget(path: string): MovedLogTarget {
+/**
+ * A new log at `path`, or the one that an interrupted run has left there before its last step. What is written waits in the file
+ * `…moving`, until the last step gives it the database's name.
+ */
+export function openMovedLogTarget(path: string) {
   if (existsSync(path) && !isUnfinished(path)) removeDatabase(path);
   const db = openDatabase({ path });
   db.pragma("foreign_keys = OFF");
@@ -55,8 +41,10 @@ export function openMovedLogTarget(path: string): MovedLogTarget {
   const saveMark = db.prepare("UPDATE moving SET mark = ?");
   return {
     ...toSide(db),
+    /** Which move it belongs to, and how far that has come; undefined: it has only just been made. */
     readMark: () => db.prepare<[], string | null>("SELECT mark FROM moving").pluck().get() ?? undefined,
-    writePage(table, rows, mark) {
+    /** The rows of one page, and in the same transaction how far that is. */
+    writePage(table: MovedTable, rows: readonly MovedRow[], mark: string): void {
       const taken = table.columns.flatMap((column, index) =>
         column.writeTo === null ? [] : [{ name: column.writeTo ?? column.name, index }],
       );
@@ -68,7 +56,8 @@ export function openMovedLogTarget(path: string): MovedLogTarget {
         saveMark.run(mark);
       }).immediate();
     },
-    async finish(onIndex) {
+    /** Indexes, triggers and sums from the rows. */
+    async finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void> {
       const left = db
         .prepare<[], { name: string; type: string; sql: string }>("SELECT * FROM moving_schema ORDER BY type, name")
         .all();
@@ -84,7 +73,8 @@ export function openMovedLogTarget(path: string): MovedLogTarget {
           if (type === "trigger") db.exec(`DROP TRIGGER IF EXISTS ${name}; ${sql}`);
       }).immediate();
     },
-    seal() {
+    /** The last step: nothing in it says any more that it was moved. */
+    seal(): void {
       db.pragma("synchronous = FULL");
       db.exec("BEGIN; DROP TABLE moved_counts; DROP TABLE moving_schema; DROP TABLE moving; COMMIT");
       db.pragma("wal_checkpoint(TRUNCATE)");
