@@ -2,7 +2,8 @@ import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RecordedAlert, RoutingDraft } from "../../core/ports/routing-desk.ts";
 import { digestOf, fingerprintOf } from "../fingerprint.ts";
 import type { Dialect, Tx } from "../tx.ts";
-import { createNameLock } from "./name-lock.ts";
+import { createLockedLook } from "./name-lock.ts";
+import { createCounting } from "./removing.ts";
 import type { Arriving } from "./repeats.ts";
 import type { Routing } from "./routing.ts";
 import type { AskedBy, NewRequest, RoutedAlert, Written } from "./writing.ts";
@@ -51,7 +52,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     `SELECT id FROM alerts WHERE id ${sql.isOneOf(":ids")}`,
     ({ id }: { id: string }) => id,
   );
-  const lock = createNameLock(sql, "key");
+  const lookLocked = createLockedLook(sql, "key");
   const ofKey = "requests r WHERE r.dedupe_key = :key AND r.received_at > :since";
   const isSame = `r.fingerprint = :fingerprint AND ${sql.digestOf("r.body")} = :digest`;
   const findEarlier = sql.statement(
@@ -67,15 +68,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     },
   );
   const countRepeated = sql.change("count_repeated", "requests", { count: "int8" }, "duplicates = duplicates + :count");
-  const countDuplicates = sql.statement(
-    "count_duplicates",
-    { count: "int8" },
-    {
-      // Relays add rows, so that none waits for another.
-      postgres: "INSERT INTO tallies (kind, count) VALUES ('duplicate', :count)",
-      sqlite: "UPDATE duplicate_count SET count = count + :count",
-    },
-  );
+  const countDuplicates = createCounting(sql, "duplicate", "duplicate_count");
 
   /** Finds for each request with a key at most one with the same body and one with another body. */
   async function findEarlierOf(tx: Tx, keyed: readonly Given[]): Promise<Map<IncomingRequest, readonly Earlier[]>> {
@@ -83,14 +76,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
       ...{ key: sql.kept(dedupeKey), since: receivedAt - dedupeWindowMs },
       ...{ fingerprint, digest: digestOf(body) },
     }));
-    // A statement of its own first: the other one sees what was committed until the locks were given.
-    const [, found] = await Promise.all([
-      lock(
-        tx,
-        asked.map(({ key }) => key),
-      ),
-      tx.look(findEarlier, asked),
-    ]);
+    const found = await lookLocked(tx, findEarlier, asked, ({ key }) => key);
     return new Map(keyed.map(({ request }, index) => [request, found[index] ?? []]));
   }
 

@@ -1,6 +1,5 @@
 import type { AlertLog, FactsQuery } from "../../core/ports/alert-log.ts";
 import {
-  type ArrivalRow,
   type FactsRow,
   inOrder,
   mostFactsBytes,
@@ -54,14 +53,14 @@ function statementsOf(sql: Dialect) {
     "list_arrivals",
     within,
     `SELECT ${arrival} FROM alerts a WHERE ${isWithin} AND a.routed_at IS NOT NULL ${newestFirst}`,
-    (row: ArrivalRow) => toArrival(row),
+    toArrival,
   );
   const follow = sql.statement(
     "follow_arrivals",
     { after: "int8", limit: "int8" },
     `SELECT ${arrival} FROM alerts a WHERE a.seq > :after AND a.origin = 'hook' AND a.routed_at IS NOT NULL
      ORDER BY a.seq ${sql.limit(":limit")}`,
-    (row: ArrivalRow) => toArrival(row),
+    toArrival,
   );
   const last = "(SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1)";
   const findRouted = sql.statement(

@@ -5,10 +5,9 @@ import type { LaneFence } from "../../core/ports/lanes.ts";
 import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, InTx, StepItem, Tx, WhichLanes } from "../tx.ts";
-import type { IsHeld } from "./fence.ts";
+import type { Fences } from "./fence.ts";
 import { noteHold } from "./holding.ts";
 import type { Joint } from "./joint.ts";
-import type { SavePaces } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {
   facts: string;
@@ -24,7 +23,7 @@ const threadColumns = Object.fromEntries(columnNames("threads").map((name) => [n
 const sameKey = "t.destination = d.destination AND t.recipient = d.recipient AND t.alert_key = a.alert_key";
 
 /** T3: the first claim of a delivery has it. `due_at` is set exactly while a delivery may be claimed. */
-export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: IsHeld; savePaces: SavePaces }) {
+export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InTx<Dispatch, "savePaces">) {
   const take = sql.step("claim_deliveries", {
     given: { token: "text", lease_ms: "int8", digest_id: "text" },
     set: `state = 'sending', claim_token = :token, claim_fence = :fence, due_at = NULL, lease_until = ${sql.inMs(":lease_ms")},

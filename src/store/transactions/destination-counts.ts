@@ -2,12 +2,6 @@ import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
 import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
-interface CountRow {
-  destination: string;
-  state: DeliveryState;
-  count: number;
-}
-
 /**
  * Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. To look
  * at 100,000 for each page takes a tenth of a second.
@@ -33,7 +27,7 @@ export function createDestinationCounts(sql: Dialect) {
       postgres: `SELECT name AS destination, part AS state, sum(count) AS count FROM tallies WHERE kind = 'delivery'
         GROUP BY name, part HAVING sum(count) > 0`,
     },
-    (row: CountRow) => row,
+    (row: { destination: string; state: DeliveryState; count: number }) => row,
   );
   const deliveries = deliveriesBy(sql);
   const waiting = [

@@ -1,40 +1,24 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type { Thread } from "../../core/delivery-job.ts";
 import type { AbandonedDelivery, AlertRequest, Dispatch } from "../../core/ports/dispatch.ts";
 import type { MessageExtras } from "../../core/rules.ts";
 import { type DeliveryRow, deliveryColumnsWith, fromRow, readJson, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
-import type { Dialect, InTx, Tx } from "../tx.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
 const mostFallbacks = 500;
 
-/** What the messages of a key in one chat are found by. */
-export interface ThreadKey {
-  destination: string;
-  recipient: string;
-  key: string;
-}
-
-export function createThreads(sql: Dialect) {
-  const find = sql.statement(
+/** The messages of a key in one chat. */
+export const findThreadIn = (sql: Dialect) =>
+  sql.statement(
     "find_thread",
     { destination: "text", recipient: "text", key: "text" },
     `SELECT ${columnNames("threads").join(", ")} FROM threads
      WHERE destination = :destination AND recipient = :recipient AND alert_key = :key`,
-    (row: Row<"threads">) => toThread(row),
+    toThread,
   );
-  return {
-    /** In the order asked. */
-    async findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]> {
-      const found = await tx.look(find, keys);
-      return found.map(([thread]) => thread);
-    },
-  };
-}
 
 function dueStatements(sql: Dialect) {
   const columns = deliveryColumnsWith(sql.statusOf("a"));
-  const toDue = (row: DeliveryRow) => toDueDelivery(row);
   /** One kind of what is due at a destination, and has an index of its own. */
   const dueOf = (kind: string) =>
     `SELECT seq, due_at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND due_at <= :now AND ${kind}
@@ -56,7 +40,7 @@ function dueStatements(sql: Dialect) {
        ORDER BY rank, due_at, seq ${sql.limit(":limit")})
      SELECT ${columns} FROM picked p JOIN deliveries d ON d.seq = p.seq JOIN alerts a ON a.seq = d.alert_seq
      ORDER BY p.rank, p.due_at, p.seq`,
-    toDue,
+    toDueDelivery,
   );
   const listByKeys = sql.statement(
     "list_by_keys",
@@ -67,7 +51,7 @@ function dueStatements(sql: Dialect) {
         WHERE d.destination = :destination AND d.due_at IS NOT NULL AND a.alert_key ${sql.isOneOf(":keys")}
         ORDER BY d.alert_seq, d.seq ${sql.limit(":limit")}`,
      )} ORDER BY d.alert_seq, d.seq`,
-    toDue,
+    toDueDelivery,
   );
   const firstDue = (isBulk: boolean) =>
     `SELECT min(due_at) AS at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
@@ -101,13 +85,14 @@ function dueStatements(sql: Dialect) {
     { now: "int8" },
     `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
-    toDue,
+    toDueDelivery,
   );
   return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue };
 }
 
 /** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
-export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof createThreads>) {
+export function createDueLists(sql: Dialect) {
+  const findThread = findThreadIn(sql);
   const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);
 
   return {
@@ -133,7 +118,7 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     listFallbacksDue: async (tx, now) => tx.run(listFallbacksDue, { now }),
 
     async findThread(tx, destination, recipient, key) {
-      const [thread] = await findThreads(tx, [{ destination, recipient, key }]);
+      const [thread] = await tx.run(findThread, { destination, recipient, key });
       return thread;
     },
   } satisfies InTx<
@@ -141,6 +126,9 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     "listDue" | "listByKeys" | "nextDueAt" | "countDueTogether" | "listAbandoned" | "listFallbacksDue" | "findThread"
   >;
 }
+
+type ShownRow = Pick<Row<"alerts">, "id" | "received_at" | "origin"> &
+  Pick<Row<"deliveries">, "extras"> & { routed_at: number; facts: string };
 
 /** What a message is written from. */
 export function createMessageReading(sql: Dialect) {
@@ -150,15 +138,7 @@ export function createMessageReading(sql: Dialect) {
     `SELECT id, received_at, routed_at, origin, facts, (
        SELECT d.extras FROM deliveries d WHERE d.alert_seq = :seq AND d.destination = :destination ORDER BY d.seq LIMIT 1
      ) AS extras FROM alerts WHERE seq = :seq AND facts IS NOT NULL`,
-    ({
-      facts,
-      extras,
-      ...row
-    }: Pick<Row<"alerts">, "id" | "received_at" | "origin"> & {
-      routed_at: number;
-      facts: string;
-      extras: string | null;
-    }) => ({
+    ({ facts, extras, ...row }: ShownRow) => ({
       ...fromRow(row, ["id", "received_at", "routed_at", "origin"]),
       facts: JSON.parse(facts) as AlertFacts,
       extras: readJson<MessageExtras>(extras),

@@ -2,7 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
-import { createNameLock } from "./name-lock.ts";
+import { createLockedLook } from "./name-lock.ts";
 
 /** An alert of the key that came before the one that is asked about. */
 type Earlier = EarlierEnd & { seq: number };
@@ -27,7 +27,7 @@ interface Row {
  * has ended.
  */
 export function createEnds(sql: Dialect) {
-  const lock = createNameLock(sql, "endedKey");
+  const lookLocked = createLockedLook(sql, "endedKey");
   const fired = `(
     SELECT f.seq FROM alerts f
     WHERE f.alert_key = :key AND f.seq < :seq AND f.repeat_of IS NULL AND ${sql.statusOf("f")} <> 'resolved'
@@ -52,14 +52,7 @@ export function createEnds(sql: Dialect) {
     const ended = records.filter(({ endEdits }) => endEdits !== undefined);
     if (ended.length === 0) return { leftToSend: (record) => record };
     const asked = ended.map(({ alertSeq: seq, facts }) => ({ key: facts.alertKey, seq }));
-    // A statement of its own first: the other one sees what was committed until the locks were given.
-    const [, found] = await Promise.all([
-      lock(
-        tx,
-        asked.map(({ key }) => key),
-      ),
-      tx.look(find, asked),
-    ]);
+    const found = await lookLocked(tx, find, asked, ({ key }) => key);
     const rowsOf = new Map(ended.map(({ alertSeq }, index) => [alertSeq, found[index] ?? []]));
     const written: (Earlier & { isEnd: boolean })[] = [];
     return {

@@ -10,13 +10,20 @@ export const underFence = ({ forKeyShare }: Dialect) => ({
   text: `EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence ${forKeyShare})`,
 });
 
-export type IsHeld = (tx: Tx, lane: LaneFence) => Promise<boolean>;
+export type Fences = ReturnType<typeof createFences>;
 
-export function createIsHeld(sql: Dialect): IsHeld {
+/** Looks at lanes. One that is held cannot be lost before the transaction has ended. */
+export function createFences(sql: Dialect) {
   const find = sql.statement(
     "is_held",
     { group: "text", fence: "int8" },
     `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
   );
-  return async (tx, { group, fence }) => (await tx.run(find, { group, fence })).length > 0;
+  return {
+    isHeld: async (tx: Tx, lane: LaneFence): Promise<boolean> => (await tx.run(find, lane)).length > 0,
+    async listHeldLanes(tx: Tx, lanes: readonly LaneFence[]): Promise<LaneFence[]> {
+      const held = await tx.look(find, lanes);
+      return lanes.filter((_, index) => held[index]?.length === 1);
+    },
+  };
 }

@@ -16,7 +16,7 @@ import { untoldStates } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createMaking } from "./making.ts";
-import { createNameLock } from "./name-lock.ts";
+import { createLockedLook } from "./name-lock.ts";
 import type { Unrouted } from "./repeats.ts";
 import type { Judged } from "./ringing.ts";
 
@@ -144,11 +144,11 @@ function statementsOf(sql: Dialect) {
  *     more of one name than one step may change ──▶ the oldest; the rest is remembered, and done by the next step (`releaseRest`)
  */
 export function createGrouping(sql: Dialect, newId: NewId) {
-  const lock = createNameLock(sql, "group");
+  const lookLocked = createLockedLook(sql, "group");
   const make = createMaking(sql);
   const statements = statementsOf(sql);
   const { find, write, findUntold, findCause, recount } = statements;
-  const apply = createSteps(lock, statements);
+  const apply = createSteps(lookLocked, statements);
 
   /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
@@ -178,22 +178,19 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
       const places = new Map(records.flatMap(placesOf).map((place) => [keyOf(place), place]));
       if (places.size === 0) return ungrouped;
-      const read = async (asked: readonly Place[]): Promise<[string, GroupMemory][]> => {
-        const found = await tx.look(find, asked);
-        return asked.flatMap((place, index) => (found[index] ?? []).map((one) => [keyOf(place), one]));
+      const memories = new Map<string, GroupMemory>();
+      const note = (asked: readonly Place[], found: readonly GroupMemory[][]) => {
+        for (const [index, place] of asked.entries())
+          for (const memory of found[index] ?? []) memories.set(keyOf(place), memory);
       };
-      const ofCauses = [...places.values()].filter(({ name }) => name === allCauses);
-      const memories = new Map(sql.isShared && ofCauses.length > 0 ? await read(ofCauses) : []);
+      const ofCauses = sql.isShared ? [...places.values()].filter(({ name }) => name === allCauses) : [];
+      if (ofCauses.length > 0) note(ofCauses, await tx.look(find, ofCauses));
       const changing = new Set(records.flatMap((record) => placesToLock(record, memories)));
-      const locked = [...places].filter(([key, { name }]) => name !== allCauses || !sql.isShared || changing.has(key));
-      const [, found] = await Promise.all([
-        lock(
-          tx,
-          locked.map(([key]) => key),
-        ),
-        read(locked.map(([, place]) => place)),
-      ]);
-      const desk = new GroupDesk(new Map([...memories, ...found]));
+      const locked = [...places.values()].filter(
+        (place) => place.name !== allCauses || !sql.isShared || changing.has(keyOf(place)),
+      );
+      note(locked, await lookLocked(tx, find, locked, keyOf));
+      const desk = new GroupDesk(memories);
       const at = records[0]?.routedAt ?? 0;
       return {
         gather: (record, alert, left) => desk.gather(record, alert, left),
@@ -215,7 +212,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();
       const pairs = destinations.map((destination) => ({ destination, name: allCauses }));
       if (pairs.length === 0) return;
-      const [, found] = await Promise.all([lock(tx, pairs.map(keyOf)), tx.look(find, pairs)]);
+      const found = await lookLocked(tx, find, pairs, keyOf);
       for (const [index, pair] of pairs.entries()) {
         const ids = new Set(untold.flatMap(({ destination, id }) => (destination === pair.destination ? [id] : [])));
         const known = currentCauses(found[index]?.[0], at);
@@ -239,11 +236,11 @@ export function createGrouping(sql: Dialect, newId: NewId) {
 }
 
 /** In their order behind what is left of former ones, as many as one step may change. True: some are left. */
-function createSteps(lock: ReturnType<typeof createNameLock>, statements: ReturnType<typeof statementsOf>) {
+function createSteps(lookLocked: ReturnType<typeof createLockedLook>, statements: ReturnType<typeof statementsOf>) {
   const { find, write, pick, endOver, hasten, move } = statements;
   return async (tx: Tx, at: number, destinations: string[], changes: readonly PlacedChange[]): Promise<boolean> => {
     const places = [...new Set(destinations)].map((destination) => ({ destination, name: restOfSteps }));
-    const [, found] = await Promise.all([lock(tx, places.map(keyOf)), tx.look(find, places)]);
+    const found = await lookLocked(tx, find, places, keyOf);
     const former = found.flatMap((memories) => memories.flatMap(({ rest = [] }) => rest));
     const rest: PlacedChange[] = [];
     const changed: number[] = [];
@@ -272,10 +269,7 @@ function createSteps(lock: ReturnType<typeof createNameLock>, statements: Return
   };
 }
 
-interface Place {
-  destination: string;
-  name: string;
-}
+type Place = { destination: string; name: string };
 
 type PlacedChange = GroupChange & { destination: string };
 

@@ -1,7 +1,7 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
-import type { HeldChange, HeldDelivery } from "../../core/ports/dispatch.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { Decision } from "../../core/rules.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 
 /** Where a delivery leaves the state `held` for a try or a wait: from then on its age counts. */
 export const noteHold = (when = ""): string =>
@@ -65,14 +65,10 @@ export function createHolding(sql: Dialect) {
   }
 
   return {
-    listHeld: async (
-      tx: Tx,
-      destination: string,
-      after: { dueAt: number; seq: number },
-      limit: number,
-    ): Promise<HeldDelivery[]> => tx.run(list, { destination, due_at: after.dueAt, seq: after.seq, limit }),
+    listHeld: async (tx, destination, { dueAt, seq }, limit) =>
+      tx.run(list, { destination, due_at: dueAt, seq, limit }),
 
-    async rescheduleHeld(tx: Tx, change: HeldChange): Promise<number> {
+    async rescheduleHeld(tx, change) {
       const { destination, deliveryIds: ids, now, dueAt, why, isNamed } = change;
       const found = await tx.run(reschedule, { ids, destination, now, why, is_named: isNamed ? 1 : 0, due_at: dueAt });
       if (found.length === 0) return 0;
@@ -81,5 +77,5 @@ export function createHolding(sql: Dialect) {
       await Promise.all([explain(tx, alertSeqs, destination, why), tx.changed(alertSeqs)]);
       return found.length;
     },
-  };
+  } satisfies InTx<Dispatch, "listHeld" | "rescheduleHeld">;
 }

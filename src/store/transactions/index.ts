@@ -4,9 +4,9 @@ import { createAccepting } from "./accepting.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createClaiming } from "./claiming.ts";
 import { createDestinationCounts, createNoticeCounts } from "./destination-counts.ts";
-import { createDueLists, createMessageReading, createThreads } from "./due.ts";
+import { createDueLists, createMessageReading } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
-import { createIsHeld } from "./fence.ts";
+import { createFences } from "./fence.ts";
 import { createGrouping } from "./grouping.ts";
 import { createHolding } from "./holding.ts";
 import type { Joint } from "./joint.ts";
@@ -30,18 +30,15 @@ import { createWatchStates } from "./watch-states.ts";
  * `acceptRequests`: for as many calls as its driver gathers.
  */
 export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
-  const isHeld = createIsHeld(sql);
   const lanes = createLanes(sql, self);
   const ringing = createRinging(sql);
   const grouping = createGrouping(sql, self.newId);
-  const deps = { ...self, ...ringing, ...grouping, isHeld, savePaces: lanes.savePaces };
+  const watchStates = createWatchStates(sql);
+  const deps = { ...self, ...ringing, ...grouping, ...createFences(sql), ...lanes, ...watchStates };
   const { claimRun, ...claiming } = createClaiming(sql, deps);
   const { recordAttempts, ...recording } = createRecording(sql, deps);
-  const threads = createThreads(sql);
-  const watchStates = createWatchStates(sql);
-  const routing = createRouting(sql, { ...deps, ...threads, ...lanes, ...watchStates });
+  const routing = createRouting(sql, deps);
   const { forgetOldHours, ...routeStatistics } = createRouteStatistics(sql);
-  const { recordNotice, recordRouting, recordRoutingFailure } = routing;
   return {
     joint: { claimRun, recordAttempts },
     acceptRequests: createAccepting(sql, routing),
@@ -51,7 +48,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...claiming,
       ...createDestinationCounts(sql),
       ...createNoticeCounts(sql),
-      ...createDueLists(sql, threads),
+      ...createDueLists(sql),
       ...createMessageReading(sql),
       ...createExpiringKeys(sql),
       releaseRest: grouping.releaseRest,
@@ -63,7 +60,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...recording,
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
-      ...{ recordNotice, recordRouting, recordRoutingFailure },
+      ...routing.desk,
       ...createSilenced(sql),
       ...createSingleAlerts(sql),
       ...createStatistics(sql),

@@ -1,5 +1,6 @@
-import type { DestinationStatus, PaceRecord, StatusKey } from "../../core/destination-status.ts";
-import type { LaneFence, LaneGrant, LaneRequest, Lanes } from "../../core/ports/lanes.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
+import type { LaneFence, LaneMemory, LaneRequest, Lanes } from "../../core/ports/lanes.ts";
 import { toPace, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
@@ -19,8 +20,6 @@ export interface Self {
  */
 const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timestamp() OR lanes.owner = :owner
   OR (lanes.relay = :relay AND lanes.granted_at < :started_at::timestamptz))`;
-
-export type SavePaces = (tx: Tx, lane: LaneFence, paces: readonly PaceRecord[]) => Promise<"done" | "lost">;
 
 const prepareGrant = (sql: Dialect) =>
   sql.statement(
@@ -156,37 +155,36 @@ function createLaneMemory(sql: Dialect) {
     where: underFence(sql),
   });
 
-  return {
-    /** @returns what is kept for each of them */
-    async readMemories(
-      tx: Tx,
-      requests: readonly LaneRequest[],
-    ): Promise<(request: LaneRequest) => LaneGrant["memory"]> {
-      const keys = requests.flatMap(({ statuses }) => statuses);
-      const [paces, statuses] = await Promise.all([
-        tx.run(readPaces, { keys: requests.flatMap((request) => request.paces) }),
-        tx.look(readStatus, keys),
-      ]);
-      const paceOf = new Map(paces.map((pace) => [pace.key, pace]));
-      const statusOf = new Map(keys.map((key, index) => [key, statuses[index] ?? []]));
-      return (request) => ({
-        paces: request.paces.flatMap((key) => paceOf.get(key) ?? []),
-        statuses: request.statuses.flatMap((key: StatusKey) => statusOf.get(key) ?? []),
-      });
-    },
+  /** @returns what is kept for each of them */
+  async function readMemories(tx: Tx, requests: readonly LaneRequest[]) {
+    const keys = requests.flatMap(({ statuses }) => statuses);
+    const [paces, statuses] = await Promise.all([
+      tx.run(readPaces, { keys: requests.flatMap((request) => request.paces) }),
+      tx.look(readStatus, keys),
+    ]);
+    const paceOf = new Map(paces.map((pace) => [pace.key, pace]));
+    const statusOf = new Map(keys.map((key, index) => [key, statuses[index] ?? []]));
+    return (request: LaneRequest): LaneMemory => ({
+      paces: request.paces.flatMap((key) => paceOf.get(key) ?? []),
+      statuses: request.statuses.flatMap((key) => statusOf.get(key) ?? []),
+    });
+  }
 
-    async savePaces(tx: Tx, { group, fence }: LaneFence, paces: readonly PaceRecord[]): Promise<"done" | "lost"> {
+  return {
+    readMemories,
+
+    async savePaces(tx, { group, fence }, paces) {
       if (paces.length === 0) return "done";
       const last = new Map(paces.map((pace) => [pace.key, pace]));
       const rows = [...last.values()].map((pace) => toRow({ ...pace, sentAt: JSON.stringify(pace.sentAt) }));
       return (await tx.insert(savePaces, rows, { group, fence })) > 0 ? "done" : "lost";
     },
 
-    loadStatuses: async (tx: Tx): Promise<DestinationStatus[]> => tx.run(loadStatuses, {}),
+    loadStatuses: async (tx) => tx.run(loadStatuses, {}),
 
-    async saveStatus(tx: Tx, { group, fence }: LaneFence, status: DestinationStatus): Promise<"done" | "lost"> {
+    async saveStatus(tx, { group, fence }, status) {
       const row = { kind: status.kind, name: status.name, status: JSON.stringify(status) };
       return (await tx.insert(saveStatus, [row], { group, fence })) > 0 ? "done" : "lost";
     },
-  };
+  } satisfies InTx<Dispatch, "savePaces" | "loadStatuses" | "saveStatus"> & { readMemories: typeof readMemories };
 }

@@ -3,7 +3,7 @@ import type { MuteStore } from "../../core/ports/shared.ts";
 import { toMute, toRow } from "../rows.ts";
 import { columnNames } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
-import { createNameLock } from "./name-lock.ts";
+import { createLockedLook } from "./name-lock.ts";
 
 export function createMutes(sql: Dialect) {
   const insert = sql.insertion("add_mute", "mutes");
@@ -21,7 +21,7 @@ export function createMutes(sql: Dialect) {
     toMute,
   );
 
-  const lock = createNameLock(sql, "endedKey");
+  const lookLocked = createLockedLook(sql, "endedKey");
   const findLast = sql.statement(
     "find_last_of_key",
     { key: "text" },
@@ -34,7 +34,7 @@ export function createMutes(sql: Dialect) {
     async addMute(tx, mute) {
       if (mute.untilOver !== undefined) {
         // Waits for an end that another relay is routing, which could not see this mute.
-        const [, [last]] = await Promise.all([lock(tx, [mute.untilOver]), tx.run(findLast, { key: mute.untilOver })]);
+        const [[last] = []] = await lookLocked(tx, findLast, [{ key: mute.untilOver }], ({ key }) => key);
         if (last === "resolved") return "over";
       }
       await tx.insert(insert, [toRow({ ...mute, matchers: JSON.stringify(mute.matchers) })], {});

@@ -1,4 +1,4 @@
-import type { Awaitable, Dialect, Tx } from "../tx.ts";
+import type { Dialect, Given, Statement, Tx, Values } from "../tx.ts";
 
 /** What kinds of names there are: the seed of their hashes, which relays of other versions have as well. */
 export const seeds = { key: 0, body: 1, endedKey: 2, ring: 3, group: 4 };
@@ -9,18 +9,24 @@ export const lockEach = (kind: keyof typeof seeds, names: string) => `
     SELECT DISTINCT hashtextextended(name, ${seeds[kind]}) AS hash FROM (${names}) AS named ORDER BY 1) AS hashes`;
 
 /**
- * Locks names until the transaction has ended. Another relay that locks one of them waits until then, and what it asks afterwards
- * sees what this one has written. On SQLite there is no other relay.
+ * Locks the name of each item until the transaction has ended, and looks for each as `tx.look` does. Another relay that locks one of them
+ * waits until then, and sees what this one has written. On SQLite there is no other relay.
  */
-export function createNameLock(
-  sql: Dialect,
-  kind: keyof typeof seeds,
-): (tx: Tx, names: readonly string[]) => Awaitable<unknown> {
-  if (!sql.isShared) return () => undefined;
-  const lock = sql.statement(
-    `lock_names_${seeds[kind]}`,
-    { names: "text[]" },
-    lockEach(kind, "SELECT unnest(:names) AS name"),
-  );
-  return (tx, names) => (names.length === 0 ? undefined : tx.run(lock, { names }));
+export function createLockedLook(sql: Dialect, kind: keyof typeof seeds) {
+  const lock = sql.isShared
+    ? sql.statement(`lock_names_${seeds[kind]}`, { names: "text[]" }, lockEach(kind, "SELECT unnest(:names) AS name"))
+    : undefined;
+  return async <G extends Given, Result, Item extends Values<G>>(
+    tx: Tx,
+    find: Statement<G, Result>,
+    items: readonly Item[],
+    nameOf: (item: Item, index: number) => string,
+  ): Promise<Result[][]> => {
+    // A statement of its own first: the other one sees what was committed until the locks were given.
+    const [, found] = await Promise.all([
+      lock && items.length > 0 ? tx.run(lock, { names: items.map(nameOf) }) : undefined,
+      tx.look(find, items),
+    ]);
+    return found;
+  };
 }

@@ -1,8 +1,8 @@
 import { orphanReason } from "../../core/delivery.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
-import { type DeliveryRow, deliveryColumnsWith, toDueDelivery } from "../rows.ts";
+import { deliveryColumnsWith, toDueDelivery } from "../rows.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
-import { type IsHeld, underFence } from "./fence.ts";
+import { type Fences, underFence } from "./fence.ts";
 import type { Self } from "./lanes.ts";
 
 const claimed = "state = 'sending' AND claim_token IS NOT NULL";
@@ -17,7 +17,7 @@ const destinationsOf = (name: string, kind: string) => `
       ORDER BY destination LIMIT 1) AS next)`;
 
 /** What waits for destinations that no configuration has. */
-export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "relayName"> & { isHeld: IsHeld }) {
+export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences) {
   const [usual, bulk] = [false, true].map((isBulk) => `due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`) as [
     string,
     string,
@@ -48,7 +48,7 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
       { destination: "text", limit: "int8" },
       `SELECT ${deliveryColumnsWith(sql.statusOf("a"))} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
        WHERE d.destination = :destination AND ${kind} ORDER BY d.due_at, d.seq ${sql.limit(":limit")}`,
-      (row: DeliveryRow) => toDueDelivery(row),
+      toDueDelivery,
     );
   const firstUsual = firstOf("list_orphans", usual);
   const firstBulk = firstOf("list_bulk_orphans", bulk);
@@ -87,10 +87,8 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
 
     async failOrphans(tx, lane, known, at) {
       const destinations = await listUnknown(tx, known);
-      const failed =
-        destinations.length === 0
-          ? []
-          : await tx.run(fail, { destinations, reason: orphanReason, at, relay: relayName, ...lane });
+      const given = { destinations, reason: orphanReason, at, relay: relayName, ...lane };
+      const failed = destinations.length === 0 ? [] : await tx.run(fail, given);
       await tx.changed([...new Set(failed)]);
       return failed.length > 0 || (await isHeld(tx, lane)) ? failed.length : "lost";
     },

@@ -5,11 +5,10 @@ import type { LaneFence } from "../../core/ports/lanes.ts";
 import { rowOf } from "../rows.ts";
 import { type Dialect, givenOf, type InTx, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
 import { type CallFallbacks, createFallbacks } from "./fallbacks.ts";
-import { type IsHeld, underFence } from "./fence.ts";
+import { type Fences, underFence } from "./fence.ts";
 import type { Grouping } from "./grouping.ts";
 import { noteHold } from "./holding.ts";
 import type { Joint } from "./joint.ts";
-import type { SavePaces } from "./lanes.ts";
 import type { Ringing } from "./ringing.ts";
 
 export type RecordCall = [lane: LaneFence, records: readonly AttemptRecord[]];
@@ -38,11 +37,7 @@ const given = {
 } as const;
 const asGiven = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `:${name}`]));
 
-interface RecordingDeps extends Pick<Ringing, "forgetUnheard">, Pick<Grouping, "forgetUntold"> {
-  newId: NewId;
-  isHeld: IsHeld;
-  savePaces: SavePaces;
-}
+type RecordingDeps = { newId: NewId } & Ringing & Grouping & Fences & InTx<Dispatch, "savePaces">;
 
 /** After them an alert may have reached nobody. */
 const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>

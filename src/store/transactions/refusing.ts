@@ -5,11 +5,7 @@ import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
 /** One refused request that is kept. */
-interface RefusedSize {
-  seq: number;
-  address: string;
-  bytes: number;
-}
+type RefusedSize = { seq: number; address: string; bytes: number };
 
 /** What is kept of one source, so that a flood at one leaves what others have. */
 const mostKept = 200;

@@ -108,6 +108,18 @@ export function createRemoving(sql: Dialect) {
   };
 }
 
+/** @param table of SQLite, which has one number of this kind */
+export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", table: string) =>
+  sql.statement(
+    `count_${kind}`,
+    { count: "int8" },
+    {
+      sqlite: `UPDATE ${table} SET count = count + :count`,
+      // Each change is a row of its own, so that no two relays wait for one row.
+      postgres: `INSERT INTO tallies (kind, count) VALUES ('${kind}', :count)`,
+    },
+  );
+
 /** Removes those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
 function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
@@ -147,18 +159,8 @@ function createFinishedRemoving(sql: Dialect) {
     `DELETE FROM requests WHERE seq ${sql.isOneOf(":seqs")} RETURNING duplicates`,
     ({ duplicates }: { duplicates: number }) => duplicates,
   );
-  const counting = (kind: string, table: string) =>
-    sql.statement(
-      `count_${kind}`,
-      { count: "int8" },
-      {
-        sqlite: `UPDATE ${table} SET count = count + :count`,
-        // Each removal is a row of its own, so that no two relays wait for one row.
-        postgres: `INSERT INTO tallies (kind, count) VALUES ('${kind}', :count)`,
-      },
-    );
-  const countRemoved = counting("removed", "removed_alerts");
-  const countDuplicates = counting("duplicate", "duplicate_count");
+  const countRemoved = createCounting(sql, "removed", "removed_alerts");
+  const countDuplicates = createCounting(sql, "duplicate", "duplicate_count");
 
   /** Removes the requests that have no alert any more, of those that had one removed. Returns their duplicates. */
   async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {

@@ -3,7 +3,7 @@ import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import { digestOf } from "../fingerprint.ts";
 import type { Dialect, Tx } from "../tx.ts";
-import { createNameLock, lockEach } from "./name-lock.ts";
+import { createLockedLook, lockEach } from "./name-lock.ts";
 
 /** What routing has to know of an alert that waits for it. */
 export interface Unrouted {
@@ -94,7 +94,7 @@ export function createRepeats(sql: Dialect) {
       first: first === null ? undefined : (JSON.parse(first) as First),
     }),
   );
-  const lock = createNameLock(sql, "body");
+  const lookLocked = createLockedLook(sql, "body");
   const find = sql.statement(
     "find_first",
     { fingerprint: "int8", item: "int8", origin: "text", source: "text", since: "int8", digest: "text" },
@@ -136,16 +136,13 @@ export function createRepeats(sql: Dialect) {
         [fingerprint, item, origin, ...(source === undefined ? [] : [sql.kept(source)])].join(" "),
       );
       const digests = compared.map(({ request }) => digestOf(request.body));
-      const [, found] = await Promise.all([
-        lock(tx, names),
-        tx.look(
-          find,
-          compared.map(({ request: { origin, source = null, receivedAt }, fingerprint, item, record }, index) => ({
-            ...{ fingerprint, item, origin, source, digest: digests[index] as string },
-            since: receivedAt - (record.repeatWindowMs ?? 0),
-          })),
-        ),
-      ]);
+      const asked = compared.map(
+        ({ request: { origin, source = null, receivedAt }, fingerprint, item, record }, index) => ({
+          ...{ fingerprint, item, origin, source, digest: digests[index] as string },
+          since: receivedAt - (record.repeatWindowMs ?? 0),
+        }),
+      );
+      const found = await lookLocked(tx, find, asked, (_, index) => names[index] as string);
       const bodyOf = new Map(compared.map((one, index) => [one, `${names[index]} ${digests[index]}`]));
       const firstOf = new Map(compared.map((one, index) => [one, found[index]?.[0]]));
       const rows = arriving.map((one): [RoutingRecord, Row] => {

@@ -1,11 +1,10 @@
-import type { DeliveryPurpose, DeliveryState } from "../../core/delivery.ts";
+import type { DeliveryState } from "../../core/delivery.ts";
 import type { NewId } from "../../core/id.ts";
-import type { DeliverySummary } from "../../core/ports/alert-log.ts";
-import type { ResendCall, ResentCount } from "../../core/ports/dispatch.ts";
+import type { Dispatch, ResendCall, ResentCount } from "../../core/ports/dispatch.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
 import { toDeliverySummary } from "../rows.ts";
 import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { Dialect, InTx, Tx } from "../tx.ts";
 import { createMaking, type NewDelivery, toDeliveryRow } from "./making.ts";
 
 type KnownRow = Pick<
@@ -67,13 +66,7 @@ export function createResending(sql: Dialect, newId: NewId) {
   }
 
   return {
-    async addDeliveries(
-      tx: Tx,
-      alertId: string,
-      planned: PlannedDelivery[],
-      purpose: DeliveryPurpose,
-      at: number,
-    ): Promise<DeliverySummary[]> {
+    async addDeliveries(tx, alertId, planned, purpose, at) {
       const [alertSeq] = await tx.run(lockAlert, { id: alertId });
       if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
       const deliveries = planned.map((one): NewDelivery => ({ id: newId(), alertSeq, planned: one, purpose, at }));
@@ -83,7 +76,7 @@ export function createResending(sql: Dialect, newId: NewId) {
       return deliveries.map((delivery) => toDeliverySummary(toDeliveryRow(delivery)));
     },
 
-    async resendFailed(tx: Tx, calls: ResendCall[], at: number): Promise<ResentCount> {
+    async resendFailed(tx, calls, at) {
       const seqs = calls.map(({ deliverySeq }) => deliverySeq);
       // A statement of its own first: the other one sees what was committed until the locks were given.
       const [, known] = await Promise.all([tx.run(lockAlerts, { seqs }), tx.run(listKnown, { seqs })]);
@@ -102,25 +95,17 @@ export function createResending(sql: Dialect, newId: NewId) {
       ]);
       return count;
     },
-  };
-}
-
-interface Resent {
-  failed: KnownRow;
-  /** The position of what stands for it, or will when it is released itself, or the id of one that is to be made. */
-  by: number | string;
+  } satisfies InTx<Dispatch, "addDeliveries" | "resendFailed">;
 }
 
 /** One call after another: what is made for one may stand for the next. */
 function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId) {
   const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
   const made: NewDelivery[] = [];
-  const resent: Resent[] = [];
-  const open = new Map(
-    rows
-      .filter(({ state, resent_by }) => resent_by === null && resendable.includes(state))
-      .map((row) => [row.seq, row]),
-  );
+  /** `by`: the position of what stands for it, or will when it is released itself, or the id of one that is to be made. */
+  const resent: { failed: KnownRow; by: number | string }[] = [];
+  const isOpen = ({ state, resent_by }: KnownRow) => resent_by === null && resendable.includes(state);
+  const open = new Map(rows.filter(isOpen).map((row) => [row.seq, row]));
   for (const { deliverySeq, planned, onlyNew, toldBy } of calls) {
     const failed = open.get(deliverySeq);
     if (failed === undefined) continue;
@@ -130,21 +115,15 @@ function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId)
     }
     const { alert_seq: alertSeq } = failed;
     const stands = planned.flatMap((one): (number | string)[] => {
-      const isSame = (row: Pick<KnownRow, "alert_seq" | "destination" | "recipient">) =>
-        row.alert_seq === alertSeq && row.destination === one.destination && row.recipient === one.recipient;
-      const before = rows.filter(isSame);
+      const isSame = (seq: number, { destination, recipient }: Pick<PlannedDelivery, "destination" | "recipient">) =>
+        seq === alertSeq && destination === one.destination && recipient === one.recipient;
+      const before = rows.filter((row) => isSame(row.alert_seq, row));
       const known = before.find(
         ({ seq, purpose, state }) =>
           seq > deliverySeq && (purpose === "resend" || purpose === "bulk_resend") && underWayOrArrived.includes(state),
       );
       if (known !== undefined) return [known.seq];
-      const beside = made.find((other) =>
-        isSame({
-          alert_seq: other.alertSeq,
-          destination: other.planned.destination,
-          recipient: other.planned.recipient,
-        }),
-      );
+      const beside = made.find((other) => isSame(other.alertSeq, other.planned));
       if (beside !== undefined) return [beside.id];
       if (onlyNew && before.length > 0) return [];
       const id = newId();

@@ -6,7 +6,7 @@ import { ringEventOf } from "../../ringing/ring-event.ts";
 import type { withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createForgetting } from "./forgetting.ts";
-import { createNameLock } from "./name-lock.ts";
+import { createLockedLook } from "./name-lock.ts";
 import type { Unrouted } from "./repeats.ts";
 
 export type Ringing = ReturnType<typeof createRinging>;
@@ -22,10 +22,7 @@ export interface Rings {
 }
 
 /** What is remembered of a key at a destination, and by which names it is found. */
-interface Pair {
-  destination: string;
-  key: string;
-}
+type Pair = { destination: string; key: string };
 
 type Remembered = Pair & { memory: RingMemory; at: number };
 
@@ -86,18 +83,11 @@ function statementsOf(sql: Dialect) {
  * reach some recipients is made good to them by what fires next.
  */
 export function createRinging(sql: Dialect) {
-  const lock = createNameLock(sql, "ring");
+  const lookLocked = createLockedLook(sql, "ring");
   const { find, write, endFormer, findUnheard } = statementsOf(sql);
 
-  /** A statement of its own locks them first: the other one sees what was committed until the locks were given. */
   async function lockAndFind(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, RingMemory>> {
-    const [, found] = await Promise.all([
-      lock(tx, pairs.map(nameOf)),
-      tx.look(
-        find,
-        pairs.map(({ destination, key }) => ({ destination, key })),
-      ),
-    ]);
+    const found = await lookLocked(tx, find, pairs, nameOf);
     return new Map(pairs.flatMap((pair, index) => (found[index] ?? []).map((memory) => [nameOf(pair), memory])));
   }
 

@@ -1,15 +1,15 @@
-import type { ClaimedDelivery, Thread } from "../../core/delivery-job.ts";
-import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { ClaimedDelivery } from "../../core/delivery-job.ts";
 import type { NewId } from "../../core/id.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { MadeDelivery, NoticeRecord, RecordedAlert, RoutingRecord } from "../../core/ports/routing-desk.ts";
-import type { WatchState } from "../../core/ports/watch.ts";
+import type { MadeDelivery, RecordedAlert, RoutingDesk, RoutingRecord } from "../../core/ports/routing-desk.ts";
+import type { WatchStore } from "../../core/ports/watch.ts";
 import type { Decision } from "../../core/rules.ts";
 import { toClaimedDelivery } from "../rows.ts";
-import type { Awaitable, Dialect, Tx } from "../tx.ts";
-import type { ThreadKey } from "./due.ts";
-import { createEnds, type Ends } from "./ends.ts";
-import { underFence } from "./fence.ts";
+import type { Awaitable, Dialect, InTx, Tx } from "../tx.ts";
+import { findThreadIn } from "./due.ts";
+import { createEnds } from "./ends.ts";
+import { type Fences, underFence } from "./fence.ts";
 import { type Grouping, type Groups, ungrouped } from "./grouping.ts";
 import { createMaking, type NewDelivery } from "./making.ts";
 import { createOverMutes, type OverMutes } from "./mutes.ts";
@@ -39,33 +39,22 @@ const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
 
 export type Routing = ReturnType<typeof createRouting>;
 
+type RoutingDeps = { newId: NewId } & Ringing &
+  Grouping &
+  Fences &
+  InTx<Dispatch, "saveStatus"> &
+  InTx<WatchStore, "saveWatchState">;
+
 /** T2: what was decided for an alert, and the deliveries that follow from it. */
 export function createRouting(
   sql: Dialect,
-  {
-    newId,
-    findThreads,
-    saveStatus,
-    saveWatchState,
-    lookUpRings,
-    lookUpGroups,
-  }: {
-    newId: NewId;
-    findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]>;
-    saveStatus(tx: Tx, lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
-    saveWatchState(tx: Tx, watch: WatchState): Promise<void>;
-  } & Pick<Ringing, "lookUpRings"> &
-    Pick<Grouping, "lookUpGroups">,
+  { newId, listHeldLanes, saveStatus, saveWatchState, lookUpRings, lookUpGroups }: RoutingDeps,
 ) {
   const repeats = createRepeats(sql);
   const lookUpEnds = createEnds(sql);
   const lookUpMutes = createOverMutes(sql);
   const make = createMaking(sql);
-  const hold = sql.statement(
-    "hold_lane",
-    { group: "text", fence: "int8" },
-    `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
-  );
+  const findThread = findThreadIn(sql);
   const boundWaiting = sql.isShared
     ? sql.statement("bound_waiting", {}, `SET LOCAL lock_timeout = ${longestLockMs}`)
     : undefined;
@@ -107,14 +96,13 @@ export function createRouting(
     ({ seq }: { seq: number }) => seq,
   );
 
-  /** The lanes of the claims that are held, and cannot be lost before the transaction has ended. */
+  /** The lanes of the claims that are held. */
   async function holdLanes(tx: Tx, records: readonly RoutingRecord[]): Promise<Set<string>> {
     const claims = records.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
     const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()]
       // In one order, so that no two relays wait for each other.
       .sort((one, other) => (one.group < other.group ? -1 : 1));
-    const held = await tx.look(hold, lanes);
-    return new Set(lanes.filter((_, index) => held[index]?.length === 1).map(nameOf));
+    return new Set((await listHeldLanes(tx, lanes)).map(nameOf));
   }
 
   function toRouted(
@@ -132,29 +120,36 @@ export function createRouting(
     });
   }
 
-  const plan = (
-    records: readonly RoutingRecord[],
-    unrouted: Map<number, Unrouted>,
-    ends: Ends,
-    rings: Rings,
-    groups: Groups,
-    held: ReadonlySet<string>,
-    mutes: OverMutes,
-  ): Planned => {
-    const entries = records.flatMap((given) => {
-      const alert = unrouted.get(given.alertSeq);
-      if (alert === undefined) return [];
-      unrouted.delete(given.alertSeq);
-      const record = alert.repeatOf === undefined ? mutes.settle(given) : given;
-      const left =
-        alert.repeatOf === undefined
-          ? groups.gather(record, alert, rings.judge(record, alert, ends.leftToSend(record, alert.id)))
-          : nothingToSend;
-      const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
-      return toEntry(record, alert, left.decisions, places);
-    });
-    return { entries, rings, groups, mutes };
-  };
+  /** @returns with what `find` finds: what is to be written of those records whose alerts are unrouted */
+  async function lookUp<Found>(tx: Tx, records: readonly RoutingRecord[], find: () => Promise<Found>) {
+    const judged = records.flatMap(withIfOver);
+    const [held, rings, groups, found, ends, mutes] = await Promise.all([
+      holdLanes(tx, records),
+      // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
+      lookUpRings(tx, judged),
+      lookUpGroups(tx, judged),
+      find(),
+      lookUpEnds(tx, records),
+      // Read after their locks, which the maker of a mute until it is over takes as well.
+      lookUpMutes(tx, records),
+    ]);
+    const plan = (records: readonly RoutingRecord[], unrouted: Map<number, Unrouted>): Planned => {
+      const entries = records.flatMap((given) => {
+        const alert = unrouted.get(given.alertSeq);
+        if (alert === undefined) return [];
+        unrouted.delete(given.alertSeq);
+        const record = alert.repeatOf === undefined ? mutes.settle(given) : given;
+        const left =
+          alert.repeatOf === undefined
+            ? groups.gather(record, alert, rings.judge(record, alert, ends.leftToSend(record, alert.id)))
+            : nothingToSend;
+        const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
+        return toEntry(record, alert, left.decisions, places);
+      });
+      return { entries, rings, groups, mutes };
+    };
+    return { found, plan };
+  }
 
   async function writeEntries(
     tx: Tx,
@@ -163,9 +158,9 @@ export function createRouting(
   ): Promise<{ written: Written; recorded: RecordedAlert[] }> {
     const over = entries.flatMap(overWith);
     const claimed = entries.flatMap(({ routed: { record, deliveries } }) =>
-      deliveries
-        .filter(({ claim }) => claim !== undefined)
-        .map((delivery) => ({ delivery, key: record.facts.alertKey })),
+      deliveries.flatMap(({ id, claim, planned: { destination, recipient } }) =>
+        claim === undefined ? [] : { id, destination, recipient, key: record.facts.alertKey },
+      ),
     );
     const [written, , threads] = await Promise.all([
       write(entries.map(({ routed }) => routed)),
@@ -177,20 +172,13 @@ export function createRouting(
             keys: over.map(({ alertKey }) => alertKey),
             at: entries[0]?.routed.record.routedAt ?? 0,
           }),
-      findThreads(
-        tx,
-        claimed.map(({ delivery: { planned }, key }) => ({
-          destination: planned.destination,
-          recipient: planned.recipient,
-          key,
-        })),
-      ),
+      tx.look(findThread, claimed),
       rings.save?.(tx),
       mutes?.save(tx),
     ]);
     // It changes what was written now as well.
     await groups.save?.(tx);
-    const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
+    const threadOf = new Map(claimed.map(({ id }, index) => [id, threads[index]?.[0]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
       const alertSeq = written.get(routed.alert.id);
       if (alertSeq === undefined) return [];
@@ -215,8 +203,7 @@ export function createRouting(
   return {
     /**
      * Looks up what routing has to know of alerts that are about to be stored. What waits there for another transaction fails soon:
-     * whatever
-     * is accepted behind it waits for this one.
+     * whatever is accepted behind it waits for this one.
      * @returns what is to be written of those whose records it is given
      */
     async lookUpArriving(
@@ -225,66 +212,54 @@ export function createRouting(
     ): Promise<(records: readonly RoutingRecord[]) => Planned> {
       if (arriving.length === 0) return () => ({ entries: [], rings: unjudged, groups: ungrouped });
       const records = arriving.map(({ record }) => record);
-      const [, held, rings, groups, unroutedOf, ends, mutes] = await Promise.all([
+      const [, { found: unroutedOf, plan }] = await Promise.all([
         boundWaiting && tx.run(boundWaiting, {}),
-        holdLanes(tx, records),
-        lookUpRings(tx, records.flatMap(withIfOver)),
-        lookUpGroups(tx, records.flatMap(withIfOver)),
-        repeats.findArriving(tx, arriving),
-        lookUpEnds(tx, records),
-        lookUpMutes(tx, records),
+        lookUp(tx, records, () => repeats.findArriving(tx, arriving)),
       ]);
-      return (stored) => plan(stored, unroutedOf(stored), ends, rings, groups, held, mutes);
+      return (stored) => plan(stored, unroutedOf(stored));
     },
 
     writeEntries,
 
-    async recordRouting(tx: Tx, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
-      const [held, rings, groups, unrouted, ends, mutes] = await Promise.all([
-        holdLanes(tx, records),
-        // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
-        lookUpRings(tx, records.flatMap(withIfOver)),
-        lookUpGroups(tx, records.flatMap(withIfOver)),
-        repeats.findUnrouted(tx, records),
-        lookUpEnds(tx, records),
-        // Read after their locks, which the maker of a mute until it is over takes as well.
-        lookUpMutes(tx, records),
-      ]);
-      const planned = plan(records, unrouted, ends, rings, groups, held, mutes);
-      if (planned.entries.length === 0) return [];
-      return (await writeEntries(tx, planned, (alerts) => tx.routeAlerts(alerts))).recorded;
-    },
+    desk: {
+      async recordRouting(tx, records) {
+        const { found, plan } = await lookUp(tx, records, () => repeats.findUnrouted(tx, records));
+        const planned = plan(records, found);
+        if (planned.entries.length === 0) return [];
+        return (await writeEntries(tx, planned, (alerts) => tx.routeAlerts(alerts))).recorded;
+      },
 
-    async recordRoutingFailure(tx: Tx, alertSeqs: readonly number[], error: string, retryAt: number): Promise<void> {
-      await tx.changed(await tx.run(fail, { seqs: alertSeqs, error, retry_at: retryAt }));
-    },
+      async recordRoutingFailure(tx, alertSeqs, error, retryAt) {
+        await tx.changed(await tx.run(fail, { seqs: alertSeqs, error, retry_at: retryAt }));
+      },
 
-    async recordNotice(tx: Tx, notice: NoticeRecord): Promise<"done" | "lost"> {
-      const { lane, facts, at, watch, about, origin = "notice" } = notice;
-      const [alertSeq] = await tx.run(insertNotice, {
-        id: notice.id,
-        origin,
-        at,
-        severity: facts.severity,
-        status: facts.status,
-        key: facts.alertKey,
-        unmatched: notice.deliveries.length === 0 ? 1 : 0,
-        facts: JSON.stringify(facts),
-        decisions: JSON.stringify(notice.decisions),
-        group: lane?.group ?? null,
-        fence: lane?.fence ?? null,
-      });
-      if (alertSeq === undefined) return "lost";
-      const deliveries = notice.deliveries.map(
-        (planned): NewDelivery => ({ id: newId(), alertSeq, planned, purpose: origin, at }),
-      );
-      await Promise.all([
-        deliveries.length === 0 ? tx.changed([alertSeq]) : make(tx, deliveries),
-        watch && saveWatchState(tx, watch),
-        about && lane && saveStatus(tx, lane, about),
-      ]);
-      return "done";
-    },
+      async recordNotice(tx, notice) {
+        const { lane, facts, at, watch, about, origin = "notice" } = notice;
+        const [alertSeq] = await tx.run(insertNotice, {
+          id: notice.id,
+          origin,
+          at,
+          severity: facts.severity,
+          status: facts.status,
+          key: facts.alertKey,
+          unmatched: notice.deliveries.length === 0 ? 1 : 0,
+          facts: JSON.stringify(facts),
+          decisions: JSON.stringify(notice.decisions),
+          group: lane?.group ?? null,
+          fence: lane?.fence ?? null,
+        });
+        if (alertSeq === undefined) return "lost";
+        const deliveries = notice.deliveries.map(
+          (planned): NewDelivery => ({ id: newId(), alertSeq, planned, purpose: origin, at }),
+        );
+        await Promise.all([
+          deliveries.length === 0 ? tx.changed([alertSeq]) : make(tx, deliveries),
+          watch && saveWatchState(tx, watch),
+          about && lane && saveStatus(tx, lane, about),
+        ]);
+        return "done";
+      },
+    } satisfies InTx<RoutingDesk, "recordRouting" | "recordRoutingFailure" | "recordNotice">,
   };
 }
 

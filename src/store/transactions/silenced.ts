@@ -1,25 +1,13 @@
-import type { AlertFacts, AlertOrigin, Severity } from "../../core/alert.ts";
-import type { SilencedKeys } from "../../core/ports/shared.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import type { AlertFacts, Severity } from "../../core/alert.ts";
+import type { MuteStore, SilencedKeys } from "../../core/ports/shared.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, InTx } from "../tx.ts";
 
-interface LatestRow {
-  destination: string;
-  /** 0: the worst of all, whether it is over or not. */
-  place: number;
-  id: string;
-  seq: number;
-  origin: AlertOrigin;
-  received_at: number;
-  facts: string;
-}
+/** With place 0: the worst of all, whether it is over or not. */
+type LatestRow = Pick<Row<"alerts">, "id" | "seq" | "origin" | "received_at"> &
+  Record<"destination" | "facts", string> & { place: number };
 
-interface CountedRow {
-  destination: string;
-  severity: Severity;
-  is_over: number;
-  alerts: number;
-  keys: number;
-}
+type CountedRow = { destination: string; severity: Severity } & Record<"is_over" | "alerts" | "keys", number>;
 
 /** What mutes have held back and nobody has released. A delivery that was sent since, by a release or by hand, is none of them. */
 export function createSilenced(sql: Dialect) {
@@ -76,8 +64,8 @@ export function createSilenced(sql: Dialect) {
   );
 
   return {
-    countSilenced: async (tx: Tx, mutes: readonly string[]) => (mutes.length === 0 ? [] : tx.run(count, { mutes })),
-    async listSilenced(tx: Tx, mute: string, most: number): Promise<Map<string, SilencedKeys>> {
+    countSilenced: async (tx, mutes) => (mutes.length === 0 ? [] : tx.run(count, { mutes })),
+    async listSilenced(tx, mute, most) {
       const [counted, latest] = await Promise.all([tx.run(countKeys, { mute }), tx.run(listKeys, { mute, most })]);
       const found = new Map<string, SilencedKeys>();
       for (const { destination, severity, is_over: isOver, alerts, keys } of counted) {
@@ -94,5 +82,5 @@ export function createSilenced(sql: Dialect) {
       }
       return found;
     },
-  };
+  } satisfies InTx<MuteStore, "countSilenced" | "listSilenced">;
 }

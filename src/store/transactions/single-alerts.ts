@@ -43,7 +43,7 @@ export function createSingleAlerts(sql: Dialect) {
           FROM deliveries d JOIN attempts t ON t.delivery_seq = d.seq WHERE d.alert_seq = a.seq ORDER BY d.seq, t.seq`,
        )} AS tries
      FROM alerts a LEFT JOIN requests r ON r.seq = a.request_seq WHERE a.id = :id`,
-    (row: DetailRow) => toDetail(row),
+    toDetail,
   );
   const beside = (side: Side, how: string) =>
     `SELECT * FROM (SELECT '${side}' AS side, ${columns} FROM alerts a
@@ -73,7 +73,7 @@ export function createSingleAlerts(sql: Dialect) {
     "alerts_of_ids",
     { ids: "text[]" },
     `SELECT ${columns} FROM alerts a WHERE a.id ${sql.isOneOf(":ids")}`,
-    (row: ListedRow) => toSummary(row),
+    toSummary,
   );
 
   return {
