@@ -2,34 +2,23 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AppError } from "../core/errors.ts";
-import type { Hearing, SignalTopic } from "../core/ports/signals.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { replaceFile } from "../ground/files/replace-file.ts";
-import { keptFiles, secretFolder } from "./kept-files.ts";
-import { databaseFileName, lockDataFolder, openThreadedStore } from "./sqlite/threaded-store.ts";
+import { keptFiles } from "./kept-files.ts";
+import type { PostgresStoreOptions } from "./postgres/store.ts";
+import {
+  databaseFileName,
+  lockDataFolder,
+  openThreadedStore,
+  type ThreadedStoreOptions,
+} from "./sqlite/threaded-store.ts";
 import { formerFolder, takeOver } from "./with-kept.ts";
 
-export type OpenStoreOptions = StorePlace & {
-  /** What people call the relay: where it runs. */
-  relayName: string;
-  /** See `PostgresStoreOptions`. */
-  relayId?: string;
-  /** Somebody listens to `secrets`. Default false. */
-  watchesSecrets?: boolean;
-  /** See `ThreadedStoreOptions`. */
-  threadEntry?: URL;
-  onStopped?(error: Error): void;
-  onListenerFailed?(topic: SignalTopic, error: unknown): void;
-  /** See `DatabaseClockDeps`. */
-  onClockCorrected?(aheadMs: number): void;
-  /** See `ConnectOptions`. */
-  onAway?(reason: AppError): void;
-  onStored?(): void;
-  /** See `NoticesDeps`. */
-  onHearing?(hearing: Hearing): void;
-};
+/** `relayName`: what people call the relay, where it runs. */
+export type OpenStoreOptions = StorePlace &
+  Omit<ThreadedStoreOptions, "dataDir"> &
+  Omit<PostgresStoreOptions, "url" | "listenUrl" | "isExisting">;
 
 /** Every port, and what is kept for all processes next to it. */
 export type OpenedStore = Store & Required<Pick<Store, "kept">>;
@@ -41,23 +30,20 @@ export type OpenedStore = Store & Required<Pick<Store, "kept">>;
  * @throws what `openThreadedStore` or `openPostgresStore` throws.
  */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
-  if (options.databaseUrl === undefined) {
-    const { dataDir, watchesSecrets } = options;
-    const watched = watchesSecrets ? secretFolder(dataDir) : undefined;
-    return { ...(await openThreadedStore({ ...options, secretFolder: watched })), kept: keptFiles(dataDir) };
-  }
-  const { dataDir, databaseUrl, relayName, onListenerFailed, onClockCorrected, onAway, onStored, onHearing } = options;
+  if (options.databaseUrl === undefined)
+    return { ...(await openThreadedStore(options)), kept: keptFiles(options.dataDir) };
+  const { dataDir, databaseUrl, databaseListenUrl, relayName } = options;
   const lock = dataDir === undefined ? undefined : lockDataFolder(dataDir);
   try {
     // Most relays never need it.
     const { openPostgresStore } = await import("./postgres/store.ts");
     const id = dataDir === undefined ? randomUUID() : await readOrMakeId(dataDir);
-    const name = `${relayName} ${id}`;
-    const url = databaseUrl.reveal();
-    const heard = { onListenerFailed, onClockCorrected, onAway, onStored, onHearing };
-    const listenUrl = options.databaseListenUrl?.reveal();
-    const { relayId } = options;
-    const store = await openPostgresStore({ url, listenUrl, relayName: name, relayId, ...heard });
+    const store = await openPostgresStore({
+      ...options,
+      relayName: `${relayName} ${id}`,
+      url: databaseUrl.reveal(),
+      listenUrl: databaseListenUrl?.reveal(),
+    });
     // When all secrets are given, nobody has looked before.
     await takeOver(dataDir, store.kept);
     return {

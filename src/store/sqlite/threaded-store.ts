@@ -5,7 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import type { SignalTopic } from "../../core/ports/signals.ts";
 import { makePrivateFolder } from "../../ground/files/private-folder.ts";
 import { giveToOwner } from "../../ground/files/replace-file.ts";
-import { lockFileName } from "../kept-files.ts";
+import { lockFileName, secretFolder } from "../kept-files.ts";
 import { createSignalHub, type SignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
@@ -26,11 +26,8 @@ export interface ThreadedStoreOptions {
    * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
-  /**
-   * The folder of secrets that are kept for all processes: what changes there is emitted as `secrets`. Default:
-   * nothing is.
-   */
-  secretFolder?: string;
+  /** Somebody listens to `secrets`: what changes in the folder of those that are kept for all processes is emitted. Default false. */
+  watchesSecrets?: boolean;
   /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
   onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
 }
@@ -48,7 +45,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   const path = join(dataDir, databaseFileName);
   const hub = createSignalHub(options.onListenerFailed);
   const lock = lockDataFolder(dataDir);
-  const stopWatching = options.secretFolder === undefined ? () => {} : watchSecrets(options.secretFolder, hub);
+  const stopWatching = options.watchesSecrets ? watchSecrets(secretFolder(dataDir), hub) : () => {};
   const threads: DatabaseThread[] = [];
   const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
     const thread = await startDatabaseThread(data, more);
