@@ -62,60 +62,53 @@ export function toStoreError(error: unknown): unknown {
 /** The same where whatever goes wrong is of the server or the way to it. */
 export function toUnavailable(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  const [message, hint] = explain(error);
+  return new AppError("store_unavailable", message, {
+    hint,
+    cause: error,
+    retryAfterMs: isFull(error) ? 30_000 : 5_000,
+  });
+}
+
+function explain(error: unknown): [message: string, hint: string] {
   const code = sqlStateOf(error);
   if (isFull(error))
-    return unavailable("The disk of the database server is full.", {
-      hint: "Free space or enlarge its volume; Tocsin recovers by itself when there is room.",
-      error,
-      retryAfterMs: 30_000,
-    });
+    return [
+      "The disk of the database server is full.",
+      "Free space or enlarge its volume; Tocsin recovers by itself when there is room.",
+    ];
   if (code === "57014")
-    return unavailable("The database took too long over one statement.", {
-      hint: "Look at its load, and for a long transaction that holds it up.",
-      error,
-    });
+    return [
+      "The database took too long over one statement.",
+      "Look at its load, and for a long transaction that holds it up.",
+    ];
   if (code === "25006")
-    return unavailable("The database answers, but takes no changes: it is a standby.", {
-      hint: "Tocsin continues as soon as a primary answers at this address.",
-      error,
-    });
+    return [
+      "The database answers, but takes no changes: it is a standby.",
+      "Tocsin continues as soon as a primary answers at this address.",
+    ];
   if (code?.startsWith("28"))
-    return unavailable(`The database refuses the user of DATABASE_URL (${describe(error)}).`, {
-      hint: "Did its password change, or what pg_hba.conf allows? Tocsin continues by itself when it is let in.",
-      error,
-    });
-  if (isCrowded(error))
-    return unavailable(`The database takes no more connections (${describe(error)}).`, {
-      hint: hintOfLimit(error),
-      error,
-    });
+    return [
+      `The database refuses the user of DATABASE_URL (${describe(error)}).`,
+      "Did its password change, or what pg_hba.conf allows? Tocsin continues by itself when it is let in.",
+    ];
+  if (isCrowded(error)) return [`The database takes no more connections (${describe(error)}).`, hintOfLimit(error)];
   if (code === "57P03")
-    return unavailable(`The database is not ready (${describe(error)}).`, {
-      hint: "It starts, or recovers from a crash. Tocsin continues by itself when it takes connections.",
-      error,
-    });
-  return unavailable(`The database does not answer (${describe(error)}).`, {
-    hint: "Look at the database server and at the network to it; Tocsin continues by itself when it answers.",
-    error,
-  });
+    return [
+      `The database is not ready (${describe(error)}).`,
+      "It starts, or recovers from a crash. Tocsin continues by itself when it takes connections.",
+    ];
+  return [
+    `The database does not answer (${describe(error)}).`,
+    "Look at the database server and at the network to it; Tocsin continues by itself when it answers.",
+  ];
 }
 
 /** The server may have committed or not: a resend by its key finds out. */
 export function lostCommit(error: unknown): AppError {
-  return unavailable(
-    `The database was lost while it stored a change (${describe(error)}): whether it has is unknown.`,
-    {
-      hint: "Send it again with the same idempotency key: what was stored is not stored twice.",
-      error,
-    },
-  );
-}
-
-function unavailable(
-  message: string,
-  { hint, error, retryAfterMs = 5_000 }: { hint: string; error: unknown; retryAfterMs?: number },
-): AppError {
-  return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs });
+  const message = `The database was lost while it stored a change (${describe(error)}): whether it has is unknown.`;
+  const hint = "Send it again with the same idempotency key: what was stored is not stored twice.";
+  return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs: 5_000 });
 }
 
 /** What a server says that is not there yet, or not any more, or takes nobody just now; what a way to it says that is broken. */
