@@ -127,7 +127,7 @@ export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
    */
   memory?: RowOfStep & { when: keyof G & string };
   /** What is read of each delivery `d` that was changed, where there is no `log`. Default: nothing. */
-  find?: { columns: string; joins: string | Record<DriverName, string>; read(row: Stored): Result };
+  find?: { columns: string; joins: Record<DriverName, string>; read(row: Stored): Result };
 }
 
 export interface InsertOptions<G extends Given> {
@@ -144,6 +144,10 @@ export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Gi
   const others = insertedColumns(table).flatMap(([name]) => (key.includes(name) ? [] : [`${name} = excluded.${name}`]));
   return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
+
+/** How an INSERT of it begins. */
+export const toInsert = ({ table, values }: RowOfStep) => `INSERT INTO ${table} (${Object.keys(values).join(", ")})`;
+export const valuesOf = ({ values }: RowOfStep) => Object.values(values).join(", ");
 
 /** @param place what stands for each `:name` of it. */
 export function withPlaces(text: string, given: readonly string[], place: (name: string) => string): string {

@@ -1,5 +1,5 @@
 import { type Notes, newNotes } from "../signals.ts";
-import { insertedColumns, type TableName, tables } from "../tables.ts";
+import { insertedColumns, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
 import {
   type Dialect,
@@ -9,6 +9,8 @@ import {
   type Stepped,
   type StepRow,
   type Tx,
+  toInsert,
+  valuesOf,
   type WhichLanes,
   withPlaces,
 } from "../tx.ts";
@@ -35,12 +37,6 @@ interface PreparedInsertion {
 
 interface PreparedChange extends Compiled {
   name: string;
-}
-
-interface PreparedStep extends Record<WhichLanes, string> {
-  name: string;
-  names: readonly string[];
-  read?(row: unknown): never;
 }
 
 interface Compiled {
@@ -91,35 +87,22 @@ const heldLanes = (which: WhichLanes) => `
 function toStep<G extends Given, Stored extends StepRow, Result>(
   name: string,
   { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
-): PreparedStep {
+) {
   const all: Given = { seq: "int8", fence: "int8", ...given };
   const names = Object.keys(all);
-  const toInsert = (table: TableName, values: Record<string, string>, rows: (values: string) => string) =>
-    `INSERT INTO ${table} (${Object.keys(values).join(", ")}) ${rows(Object.values(values).join(", "))}`;
-  const logged =
-    log === undefined
-      ? []
-      : [
-          `logged AS (${toInsert(
-            log.table,
-            log.values,
-            (values) => `SELECT ${withPlaces(values, names, givenName)} FROM given ORDER BY place`,
-          )})`,
-        ];
-  const key = memory && tables[memory.table].key.map((column) => memory.values[column]).join(", ");
-  const saved =
-    memory === undefined
-      ? []
-      : [
-          `saved AS (${toInsert(
-            memory.table,
-            memory.values,
-            (values) => `SELECT DISTINCT ON (${key}) ${withPlaces(values, names, (given) => `d.given_${given}`)}
-              FROM changed d JOIN alerts a ON a.seq = d.alert_seq AND a.seq = ANY(ARRAY(SELECT alert_seq FROM changed))
-              WHERE d.given_${memory.when} = 1 ORDER BY ${key}, d.place DESC`,
-          )}${onConflict(memory.table, { conflict: "replace" })})`,
-        ];
-  const joins = typeof find?.joins === "object" ? find.joins.postgres : (find?.joins ?? "");
+  const parts: string[] = [];
+  if (log !== undefined) {
+    const values = withPlaces(valuesOf(log), names, givenName);
+    parts.push(`logged AS (${toInsert(log)} SELECT ${values} FROM given ORDER BY place)`);
+  }
+  if (memory !== undefined) {
+    const key = tables[memory.table].key.map((column) => memory.values[column]).join(", ");
+    const values = withPlaces(valuesOf(memory), names, (given) => `d.given_${given}`);
+    parts.push(`saved AS (${toInsert(memory)} SELECT DISTINCT ON (${key}) ${values}
+      FROM changed d JOIN alerts a ON a.seq = d.alert_seq AND a.seq = ANY(ARRAY(SELECT alert_seq FROM changed))
+      WHERE d.given_${memory.when} = 1 ORDER BY ${key}, d.place DESC${onConflict(memory.table, { conflict: "replace" })})`);
+  }
+  parts.push(notedChanges(log ? "SELECT logged_alert_seq FROM given" : "SELECT alert_seq FROM changed"));
   const answer = find ? `, ${find.columns}` : "";
   const toText = (which: WhichLanes) => `
     WITH ${heldLanes(which)},
@@ -134,13 +117,14 @@ function toStep<G extends Given, Stored extends StepRow, Result>(
       UPDATE deliveries d SET ${withPlaces(set, names, givenName)} FROM given
       WHERE d.seq = given_seq AND d.seq = ANY(ARRAY(SELECT seq FROM mine)) AND ${withPlaces(where, names, givenName)}
       RETURNING d.*, given.*),
-    ${[...logged, ...saved, notedChanges(log ? "SELECT logged_alert_seq FROM given" : "SELECT alert_seq FROM changed")].join()}
+    ${parts.join()}
     ${
       log
         ? `SELECT place - 1 AS place, place = ANY(ARRAY(SELECT place FROM changed)) AS is_changed FROM given`
-        : `SELECT d.place - 1 AS place, true AS is_changed${answer} FROM changed d ${joins} ORDER BY d.place`
+        : `SELECT d.place - 1 AS place, true AS is_changed${answer} FROM changed d ${find?.joins.postgres ?? ""} ORDER BY d.place`
     }`;
-  return { name, names, all: toText("all"), free: toText("free"), read: find?.read as PreparedStep["read"] };
+  const read = find?.read as ((row: unknown) => never) | undefined;
+  return { name, names, all: toText("all"), free: toText("free"), read };
 }
 
 export const postgresDialect: Dialect = {
@@ -215,7 +199,7 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
     async step({ prepared }, items, which = "all") {
       const stepped = items.map((): Stepped<never> | undefined => undefined);
       if (items.length === 0) return stepped;
-      const { name, names, read, [which]: text } = prepared as PreparedStep;
+      const { name, names, read, [which]: text } = prepared as ReturnType<typeof toStep>;
       const lanes = [...new Map(items.map(({ group, fence }) => [fence, group]))];
       const { rows } = await sql.query<{ place: number; is_changed: boolean }>(
         text,

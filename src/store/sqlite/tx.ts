@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { firstIdAt } from "../../core/id.ts";
 import { digestOf } from "../fingerprint.ts";
-import { insertedColumns, type TableName } from "../tables.ts";
+import { insertedColumns } from "../tables.ts";
 import {
   type Dialect,
   type Given,
@@ -10,6 +10,8 @@ import {
   type Stepped,
   type StepRow,
   type Tx,
+  toInsert,
+  valuesOf,
   withPlaces,
 } from "../tx.ts";
 import { wordsOf } from "../words.ts";
@@ -85,19 +87,12 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
   { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
 ): Take {
   const all = { seq: "int8", group: "text", fence: "int8", ...given };
-  const prepareRow = ({ table, values }: { table: TableName; values: Record<string, string> }, source: string) =>
-    prepare(
-      `INSERT INTO ${table} (${Object.keys(values).join(", ")}) SELECT ${Object.values(values).join(", ")} FROM ${source}`,
-      all,
-    );
   const one = "deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = :seq";
-  const insertLog = log && prepareRow(log, "deliveries WHERE seq = :seq");
-  const insertMemory = memory && prepareRow(memory, one + onConflict(memory.table, { conflict: "replace" }));
-  const joins = typeof find?.joins === "object" ? find.joins.sqlite : find?.joins;
-  const findOne = prepare(
-    `SELECT ${find?.columns ?? "alert_seq"} FROM deliveries d ${joins ?? ""} WHERE d.seq = :seq`,
-    all,
-  );
+  const insertLog = log && prepare(`${toInsert(log)} SELECT ${valuesOf(log)} FROM deliveries WHERE seq = :seq`, all);
+  const replace = memory && onConflict(memory.table, { conflict: "replace" });
+  const insertMemory = memory && prepare(`${toInsert(memory)} SELECT ${valuesOf(memory)} FROM ${one}${replace}`, all);
+  const { columns, joins } = find ?? { columns: "alert_seq", joins: undefined };
+  const findOne = prepare(`SELECT ${columns} FROM deliveries d ${joins?.sqlite ?? ""} WHERE d.seq = :seq`, all);
   const update = prepare(
     `UPDATE deliveries SET ${set} WHERE seq = :seq AND ${where}
        AND (SELECT fence FROM lanes WHERE lane_group = :group) = :fence`,

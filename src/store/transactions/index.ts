@@ -105,8 +105,7 @@ export type SharedMethods = {
 /**
  * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `load`: it does so
  * too, but on SQLite next to them where many are asked for, since it is much; `statement`: it writes in one statement, which is its own
- * transaction; `transaction`: all
- * of it or nothing.
+ * transaction; `transaction`: all of it or nothing.
  */
 export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statement" | "transaction"> = {
   acquireLanes: "transaction",
