@@ -1,6 +1,8 @@
-import type { Administration } from "../../core/ports/administration.ts";
+import type { AlertFacts } from "../../core/alert.ts";
+import type { Administration, Maintenance } from "../../core/ports/administration.ts";
 import type { SharedTransactions } from "../transactions/index.ts";
 import type { Database } from "./database.ts";
+import { toWords } from "./search-terms.ts";
 import { toTx } from "./tx.ts";
 
 const hourMs = 3_600_000;
@@ -9,12 +11,14 @@ const foldEveryMs = 10_000;
 const mostGroups = 500;
 const mostRows = 20_000;
 
-export interface AdministeringDeps {
+/** Alerts whose words are written at once, and how often one after the other. */
+const batch = 200;
+const batchesAtOnce = 20;
+
+interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "removeExpiredKeys"> {
   relayName: string;
   /** The disk of the server was full lately. */
   isFull(): boolean;
-  forgetOld: SharedTransactions["forgetOld"];
-  removeExpiredKeys: SharedTransactions["removeExpiredKeys"];
 }
 
 /** Whether the database takes changes, and its housekeeping besides what it does by itself. */
@@ -24,6 +28,33 @@ export function createAdministering(
 ): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
+
+  async function keepHouse(now: number, stop?: AbortSignal): Promise<Maintenance | undefined> {
+    maintainedAt ??= now;
+    if (now - foldedAt >= foldEveryMs && !stop?.aborted) {
+      foldedAt = now;
+      await fold(database, "tallies", "kind, name, part, hour", { count: "sum(count)" });
+      await fold(database, "route_hours", "route, hour", {
+        ...{ alerts: "sum(alerts)", last_at: "max(last_at)" },
+        last_id: "(array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]",
+      });
+    }
+    if (now - maintainedAt < hourMs) return undefined;
+    maintainedAt = now;
+    const keysRemoved = await database.transaction(async (tx) => {
+      const keys = removeExpiredKeys(toTx(tx), now);
+      const allowances = tx.query("DELETE FROM allowances WHERE paid_off_at < clock_timestamp() - interval '1 minute'");
+      const readings = tx.query(
+        `DELETE FROM readings WHERE NOT EXISTS (
+           SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
+      );
+      const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
+      const [removed] = await Promise.all([keys, allowances, readings, late]);
+      while (await forgetOld(toTx(tx), now));
+      return removed;
+    });
+    return { keysRemoved };
+  }
 
   return {
     async health() {
@@ -71,32 +102,10 @@ export function createAdministering(
     },
 
     async maintain(now, stop) {
-      maintainedAt ??= now;
-      if (now - foldedAt >= foldEveryMs && !stop?.aborted) {
-        foldedAt = now;
-        await fold(database, "tallies", "kind, name, part, hour", { count: "sum(count)" });
-        await fold(database, "route_hours", "route, hour", {
-          ...{ alerts: "sum(alerts)", last_at: "max(last_at)" },
-          last_id: "(array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]",
-        });
-      }
-      if (now - maintainedAt < hourMs) return undefined;
-      maintainedAt = now;
-      const keysRemoved = await database.transaction(async (tx) => {
-        const keys = removeExpiredKeys(toTx(tx), now);
-        const allowances = tx.query(
-          "DELETE FROM allowances WHERE paid_off_at < clock_timestamp() - interval '1 minute'",
-        );
-        const readings = tx.query(
-          `DELETE FROM readings WHERE NOT EXISTS (
-             SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
-        );
-        const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
-        const [removed] = await Promise.all([keys, allowances, readings, late]);
-        while (await forgetOld(toTx(tx), now));
-        return removed;
-      });
-      return { keysRemoved };
+      // First, so that an index that cannot be written does not keep it from being done.
+      const done = await keepHouse(now, stop);
+      await indexAlerts(database, stop);
+      return done;
     },
   };
 }
@@ -115,4 +124,45 @@ async function fold(database: Database, table: string, key: string, sums: Record
      gone AS (DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
      INSERT INTO ${table} (${key}, ${Object.keys(sums)}) SELECT ${key}, ${Object.values(sums)} FROM gone GROUP BY ${key}`,
   );
+}
+
+/** Relays take turns by rows: what one of them is at, another leaves out. */
+async function indexSome(database: Database): Promise<number> {
+  return database.transaction(async (tx) => {
+    const { rows } = await tx.query<{ seq: number; id: string; facts: string | null }>(
+      `WITH taken AS (DELETE FROM search_queue WHERE seq = ANY(ARRAY(
+         SELECT seq FROM search_queue ORDER BY seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING seq)
+       SELECT t.seq, a.id, a.facts FROM taken t CROSS JOIN LATERAL (SELECT id, facts FROM alerts WHERE seq = t.seq OFFSET 0) a
+       ORDER BY t.seq`,
+      [],
+      "take_for_search",
+    );
+    const words = rows.map(({ id, facts }) => (facts === null ? "" : toWords(id, JSON.parse(facts) as AlertFacts)));
+    if (rows.length > 0)
+      await tx.query(
+        `INSERT INTO alert_words (seq, words) SELECT * FROM unnest($1::bigint[], $2::text[]) w (seq, words) WHERE words <> ''
+           ON CONFLICT DO NOTHING`,
+        [rows.map(({ seq }) => seq), words],
+        "write_words",
+      );
+    return rows.length;
+  });
+}
+
+/** Makes alerts searchable that were routed, a bounded number a call. */
+async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void> {
+  let indexed = 0;
+  for (let round = 0; round < batchesAtOnce && !stop?.aborted; round += 1) {
+    const count = await indexSome(database);
+    indexed += count;
+    if (count < batch) break;
+  }
+  // For a role that does not own the index the server does it, when the list is long or at its next vacuum.
+  if (indexed > 0)
+    await database.single.query(
+      `SELECT CASE WHEN pg_has_role(relowner, 'USAGE') THEN gin_clean_pending_list(oid) END
+       FROM pg_class WHERE oid = 'alert_words_by_term'::regclass`,
+      [],
+      "add_words",
+    );
 }

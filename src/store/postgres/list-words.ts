@@ -111,12 +111,8 @@ function driversOf(query: AlertQuery): Driver<never>[] {
   if (state === "problem") drivers.push({ along: "problems" });
   const ofDelivery = state !== undefined && !isOfAlert(state) ? state : undefined;
   const only = ofDelivery !== undefined && mayBeResent(ofDelivery) ? unsent : undefined;
-  if (destination !== undefined) {
-    const columns = ofDelivery === undefined ? { destination } : { destination, state: ofDelivery };
-    drivers.push({ along: "deliveries", columns, only });
-  } else if (ofDelivery !== undefined) {
-    drivers.push({ along: "deliveries", columns: { state: ofDelivery }, only });
-  }
+  const columns = { ...(destination !== undefined && { destination }), ...(ofDelivery && { state: ofDelivery }) };
+  if (destination !== undefined || ofDelivery) drivers.push({ along: "deliveries", columns, only });
   if (route !== undefined) drivers.push({ along: "deliveries", columns: { route } });
   if (key !== undefined) drivers.push({ along: "alerts", columns: { alert_key: key } });
   if (source !== undefined) drivers.push({ along: "alerts", columns: { source } });

@@ -84,7 +84,7 @@ export class Notices {
 
   /** Says to this process at once, and to the other relays soon, what was committed. */
   tell(notes: Notes): void {
-    this.#emit(notes);
+    emitNotes(this.#deps.hub, notes);
     const waiting = this.#waiting;
     addNotes(waiting, { ...notes, accepted: false });
     if (hasNews(waiting)) this.#tellFrom(this.#lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
@@ -107,12 +107,8 @@ export class Notices {
     this.#deps.onHearing?.(next);
   }
 
-  #emit(notes: Notes): void {
-    emitNotes(this.#deps.hub, notes);
-  }
-
   #emitAll(): void {
-    this.#emit({ ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
+    emitNotes(this.#deps.hub, { ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
   }
 
   #tellFrom(at: number): void {
@@ -147,7 +143,7 @@ export class Notices {
   #hear(payload: string | undefined): void {
     const message = parseMessage(payload);
     if (message?.from === this.#deps.self) this.#noteEcho();
-    else if (message !== undefined) this.#emit({ ...message, due: new Set(message.due) });
+    else if (message !== undefined) emitNotes(this.#deps.hub, { ...message, due: new Set(message.due) });
   }
 
   /** What is said is heard here, or else both lead to two databases, or to a pooler that hears nothing. */

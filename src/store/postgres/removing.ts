@@ -13,13 +13,12 @@ const deliveryBytes = 1_400;
 /** Has one relay at a time remove what is old; the database uses the room again by itself. */
 export function createRemoving(
   database: Database,
-  { removeOld }: { removeOld: RemoveOld },
-  nowMs: () => number = () => performance.now(),
+  removeOld: RemoveOld,
 ): Pick<Retention, "removeAlerts" | "removesBesideOthers"> {
   return {
     removesBesideOthers: true,
     async removeAlerts(step): Promise<Removal> {
-      const startedAt = nowMs();
+      const startedAt = performance.now();
       const done = await database.transaction(async (tx) => {
         const { rows } = await tx.query<{ is_mine: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS is_mine", [
           lock,
@@ -28,7 +27,7 @@ export function createRemoving(
           rows[0]?.is_mine === true ? await removeOld(toTx(tx, tx.notes), step) : { removed: 0 };
         return { removed, ...(next !== undefined && { next }), ...(await measure(tx)) };
       });
-      return { ...done, tookMs: nowMs() - startedAt };
+      return { ...done, tookMs: performance.now() - startedAt };
     },
   };
 }

@@ -8,7 +8,6 @@ import { createSignalHub } from "../signals.ts";
 import { createSharedTransactions } from "../transactions/index.ts";
 import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
-import { createAllowances } from "./allowances.ts";
 import { type ConnectOptions, connect, placeOf } from "./connect.ts";
 import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
@@ -18,9 +17,9 @@ import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
-import { createSearching } from "./searching.ts";
 import { bindJoint } from "./sharing.ts";
 import { toOpenError } from "./store-error.ts";
+import { toText } from "./texts.ts";
 import { bindShared, postgresDialect } from "./tx.ts";
 
 export interface PostgresStoreOptions
@@ -142,8 +141,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   const { recordAttempt, ...methods } = bindShared(database, reading, shared);
   const together = bindJoint(database, joint);
-  const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
-  const { indexAlerts } = createSearching(database);
   const { giveUpRouting, isLeft, noteLeft, ...routing } = createRouting(database, {
     ...{ relayName, relayId },
     ...shared,
@@ -171,16 +168,21 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...accepting,
     ...routing,
     ...createRelays(database, { relayName }),
-    ...createRemoving(database, { removeOld }),
-    ...createAllowances(database),
+    ...createRemoving(database, removeOld),
     ...createLog(database, reading),
-    ...administering,
+    ...createAdministering(database, { relayName, isFull, ...shared }),
     kept: createKeptRecords(database, placeFor(options.url)),
-    async maintain(now, stop) {
-      // First, so that an index that cannot be written does not keep it from being done.
-      const done = await maintain(now, stop);
-      await indexAlerts(stop);
-      return done;
+    async useAllowances(allowances) {
+      const { rows } = await database.single.query<{ waits: number[] }>(
+        "SELECT use_allowances($1, $2, $3) AS waits",
+        [
+          allowances.map(({ name }) => toText(name)),
+          allowances.map(({ burst }) => burst),
+          allowances.map(({ intervalMs }) => intervalMs),
+        ],
+        "use_allowances",
+      );
+      return (rows[0]?.waits ?? []).map((ms) => Math.max(0, Math.ceil(ms)));
     },
     async close() {
       await settled();

@@ -37,7 +37,7 @@ export function createTransactions(context: TransactionContext, sql = createSqli
     ...createRouting(context),
     ...createLog(context, sql),
     ...indexing,
-    ...createRemoving(context, { removeOld }),
+    ...createRemoving(context, removeOld),
   };
 }
 

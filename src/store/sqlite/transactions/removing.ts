@@ -12,11 +12,7 @@ const pagesAtOnce = 32;
 const reserve = 0.02;
 
 /** Removes what is old with its part of the search index, and makes the file smaller. */
-export function createRemoving(
-  context: TransactionContext,
-  { removeOld }: { removeOld: RemoveOld },
-  nowMs: () => number = () => performance.now(),
-) {
+export function createRemoving(context: TransactionContext, removeOld: RemoveOld) {
   const { db } = context;
   const parts = createSearchParts(context);
   const lastAlert = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
@@ -37,13 +33,13 @@ export function createRemoving(
 
   return {
     async removeAlerts(step: RemovalStep): Promise<Removal> {
-      const startedAt = nowMs();
+      const startedAt = performance.now();
       const done = await remove(step);
-      return { ...done, accepted: lastAlert.get() ?? 0, usedBytes: usedBytes(), tookMs: nowMs() - startedAt };
+      return { ...done, accepted: lastAlert.get() ?? 0, usedBytes: usedBytes(), tookMs: performance.now() - startedAt };
     },
 
     giveBackRoom(): RoomGiven {
-      const startedAt = nowMs();
+      const startedAt = performance.now();
       let more = parts.clearForgotten();
       if (!more) {
         const kept = Math.floor((db.pragma("page_count", { simple: true }) as number) * reserve);
@@ -51,7 +47,7 @@ export function createRemoving(
         if (spare > 0) db.pragma(`incremental_vacuum(${Math.min(spare, pagesAtOnce)})`);
         more = spare > pagesAtOnce;
       }
-      return { more, tookMs: nowMs() - startedAt };
+      return { more, tookMs: performance.now() - startedAt };
     },
   };
 }
