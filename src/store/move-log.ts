@@ -79,7 +79,10 @@ async function readNote(dataDir: string): Promise<Note | undefined> {
 const writeNote = (dataDir: string, note: Note) => replaceFile(notePath(dataDir), `${JSON.stringify(note)}\n`);
 
 /** Both sides for oneself: no relay has the folder, and no other move the database. */
-async function withBoth<T>({ dataDir, url }: MoveOptions, work: (database: MovedDatabase) => Promise<T>): Promise<T> {
+async function withBoth<T>(
+  { dataDir, url }: MoveOptions,
+  work: (database: MovedDatabase, note: Note | undefined, found: MoveMark | undefined) => Promise<T>,
+): Promise<T> {
   const lock = lockDataFolder(dataDir);
   try {
     const connections = await connect({ url, name: "tocsin move" });
@@ -102,7 +105,7 @@ async function withBoth<T>({ dataDir, url }: MoveOptions, work: (database: Moved
       await database.lock(() => sleep(250));
       await client.query("SET maintenance_work_mem = '256MB'; SET synchronous_commit = off");
       await migrate(client, { isMoving: true });
-      return await work(database);
+      return await work(database, await readNote(dataDir), await readMark(client));
     } catch (error) {
       throw inWords(error, { dataDir, url });
     } finally {
@@ -142,9 +145,7 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir, now } = options;
   const path = join(dataDir, databaseFileName);
-  return withBoth(options, async (database) => {
-    const note = await readNote(dataDir);
-    const found = await readMark(database.client);
+  return withBoth(options, async (database, note, found) => {
     const isOwn = found?.direction === "in" && found.id === note?.id;
     if (!existsSync(path)) return endMoveTo(database, dataDir, note, isOwn ? found : undefined);
     if (found !== undefined && !isOwn) throw otherMove(found);
@@ -208,9 +209,7 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir } = options;
   const path = join(dataDir, databaseFileName);
   const beside = `${path}.moving`;
-  return withBoth(options, async (database) => {
-    const note = await readNote(dataDir);
-    const found = await readMark(database.client);
+  return withBoth(options, async (database, note, found) => {
     if (found?.direction === "in") throw otherMove(found);
     const isOwn = found !== undefined && found.id === note?.id;
     if (existsSync(path)) {
@@ -278,9 +277,7 @@ async function describeMoved(database: MovedDatabase): Promise<Moved> {
 export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
   const { dataDir } = options;
   const path = join(dataDir, databaseFileName);
-  return withBoth(options, async (database) => {
-    const note = await readNote(dataDir);
-    const mark = await readMark(database.client);
+  return withBoth(options, async (database, note, mark) => {
     if (mark === undefined || mark.direction !== direction)
       throw new AppError("not_found", "no such move was begun on this database", {
         hint: "there is nothing to give up",

@@ -56,16 +56,14 @@ export function createKeptRecords(database: Database, place: string): KeptRecord
 class Changed extends Error {}
 
 async function changeOne(tx: Transaction, { name, from, to }: RecordChange): Promise<boolean> {
-  if (from === undefined && to === undefined) {
-    const { rows } = await tx.query("SELECT 1 FROM kept_records WHERE name = $1", [name]);
-    return rows.length === 0;
-  }
-  const [sql, values] =
-    from === undefined
-      ? ["INSERT INTO kept_records (name, content) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", [name, to]]
-      : to === undefined
-        ? ["DELETE FROM kept_records WHERE name = $1 AND content = $2", [name, from]]
-        : ["UPDATE kept_records SET content = $3 WHERE name = $1 AND content = $2", [name, from, to]];
-  const { rowCount } = await tx.query(sql as string, values as unknown[]);
+  const [sql, ...values] =
+    from === undefined && to === undefined
+      ? ["SELECT WHERE NOT EXISTS (SELECT FROM kept_records WHERE name = $1)", name]
+      : from === undefined
+        ? ["INSERT INTO kept_records (name, content) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, to]
+        : to === undefined
+          ? ["DELETE FROM kept_records WHERE name = $1 AND content = $2", name, from]
+          : ["UPDATE kept_records SET content = $3 WHERE name = $1 AND content = $2", name, from, to];
+  const { rowCount } = await tx.query(sql as string, values);
   return rowCount === 1;
 }

@@ -79,23 +79,18 @@ export function toOpenError(error: unknown, place: string): unknown {
   if (notUsable !== undefined) return notUsable;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string" || isBug(code)) return error;
-  if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {
-    return new AppError("store_unavailable", `${place} is not a database, or it is damaged (${code}).`, {
-      hint: "Keep a copy of the folder, and put a backup in its place.",
-      cause: error,
-    });
-  }
-  if (code === "SQLITE_BUSY") {
-    return new AppError("store_unavailable", `Another program is working on ${place}.`, {
-      hint: "Wait until it has finished, or stop it.",
-      cause: error,
-    });
-  }
-  if (code.startsWith("SQLITE_") || code.startsWith("E")) {
-    return new AppError("store_unavailable", `${place} cannot be opened (${code}).`, {
-      hint: "Is the folder there, on a disk with room, and may this user write in it?",
-      cause: error,
-    });
-  }
+  const refusal = (message: string, hint: string) => new AppError("store_unavailable", message, { hint, cause: error });
+  if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT"))
+    return refusal(
+      `${place} is not a database, or it is damaged (${code}).`,
+      "Keep a copy of the folder, and put a backup in its place.",
+    );
+  if (code === "SQLITE_BUSY")
+    return refusal(`Another program is working on ${place}.`, "Wait until it has finished, or stop it.");
+  if (code.startsWith("SQLITE_") || code.startsWith("E"))
+    return refusal(
+      `${place} cannot be opened (${code}).`,
+      "Is the folder there, on a disk with room, and may this user write in it?",
+    );
   return error;
 }

@@ -86,13 +86,8 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     if (duplicates.length === 0) return;
     const counts = new Map<number, number>();
     for (const { seq } of duplicates) if (seq !== undefined) counts.set(seq, (counts.get(seq) ?? 0) + 1);
-    await Promise.all([
-      tx.change(
-        countRepeated,
-        [...counts].map(([seq, count]) => ({ seq, count })),
-      ),
-      tx.run(countDuplicates, { count: duplicates.length }),
-    ]);
+    const repeated = [...counts].map(([seq, count]) => ({ seq, count }));
+    await Promise.all([tx.change(countRepeated, repeated), tx.run(countDuplicates, { count: duplicates.length })]);
   }
 
   return async (tx: Tx, asked: readonly Asked[], from?: AskedBy): Promise<Acceptance[]> => {

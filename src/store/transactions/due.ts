@@ -165,10 +165,8 @@ export function createMessageReading(sql: Dialect) {
     },
 
     async findRequests(tx, alertSeqs, maxBytes) {
-      const sizes = await tx.look(
-        sizeOfRequest,
-        alertSeqs.map((seq) => ({ seq })),
-      );
+      const asked = alertSeqs.map((seq) => ({ seq }));
+      const sizes = await tx.look(sizeOfRequest, asked);
       const alertsOf = new Map<number, AlertRequest["alerts"]>();
       let bytes = 0;
       for (const [index, [size]] of sizes.entries()) {
@@ -183,12 +181,9 @@ export function createMessageReading(sql: Dialect) {
           alertsOf.set(requestSeq, [alert]);
         }
       }
-      const requests = [...alertsOf];
-      const bodies = await tx.look(
-        readRequest,
-        requests.map(([seq]) => ({ seq })),
-      );
-      return requests.flatMap(([, alerts], index) =>
+      const requests = [...alertsOf].map(([seq, alerts]) => ({ seq, alerts }));
+      const bodies = await tx.look(readRequest, requests);
+      return requests.flatMap(({ alerts }, index) =>
         (bodies[index] ?? []).map(({ content_type, body }) => ({
           contentType: content_type ?? undefined,
           body,

@@ -7,10 +7,7 @@ import { createLockedLook } from "./name-lock.ts";
 /** An alert of the key that came before the one that is asked about. */
 type Earlier = EarlierEnd & { seq: number };
 
-export interface Ends {
-  /** In the order of the records: what one of them sends counts for the next. */
-  leftToSend(record: RoutingRecord, id: string): ReturnType<typeof withoutToldEnd>;
-}
+type LeftToSend = (record: RoutingRecord, id: string) => ReturnType<typeof withoutToldEnd>;
 
 interface Row {
   /** The last alert of the key that fired before; null in all rows but one. */
@@ -24,7 +21,7 @@ interface Row {
 
 /**
  * What was told before of the keys that are over. Another relay that routes an end of the same key waits until this transaction
- * has ended.
+ * has ended. What is left to send is asked in the order of the records: what one of them sends counts for the next.
  */
 export function createEnds(sql: Dialect) {
   const lookLocked = createLockedLook(sql, "endedKey");
@@ -48,28 +45,26 @@ export function createEnds(sql: Dialect) {
     (row: Row) => row,
   );
 
-  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<Ends> => {
+  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<LeftToSend> => {
     const ended = records.filter(({ endEdits }) => endEdits !== undefined);
-    if (ended.length === 0) return { leftToSend: (record) => record };
+    if (ended.length === 0) return (record) => record;
     const asked = ended.map(({ alertSeq: seq, facts }) => ({ key: facts.alertKey, seq }));
     const found = await lookLocked(tx, find, asked, ({ key }) => key);
     const rowsOf = new Map(ended.map(({ alertSeq }, index) => [alertSeq, found[index] ?? []]));
     const written: (Earlier & { isEnd: boolean })[] = [];
-    return {
-      leftToSend(record, id) {
-        const { alertSeq, facts } = record;
-        const rows = rowsOf.get(alertSeq) ?? [];
-        const beside = written.filter((one) => one.facts.alertKey === facts.alertKey);
-        const firings = beside.filter(({ isEnd, seq }) => !isEnd && seq < alertSeq);
-        const fired = Math.max(0, ...rows.map((row) => row.fired ?? 0), ...firings.map(({ seq }) => seq));
-        const ends = [...beside.filter(({ isEnd }) => isEnd), ...rows.flatMap(toEarlier)]
-          .filter(({ seq }) => seq > fired)
-          .sort((one, other) => other.seq - one.seq);
-        const left = record.endEdits === undefined ? record : withoutToldEnd(record, ends);
-        const told = left.deliveries.flatMap((planned) => (planned && planned.state !== "muted" ? [planned] : []));
-        written.push({ seq: alertSeq, id, facts, told, isEnd: facts.status === "resolved" });
-        return left;
-      },
+    return (record, id) => {
+      const { alertSeq, facts } = record;
+      const rows = rowsOf.get(alertSeq) ?? [];
+      const beside = written.filter((one) => one.facts.alertKey === facts.alertKey);
+      const firings = beside.filter(({ isEnd, seq }) => !isEnd && seq < alertSeq);
+      const fired = Math.max(0, ...rows.map((row) => row.fired ?? 0), ...firings.map(({ seq }) => seq));
+      const ends = [...beside.filter(({ isEnd }) => isEnd), ...rows.flatMap(toEarlier)]
+        .filter(({ seq }) => seq > fired)
+        .sort((one, other) => other.seq - one.seq);
+      const left = record.endEdits === undefined ? record : withoutToldEnd(record, ends);
+      const told = left.deliveries.flatMap((planned) => (planned && planned.state !== "muted" ? [planned] : []));
+      written.push({ seq: alertSeq, id, facts, told, isEnd: facts.status === "resolved" });
+      return left;
     };
   };
 }

@@ -49,12 +49,10 @@ export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
       return row === undefined ? [] : { call, row };
     });
     const seqs = [...new Set(calling.map(({ alert_seq }) => alert_seq))];
+    const again = called.map(({ call, row }) => ({ seq: row.seq, again_at: call.againAt ?? null }));
     // Runs after all others that make deliveries of these alerts: it sees what those have made.
     const [, , made] = await Promise.all([
-      tx.change(
-        noteCalled,
-        called.map(({ call, row }) => ({ seq: row.seq, again_at: call.againAt ?? null })),
-      ),
+      tx.change(noteCalled, again),
       tx.run(lockAlerts, { seqs }),
       tx.run(listMade, { seqs }),
     ]);

@@ -3,18 +3,10 @@ import type { AlertLog, KeyEvent } from "../../core/ports/alert-log.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
-interface OwnRow {
-  id: string;
-  seq: number;
-  origin: AlertOrigin;
-  alert_key: string;
-}
+type OwnRow = Pick<Row<"alerts">, "id" | "seq" | "origin"> & { alert_key: string };
 
-interface PlaceRow {
-  seq: number;
-  /** The length of its facts. */
-  bytes: number;
-}
+/** `bytes`: the length of its facts. */
+type PlaceRow = { seq: number; bytes: number };
 
 type EventRow = Pick<Row<"alerts">, "seq" | "id" | "origin" | "received_at" | "repeat_of"> & { facts: string };
 
@@ -102,22 +94,16 @@ export function createKeyHistory(sql: Dialect) {
     },
 
     async keyValues(tx, ids, most) {
-      const measured = (
-        await tx.look(
-          findMeasured,
-          ids.map((id) => ({ id, most })),
-        )
-      ).flat();
+      const asked = ids.map((id) => ({ id, most }));
+      const measured = (await tx.look(findMeasured, asked)).flat();
       let bytes = 0;
       const end = measured.findIndex((one) => {
         bytes += one.bytes ?? 0;
         return bytes > mostBytesOfPage;
       });
       const owns = end === -1 ? measured : measured.slice(0, end);
-      const found = await tx.look(
-        listValues,
-        owns.map(({ alert_key: key, seq: to }) => ({ key, to, most })),
-      );
+      const places = owns.map(({ alert_key: key, seq: to }) => ({ key, to, most }));
+      const found = await tx.look(listValues, places);
       return owns.flatMap(({ id, origin, bytes }, index) => {
         if (bytes === null) return [];
         const rows = found[index]?.filter((row) => row.origin === origin).reverse() ?? [];

@@ -11,7 +11,6 @@ export function createMutes(sql: Dialect) {
     "end_mute",
     { id: "text", at: "int8" },
     "UPDATE mutes SET ends_at = :at WHERE id = :id AND ends_at > :at RETURNING id",
-    ({ id }: { id: string }) => id,
   );
   const list = sql.statement(
     "list_mutes",
@@ -52,11 +51,7 @@ export function createMutes(sql: Dialect) {
 }
 
 /** The mutes until it is over that hold for what is routed. */
-export interface OverMutes {
-  /** In the order of the records. What such a mute holds back is planned without it where it has ended. */
-  settle(record: RoutingRecord): RoutingRecord;
-  save(tx: Tx): Promise<void>;
-}
+export type OverMutes = Awaited<ReturnType<ReturnType<typeof createOverMutes>>>;
 
 /** An end ends the mutes until its key is over, where it is routed. Another relay that routes an alert of the key waits for that. */
 export function createOverMutes(sql: Dialect) {
@@ -74,18 +69,19 @@ export function createOverMutes(sql: Dialect) {
   const isEnd = ({ endEdits }: RoutingRecord) => endEdits !== undefined;
   const keyOf = ({ facts }: RoutingRecord) => sql.kept(facts.alertKey);
 
-  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<OverMutes> => {
+  return async (tx: Tx, records: readonly RoutingRecord[]) => {
     const keys = [...new Set(records.filter((one) => isEnd(one) || one.ifOver !== undefined).map(keyOf))];
     const at = records[0]?.routedAt ?? 0;
     const holding = new Set(keys.length === 0 ? [] : await tx.run(find, { keys, at }));
     const over = new Set<string>();
     return {
-      settle(record) {
+      /** In the order of the records. What such a mute holds back is planned without it where it has ended. */
+      settle(record: RoutingRecord): RoutingRecord {
         const key = keyOf(record);
         if (isEnd(record) && holding.delete(key)) over.add(key);
         return record.ifOver === undefined || holding.has(key) ? record : { ...record, ...record.ifOver };
       },
-      async save(tx) {
+      async save(tx: Tx): Promise<void> {
         if (over.size === 0) return;
         await tx.run(end, { keys: [...over], at });
         tx.notes.mutes = true;

@@ -68,11 +68,8 @@ export function createRecording(
 
   const callFallbacks: CallFallbacks = async (tx, calls, at) => {
     await makeFallbacks(tx, calls, at);
-    await forgetUntold(
-      tx,
-      calls.map(({ deliverySeq }) => deliverySeq),
-      at,
-    );
+    const seqs = calls.map(({ deliverySeq }) => deliverySeq);
+    await forgetUntold(tx, seqs, at);
   };
 
   async function forget(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {

@@ -151,11 +151,10 @@ export function createRepeats(sql: Dialect) {
         return [record, { ...row, body: bodyOf.get(one) ?? null, first: firstOf.get(one) }];
       });
       const rowOf = new Map(rows);
-      return (records) =>
-        decide(
-          records.flatMap((record) => rowOf.get(record) ?? []),
-          records,
-        );
+      return (records) => {
+        const wanted = records.flatMap((record) => rowOf.get(record) ?? []);
+        return decide(wanted, records);
+      };
     },
   };
 }

@@ -40,7 +40,6 @@ export function createResending(sql: Dialect, newId: NewId) {
     "lock_resent_alerts",
     { seqs: "int8[]" },
     `SELECT seq FROM alerts WHERE seq ${sql.isIn(alertsOf)} ${sql.forUpdate("seq")}`,
-    ({ seq }: { seq: number }) => seq,
   );
   const listKnown = sql.statement(
     "list_resendable",
@@ -83,14 +82,12 @@ export function createResending(sql: Dialect, newId: NewId) {
       const rows = known.sort((one, other) => one.seq - other.seq);
       const { count, made, resent } = decide(calls, rows, at, newId);
       const seqOf = new Map((await make(tx, made)).map(({ id, seq }) => [id, seq]));
+      const marks = resent.map(({ failed, by }) => ({
+        seq: failed.seq,
+        by: typeof by === "number" ? by : (seqOf.get(by) as number),
+      }));
       await Promise.all([
-        tx.change(
-          markResent,
-          resent.map(({ failed, by }) => ({
-            seq: failed.seq,
-            by: typeof by === "number" ? by : (seqOf.get(by) as number),
-          })),
-        ),
+        tx.change(markResent, marks),
         tx.changed([...new Set(resent.map(({ failed }) => failed.alert_seq))]),
       ]);
       return count;

@@ -123,7 +123,7 @@ export function createRouting(
   /** @returns with what `find` finds: what is to be written of those records whose alerts are unrouted */
   async function lookUp<Found>(tx: Tx, records: readonly RoutingRecord[], find: () => Promise<Found>) {
     const judged = records.flatMap(withIfOver);
-    const [held, rings, groups, found, ends, mutes] = await Promise.all([
+    const [held, rings, groups, found, leftToSend, mutes] = await Promise.all([
       holdLanes(tx, records),
       // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
       lookUpRings(tx, judged),
@@ -141,7 +141,7 @@ export function createRouting(
         const record = alert.repeatOf === undefined ? mutes.settle(given) : given;
         const left =
           alert.repeatOf === undefined
-            ? groups.gather(record, alert, rings.judge(record, alert, ends.leftToSend(record, alert.id)))
+            ? groups.gather(record, alert, rings.judge(record, alert, leftToSend(record, alert.id)))
             : nothingToSend;
         const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
         return toEntry(record, alert, left.decisions, places);

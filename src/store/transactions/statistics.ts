@@ -166,11 +166,10 @@ export function createRouteStatistics(sql: Dialect) {
     },
 
     async countSince(tx, times) {
-      const counted = await tx.look(
-        countSince,
-        times.map((at) => ({ first: firstIdAt(at), next: firstIdAt((hourOf(at) + 1) * hourMs), hour: hourOf(at) })),
-      );
-      return counted.map(([count = 0]) => count);
+      const asked = times.map((at) => {
+        return { first: firstIdAt(at), next: firstIdAt((hourOf(at) + 1) * hourMs), hour: hourOf(at) };
+      });
+      return (await tx.look(countSince, asked)).map(([count = 0]) => count);
     },
 
     async forgetOldHours(tx, now) {

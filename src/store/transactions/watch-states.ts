@@ -19,7 +19,6 @@ export function createWatchStates(sql: Dialect) {
     "change_watch_state",
     { name: "text", from: "text", to: "text" },
     "UPDATE watch_states SET state = :to WHERE name = :name AND state = :from RETURNING name",
-    ({ name }: { name: string }) => name,
   );
   const toRow = ({ name, state }: WatchState) => ({ name, state: JSON.stringify(state) });
 

@@ -57,15 +57,13 @@ export const toRoutedColumns = ({ record, alert, decisions, isUnmatched, isDropp
   repeat_of: alert.repeatOf ?? null,
 });
 
-export interface NewAlert {
-  row: Pick<InsertedRow<"alerts">, "id" | "item" | "origin" | "source" | "received_at">;
-  /** Default: it waits for routing. */
-  routed?: RoutedAlert;
-}
-
 export interface NewRequest {
   row: InsertedRow<"requests">;
-  alerts: NewAlert[];
+  /** Default of `routed`: it waits for routing. */
+  alerts: {
+    row: Pick<InsertedRow<"alerts">, "id" | "item" | "origin" | "source" | "received_at">;
+    routed?: RoutedAlert;
+  }[];
 }
 
 /** The relay whose requests they are, where several relays share a database. */
