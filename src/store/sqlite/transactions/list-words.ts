@@ -2,10 +2,9 @@ import type { AlertQuery } from "../../../core/ports/alert-log.ts";
 import { isOfAlert, mayBeResent, problemsBetween, stateCondition, unsent } from "../../list-filters.ts";
 import type { Bounds, Driver, ListWords, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
 import type { Add, Dialect } from "../../tx.ts";
-import { toSearchExpression } from "../search-expression.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
 import type { TransactionContext } from "./context.ts";
-import { createSearchParts } from "./search-parts.ts";
+import { createSearchParts } from "./searching.ts";
 import { createStatementCache } from "./statement-cache.ts";
 
 /** A search as an FTS5 expression, and the table of the part in which it looks. */
@@ -44,7 +43,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
 
     /** A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as well. */
     toFind(words) {
-      const match = toSearchExpression(words, parts.wordsOf(words));
+      const match = parts.toExpression(words);
       const all = parts.list();
       return (below, width) => {
         const part = all.find(({ firstSeq }) => firstSeq < below);

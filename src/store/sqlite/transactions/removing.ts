@@ -3,7 +3,7 @@ import { toPosition } from "../../positions.ts";
 import type { RemoveOld } from "../../transactions/index.ts";
 import { runShared } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
-import { createSearchParts } from "./search-parts.ts";
+import { createSearchParts } from "./searching.ts";
 
 /** 256 KiB of pages that are moved and cut off the end of the file. */
 const pagesAtOnce = 32;
