@@ -1,7 +1,7 @@
-import type { Alert, AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
-import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
-import type { Damped } from "../ring.ts";
-import type { Decision, MessageExtras } from "../rules.ts";
+import type { Alert, AlertFacts, AlertOrigin, Severity } from "../alert.ts";
+import type { AttemptOutcome, DeliveryState, FailedState } from "../delivery.ts";
+import type { DueDelivery } from "../delivery-job.ts";
+import type { Decision, PlannedDelivery } from "../rules.ts";
 import type { StoredBody } from "./body-reader.ts";
 
 declare const kind: unique symbol;
@@ -121,24 +121,15 @@ export interface AlertsNamed {
   searchedTo?: number;
 }
 
-export interface DeliverySummary {
-  id: string;
-  destination: string;
-  channel: ChannelType;
-  recipient: string;
-  route: string;
-  purpose: DeliveryPurpose;
-  state: DeliveryState;
-  reason: string;
-  createdAt: number;
+/**
+ * `extras`: what its route adds to its message. `damped`: what its message says of the alerts of its key that did not ring; with `by`,
+ * why this one does not.
+ */
+export interface DeliverySummary
+  extends Pick<PlannedDelivery, "destination" | "channel" | "recipient" | "route" | "reason" | "extras" | "damped">,
+    Pick<DueDelivery, "id" | "purpose" | "state" | "createdAt" | "digestId" | "insteadOf"> {
   dueAt?: number;
   finishedAt?: number;
-  digestId?: string;
-  insteadOf?: string;
-  /** What its route adds to its message. */
-  extras?: MessageExtras;
-  /** What its message says of the alerts of its key that did not ring; with `by`, why this one does not. */
-  damped?: Damped;
   /** This delivery did not get through. The given one, of the same alert, takes its place. */
   resentBy?: string;
 }
@@ -219,36 +210,24 @@ export interface AlertCounts {
   lastReceivedAt?: number;
 }
 
-export interface FactsQuery {
+export interface FactsQuery extends Pick<AlertQuery, "before" | "limit"> {
   /** Received at or after. */
   fromAt: number;
-  /** Alerts older than the one at this position. */
-  before?: Position;
-  limit: number;
 }
 
 /** What matchers look at, without the alert's deliveries. */
-export interface StoredFacts {
-  position: Position;
+export interface StoredFacts extends Pick<AlertSummary, "position" | "origin" | "source" | "receivedAt"> {
   alertSeq: number;
-  origin: AlertOrigin;
-  /** The source whose hook it came by. Absent: the account's. */
-  source?: string;
-  receivedAt: number;
   facts: AlertFacts;
 }
 
 /** An alert as it came and where it went, for those who try other rules on it. */
-export interface PastAlert {
-  id: string;
-  receivedAt: number;
+export interface PastAlert extends Pick<AlertSummary, "id" | "receivedAt" | "dropped"> {
   routedAt: number;
   /** Absent where routing failed. */
   title?: string;
   /** It could not be read when it came. */
   wasUnreadable: boolean;
-  /** A route dropped it on purpose, and no other sent it anywhere. */
-  dropped: boolean;
   decisions: Decision[];
   /** The deliveries that its routes made: neither resends nor those that replace a failed one. */
   deliveries: Pick<DeliverySummary, "destination" | "state">[];
@@ -259,11 +238,7 @@ export interface PastAlert {
 }
 
 /** One alert that came, and the routes that took it. */
-export interface StoredArrival {
-  position: Position;
-  id: string;
-  receivedAt: number;
-  source?: string;
+export interface StoredArrival extends Pick<AlertSummary, "position" | "id" | "receivedAt" | "source"> {
   routes: string[];
 }
 
@@ -277,20 +252,10 @@ export interface FollowedArrivals {
   routedUpTo: Position;
 }
 
-/** One alert of a key, without its texts. */
-export interface KeyEvent {
-  id: string;
-  receivedAt: number;
-  severity: Severity;
-  status: AlertStatus;
-  /** As sent, like threshold and unit. */
-  value?: string;
-  threshold?: string;
-  unit?: string;
-  /** What it was about, as sent: a key may be one rule's that watches many things. */
-  metric?: string;
-  token?: string;
-  chain?: string;
+/** One alert of a key, without its texts. What it was about is said as well: a key may be one rule's that watches many things. */
+export interface KeyEvent
+  extends Pick<Alert, "id" | "receivedAt">,
+    Pick<AlertFacts, "severity" | "status" | "value" | "threshold" | "unit" | "metric" | "token" | "chain"> {
   /** The sender sent an earlier one again: nothing new happened. */
   isRepeat: boolean;
 }

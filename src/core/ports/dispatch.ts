@@ -1,4 +1,4 @@
-import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
+import type { Alert } from "../alert.ts";
 import type { DeliveryPurpose, DeliveryState, ReasonCode } from "../delivery.ts";
 import type {
   ClaimedDelivery,
@@ -70,12 +70,8 @@ export interface AlertRequest {
 }
 
 /** What a message shows that was sent. */
-export interface ShownAlert {
-  id: string;
-  receivedAt: number;
+export interface ShownAlert extends Omit<Alert, "seq"> {
   routedAt: number;
-  origin: AlertOrigin;
-  facts: AlertFacts;
   /** What its route added there. */
   extras?: MessageExtras;
 }
@@ -125,15 +121,8 @@ export interface AbandonedDelivery extends DueDelivery {
   token: string;
 }
 
-/** A delivery that quiet hours hold. */
-export interface HeldDelivery {
-  id: string;
-  seq: number;
-  /** When it is sent, epoch milliseconds. */
-  dueAt: number;
-  severity: Severity;
-  status: AlertStatus;
-}
+/** A delivery that quiet hours hold. It is sent at `dueAt`. */
+export type HeldDelivery = Pick<DueDelivery, "id" | "seq" | "dueAt" | "severity" | "status">;
 
 export interface HeldChange {
   /** Where all of them go. */

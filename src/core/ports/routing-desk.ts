@@ -90,16 +90,13 @@ export interface MadeDelivery {
 }
 
 /** What the relay says itself: an alert without a request, routed by its maker. */
-export interface NoticeRecord {
+export interface NoticeRecord extends Pick<RoutingRecord, "facts" | "decisions" | "deliveries"> {
   /** `test`: a person asked for it. The purpose of its deliveries is the same. Default `notice`. */
   origin?: "notice" | "test";
   /** It is written only while its sender holds this lane. Absent: in any case. */
   lane?: LaneFence;
   id: string;
   at: number;
-  facts: AlertFacts;
-  decisions: Decision[];
-  deliveries: PlannedDelivery[];
   /** Saved in the same step: a notice that is on record was told, and one that is not was not. */
   watch?: WatchState;
   /** The same of the destination or account that it is about. Only with `lane`. */
