@@ -52,10 +52,11 @@ async function showSources(given: GivenOptions<typeof options>, { context, outpu
       definedAt,
     }),
   );
-  await output.result(known, () =>
-    known.length === 0
-      ? paragraph`No source is configured: all senders post to the one hook (see docs/sources.md).`
-      : sourcesPanel(known, { isOpen: true }),
+  await output.result(
+    known,
+    () =>
+      sourcesPanel(known, { isOpen: true }) ||
+      paragraph`No source is configured: all senders post to the one hook (see docs/sources.md).`,
   );
 }
 

@@ -15,7 +15,19 @@ import { factFields, factReader } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
-import { aside, type Cell, type Fact, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import {
+  actsOf,
+  aside,
+  type Cell,
+  type Fact,
+  factsOf,
+  groupOf,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  tableOf,
+} from "./panel.ts";
 
 /** The whole alert for a terminal, in the words of the page. `headers`: with the headers of its request. */
 export function alertPanel(
@@ -109,18 +121,10 @@ export interface DeliveriesContext {
 /** The recipients, when each got it, and what failed with its cure. */
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
-  return {
-    kind: "group",
-    title: "Who got it",
-    id: "deliveries-title",
-    panel: [
-      deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : deliveriesTable(alert, context),
-      {
-        kind: "acts",
-        acts: [{ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }],
-      },
-    ],
-  };
+  return groupOf({ title: "Who got it", id: "deliveries-title" }, [
+    deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : deliveriesTable(alert, context),
+    actsOf({ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }),
+  ]);
 }
 
 /** A row for each delivery, those that failed first and else the newest. */
@@ -137,7 +141,10 @@ export function deliveriesTable(alert: AlertDetailView, context: DeliveriesConte
       destination: whereTo,
       state: (one) => say`${{ chip: lookOf(one)[0], tone: toneNow(one) }} ${whenOf(one, alert)}`,
       "what was answered": (one) => ({ lines: answersOf(one, alert, context) }),
-      "send again": { of: (one) => actsOf(one, alert, { isNewest: isNewest(one), now: context.now }), where: "page" },
+      "send again": {
+        of: (one) => sendAgainActs(one, alert, { isNewest: isNewest(one), now: context.now }),
+        where: "page",
+      },
     },
     { keep: ["send again"], ids: shown.map(({ id }) => `delivery-${id}`) },
   );
@@ -278,7 +285,7 @@ function describePicture({ result, afterMs, times = 1, reason = result }: Pictur
 }
 
 /** A resend goes to the whole destination, so one button for it is enough. */
-function actsOf(
+function sendAgainActs(
   { destination, state, dueAt = 0 }: DeliveryDetailView,
   { id }: AlertDetailView,
   { isNewest, now }: { isNewest: boolean; now: number },
@@ -301,15 +308,10 @@ export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?
     repeatOf === undefined
       ? aside`Nothing was decided by routes.`
       : aside`No rule is asked for a repeat: what was decided for the first one counts.`;
-  return {
-    kind: "group",
-    title: "Why",
-    id: "decisions-title",
-    panel: [
-      decisions.length === 0 ? none : decisionsTable(decisions),
-      ...(routed === undefined ? [] : todayPanel(routed, decisions)),
-    ],
-  };
+  return groupOf({ title: "Why", id: "decisions-title" }, [
+    decisions.length === 0 ? none : decisionsTable(decisions),
+    ...(routed === undefined ? [] : todayPanel(routed, decisions)),
+  ]);
 }
 
 function todayPanel(

@@ -1,6 +1,6 @@
 import type { Tally } from "../core/tally.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { aside, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import { actsOf, aside, factsOf, groupOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 export interface Compared {
   fromAt: number;
@@ -95,38 +95,26 @@ export interface TypedRules {
 }
 
 /** A form that tries the routes and mutes of another file. */
-export function tryFilePanel({ file, days }: TypedRules): Panel {
+export function tryFilePanel({ file, days }: TypedRules): Section {
   const choices = ["1", "7", "30"].map((one) => [one, countOf(Number(one), "day")] as const);
-  return [
-    {
-      kind: "group",
-      title: "Try another file",
-      id: "try-file-title",
-      panel: [
-        paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and
-          ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or
-          changed.`,
+  return groupOf({ title: "Try another file", id: "try-file-title" }, [
+    paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and
+        ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or
+        changed.`,
+    actsOf({
+      label: "Compare",
+      post: "/routes",
+      inputs: [
         {
-          kind: "acts",
-          acts: [
-            {
-              label: "Compare",
-              post: "/routes",
-              inputs: [
-                {
-                  name: "file",
-                  label: "File",
-                  value: file,
-                  lines: 12,
-                  placeholder: "routes:\n  - { name: all, to: desk }",
-                },
-                { name: "days", label: "Alerts of the last", value: days, options: choices },
-              ],
-            },
-          ],
+          name: "file",
+          label: "File",
+          value: file,
+          lines: 12,
+          placeholder: "routes:\n  - { name: all, to: desk }",
         },
-        aside`${{ code: "tocsin backtest --config FILE" }} compares whole files, with more alerts.`,
+        { name: "days", label: "Alerts of the last", value: days, options: choices },
       ],
-    },
-  ];
+    }),
+    aside`${{ code: "tocsin backtest --config FILE" }} compares whole files, with more alerts.`,
+  ]);
 }

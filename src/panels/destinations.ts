@@ -7,9 +7,13 @@ import { adviseOn } from "../vendors/advice.ts";
 import { type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
 import {
   type Action,
+  actsOf,
   aside,
   type Card,
   type Cell,
+  factsOf,
+  groupOf,
+  joined,
   noteDone,
   noteFailed,
   noteWarning,
@@ -69,9 +73,9 @@ export function destinationCard(destination: DestinationView, statistics?: Desti
     when: isFailing ? since !== undefined && { since } : describeSeen(destination),
     also: paused && { chip: "paused", tone: "busy" },
     panel: [
-      aside`${channel} to ${listOf(recipients)}`,
-      health !== "ok" && { kind: "group", isTrouble: true, panel: troublePanel(destination) },
-      isFailing && health === "ok" && { kind: "group", isTrouble: true, panel: nothingArrivedPanel(statistics) },
+      aside`${channel} to ${joined(", ", recipients)}`,
+      health !== "ok" && groupOf({ isTrouble: true }, troublePanel(destination)),
+      isFailing && health === "ok" && groupOf({ isTrouble: true }, nothingArrivedPanel(statistics)),
       movedTo !== undefined && { kind: "text", text: describeMove(movedTo, definedAt) },
       countsSection(destination),
       queueSection(destination),
@@ -87,8 +91,6 @@ function describeSeen(destination: DestinationView): Cell {
   return say`(${{ words: what }} ${{ age: at }})`;
 }
 
-const listOf = (texts: readonly string[]): Cell => texts.flatMap((text, index) => [index > 0 && { words: ", " }, text]);
-
 const describeMove = (movedTo: string, definedAt: string): Cell =>
   say`The group was upgraded and has the new id ${{ code: movedTo }}. Messages go there already; write it into
     ${{ code: definedAt }} when you can.`;
@@ -98,13 +100,10 @@ function troublePanel(destination: DestinationView): Panel {
   return [
     reason !== "" && { kind: "text", text: { bold: reason } },
     { kind: "text", text: adviseOn(destination, { isTriedNext: isTriedNext(destination) }) },
-    {
-      kind: "facts",
-      rows: [
-        ["since", since !== undefined && { at: since }],
-        ["next try", nextTryAt !== undefined && { at: nextTryAt, isComing: true }],
-      ],
-    },
+    factsOf([
+      ["since", since !== undefined && { at: since }],
+      ["next try", nextTryAt !== undefined && { at: nextTryAt, isComing: true }],
+    ]),
   ];
 }
 
@@ -148,10 +147,7 @@ function queueSection(destination: DestinationView): Section | undefined {
 
 /** The end of its card, below the figures: what can be done, and what is known of it. */
 export function destinationEnd(destination: DestinationView): Panel {
-  return [
-    { kind: "acts", acts: actsOf(destination) },
-    { kind: "text", isSoft: true, text: describeProof(destination) },
-  ];
+  return [actsOf(...destinationActs(destination)), { kind: "text", isSoft: true, text: describeProof(destination) }];
 }
 
 /** What is done to a destination. `act`: the end of its address. */
@@ -169,7 +165,12 @@ export const resendTo = (name: string, label: string): Action => ({
   isButton: true,
 });
 
-function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationView): (Action | false | undefined)[] {
+function destinationActs({
+  name,
+  counts,
+  paused,
+  heldByQuietHours: held,
+}: DestinationView): (Action | false | undefined)[] {
   const failed = countIn({ counts }, "failed", "expired");
   const asks = (title: string, text: Section) => ({ asks: { title, panel: [text] } });
   return [
@@ -256,11 +257,11 @@ const sentWhenDue = (waiting: number): Cell =>
 /** What quiet hours have let go, by what is true of each destination now. */
 export function releasedPanel(released: readonly Release[], destinations: readonly DestinationView[]): Panel {
   if (released.length === 0) return [paragraph`Nothing to release: none of it is held.`];
-  const counts = released.map(({ destination, released: count }, index): Cell => {
+  const counts = released.map(({ destination, released: count }) => {
     const found = destinations.find(({ name }) => name === destination);
-    return say`${index > 0 && ", "}${count} for ${destination}${found && whyNotNow(found)}`;
+    return say`${count} for ${destination}${found && whyNotNow(found)}`;
   });
-  return [paragraph`Released: ${counts}. Follow it with: ${{ code: "tocsin alerts tail" }}`];
+  return [paragraph`Released: ${joined(", ", counts)}. Follow it with: ${{ code: "tocsin alerts tail" }}`];
 }
 
 const isWell = (health: DestinationHealth) => health === "ok" || health === "degraded";

@@ -10,7 +10,20 @@ import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { isTriedNext } from "./destinations.ts";
-import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say, type Tone, tableOf } from "./panel.ts";
+import {
+  actsOf,
+  aside,
+  type Cell,
+  type Fact,
+  factsOf,
+  groupOf,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  type Tone,
+  tableOf,
+} from "./panel.ts";
 
 interface ExplanationOptions {
   /** Each message on its own, also where several destinations get the same. Default false. */
@@ -33,7 +46,7 @@ export function explanationPanel(
       value: ({ value }) => value,
     }),
     mapping && tableOf(mapping, { fact: ({ fact }) => fact, "by mapping": describeMapped }),
-    { kind: "facts", rows: restOf(explanation) },
+    factsOf(restOf(explanation)),
     decisions.length === 0 ? { kind: "text", text: say`No route is configured.` } : decisionsTable(decisions),
     ...[...groupBy(deliveries, keyOf).values()].map((group): Section => {
       const to = group.map((one) => headOf(one, obstacleAt(destinations.find(({ name }) => name === one.destination))));
@@ -144,7 +157,7 @@ export interface TypedBody {
 }
 
 /** A form that tries a body. @param sources their names */
-export function tryBodyPanel(sources: readonly string[], typed: TypedBody): Panel {
+export function tryBodyPanel(sources: readonly string[], typed: TypedBody): Section {
   const source = {
     name: "source",
     label: "Comes by the hook of",
@@ -158,21 +171,9 @@ export function tryBodyPanel(sources: readonly string[], typed: TypedBody): Pane
     lines: 8,
     placeholder: '{"title":"USDC TVL below 25 M","severity":"critical"}',
   };
-  return [
-    {
-      kind: "group",
-      title: "Try a body",
-      id: "try-title",
-      panel: [
-        paragraph`What a sender posts, as it is. It is read, routed and written out as if it arrived now, and goes nowhere.`,
-        {
-          kind: "acts",
-          acts: [
-            { label: "Try it", post: "/routes", inputs: sources.length > 0 ? [body, source] : [body], isMain: true },
-          ],
-        },
-        aside`${{ code: "tocsin explain FILE" }} says the same in the terminal.`,
-      ],
-    },
-  ];
+  return groupOf({ title: "Try a body", id: "try-title" }, [
+    paragraph`What a sender posts, as it is. It is read, routed and written out as if it arrived now, and goes nowhere.`,
+    actsOf({ label: "Try it", post: "/routes", inputs: sources.length > 0 ? [body, source] : [body], isMain: true }),
+    aside`${{ code: "tocsin explain FILE" }} says the same in the terminal.`,
+  ]);
 }

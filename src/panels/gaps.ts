@@ -10,7 +10,7 @@ import {
   summarizeGaps,
 } from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
+import { emptyOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
@@ -19,7 +19,7 @@ export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
   const { since, until, checkedAt, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
   const summary = summarizeGaps(report);
   return [
-    missing.length === 0 && { kind: "empty", empty: summary },
+    missing.length === 0 && emptyOf(summary),
     tableOf(
       missing,
       {

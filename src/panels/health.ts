@@ -2,13 +2,14 @@ import type { HealthView, Trouble } from "../contract/operations.ts";
 import { cardIdOf } from "../core/destination-status.ts";
 import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { actOn, resendTo } from "./destinations.ts";
-import { type Action, type Cell, type Panel, say, type Tone } from "./panel.ts";
+import { type Action, type Cell, joined, type Panel, say, type Tone } from "./panel.ts";
 
 /** One line of how all is, where nothing is wrong: green only where each part was looked at and is well. */
 export function describeHealth({ destinations, watches, lastAlertAt }: HealthView): { tone: Tone; text: Cell } {
   const parts = [describeDestinations(destinations), describeAccounts(watches), describeLast(lastAlertAt)];
   const tone = (["busy", "off"] as const).find((one) => parts.some((part) => part.tone === one)) ?? "good";
-  return { tone, text: parts.flatMap(({ text }, index): Cell[] => (index === 0 ? [text] : [{ words: " · " }, text])) };
+  const texts = parts.map(({ text }) => text);
+  return { tone, text: joined(" · ", texts) };
 }
 
 interface Part {

@@ -2,7 +2,7 @@ import type { MutePreview } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { muteAct, muteDurations, previewNote, type WrittenMute } from "./mutes.ts";
-import { type Panel, say } from "./panel.ts";
+import { actsOf, type Section, say } from "./panel.ts";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
 const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "severity"] as const;
@@ -37,8 +37,11 @@ export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, {
 }
 
 /** No mute applies to what cannot be read, nor to what Tocsin writes itself. */
-export function muteThisPanel({ id, facts, request }: AlertDetail, { chosen, preview, written }: MuteChoice): Panel {
-  if (facts === undefined || facts.format === "unreadable" || request === undefined) return [];
+export function muteThisPanel(
+  { id, facts, request }: AlertDetail,
+  { chosen, preview, written }: MuteChoice,
+): Section | undefined {
+  if (facts === undefined || facts.format === "unreadable" || request === undefined) return undefined;
   const choices = likeness.flatMap((field) => {
     const [words, value] = [field === "alertKey" ? "alert key" : field, facts[field]];
     if (value === undefined) return [];
@@ -52,5 +55,5 @@ export function muteThisPanel({ id, facts, request }: AlertDetail, { chosen, pre
     panel: [previewNote(preview)],
     isOpen: written !== undefined,
   };
-  return [{ kind: "acts", acts: [{ ...act, asks }] }];
+  return actsOf({ ...act, asks });
 }

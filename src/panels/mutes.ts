@@ -6,7 +6,10 @@ import {
   aside,
   type Cell,
   type Choices,
+  factsOf,
+  groupOf,
   type Input,
+  joined,
   noteDone,
   type Panel,
   type Section,
@@ -106,19 +109,15 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const over = ended.filter(({ silenced }) => silenced === undefined);
   return [
     current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
-    holding.length > 0 && {
-      kind: "group",
-      title: "Ended, and not all of it released",
-      id: "held-back-title",
-      panel: [
+    holding.length > 0 &&
+      groupOf({ title: "Ended, and not all of it released", id: "held-back-title" }, [
         mutesTable(holding),
         {
           kind: "text",
           where: "terminal",
           text: say`Send what one of them has held back: ${{ code: "tocsin mutes release ID" }}`,
         },
-      ],
-    },
+      ]),
     over.length > 0 && {
       kind: "fold",
       summary: "Ended",
@@ -152,7 +151,10 @@ const endCell = (mute: MuteView): Cell =>
 
 function matchersCell(matchers: readonly Matcher[]): Cell {
   if (matchers.length === 0) return say`every alert`;
-  return describeAll(matchers).flatMap((code, index): Cell[] => [index > 0 && { words: " and " }, { code }]);
+  return joined(
+    " and ",
+    describeAll(matchers).map((code) => ({ code })),
+  );
 }
 
 /** What people see of a mute that they have just made. `preview` undefined: the log could not be read just now. */
@@ -176,16 +178,11 @@ export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePrevi
 }
 
 /** What a mute would hold that is not made yet. */
-export function triedMutePanel(matchers: readonly Matcher[], preview: MutePreview): Panel {
-  return [
-    {
-      kind: "facts",
-      rows: [
-        ["would silence", matchersCell(matchers)],
-        ["last 24 h", describePreview(preview)],
-      ],
-    },
-  ];
+export function triedMutePanel(matchers: readonly Matcher[], preview: MutePreview): Section {
+  return factsOf([
+    ["would silence", matchersCell(matchers)],
+    ["last 24 h", describePreview(preview)],
+  ]);
 }
 
 export const endedMutePanel: Panel = [

@@ -142,6 +142,11 @@ export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
   return words.flatMap((text, index): Cell[] => [{ words: text.replace(/\n\s*/g, " ") }, cells[index]]);
 }
 
+/** Cells one after the other, with words of ours between two of them. */
+export function joined(words: string, cells: readonly Cell[]): Cell {
+  return cells.flatMap((cell, index): Cell[] => [index > 0 && { words }, cell]);
+}
+
 type Tag = (words: TemplateStringsArray, ...cells: Cell[]) => Section;
 const tag =
   (toSection: (text: Cell) => Section): Tag =>
@@ -184,6 +189,19 @@ interface TableOptions {
 
 /** A list of facts alone. */
 export const factsOf = (rows: readonly Fact[]): Section => ({ kind: "facts", rows });
+
+/** Sections under one title. */
+export const groupOf = (head: SectionHead & { isTrouble?: boolean }, panel: Panel): Section => ({
+  ...head,
+  kind: "group",
+  panel,
+});
+
+/** What can be done, side by side. */
+export const actsOf = (...acts: (Action | false | undefined)[]): Section => ({ kind: "acts", acts });
+
+/** There is nothing to show, and what to do for it. */
+export const emptyOf = (empty: Cell, text?: Cell): Section => ({ kind: "empty", empty, text });
 
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);

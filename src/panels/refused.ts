@@ -3,7 +3,22 @@ import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { aside, type Cell, type Fact, factsOf, type Panel, paragraph, say, sentence, tableOf } from "./panel.ts";
+import {
+  actsOf,
+  aside,
+  type Cell,
+  type Fact,
+  factsOf,
+  groupOf,
+  joined,
+  noteFailed,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  sentence,
+  tableOf,
+} from "./panel.ts";
 
 /** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
@@ -37,19 +52,12 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
 }
 
 /** Numbers and rough times alone: a stranger with guesses is not worth more, and must not fill a disk. */
-export function doorPanel(refusals: readonly DoorRefusalView[]): Panel {
+export function doorPanel(refusals: readonly DoorRefusalView[]): Section {
   const seen = refusals.filter(({ total }) => total > 0);
-  return [
-    {
-      kind: "group",
-      title: "Rejected requests (not stored)",
-      id: "door-title",
-      panel: [
-        aside`Counted since the last restart, see ${{ link: "/system", text: "System" }}.`,
-        seen.length === 0 ? paragraph`None since the start.` : { kind: "facts", rows: seen.map(describeDoor) },
-      ],
-    },
-  ];
+  return groupOf({ title: "Rejected requests (not stored)", id: "door-title" }, [
+    aside`Counted since the last restart, see ${{ link: "/system", text: "System" }}.`,
+    seen.length === 0 ? paragraph`None since the start.` : factsOf(seen.map(describeDoor)),
+  ]);
 }
 
 function describeDoor({ reason, total, day, lastAt }: DoorRefusalView): Fact {
@@ -80,54 +88,38 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
 };
 
 const mostNamed = 20;
+const linkTo = (alertId: string): Cell => ({ link: `/alerts/${alertId}`, text: alertId });
 
 /** One of them, without its headers and its body. */
 export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
   const { id, source, receivedAt, detail, reason, address, items, released } = refused;
   return [
-    { kind: "note", note: "failed", text: `${sentence(detail)}.` },
-    {
-      kind: "facts",
-      rows: [
-        ["source", { link: `/refused?source=${encodeURIComponent(source)}`, text: source }],
-        ["received", { at: receivedAt }],
-        ["from", address],
-        ["reason", { code: reason }],
-        ["would be", countOf(items, "alert")],
-        [
-          "relayed",
-          released === undefined
-            ? "no"
-            : say`${{ at: released.at }}, as ${released.alertIds
-                .slice(0, mostNamed)
-                .flatMap((alertId, index): Cell[] => [
-                  index > 0 && { words: ", " },
-                  { link: `/alerts/${alertId}`, text: alertId },
-                ])}`,
-        ],
+    noteFailed`${`${sentence(detail)}.`}`,
+    factsOf([
+      ["source", { link: `/refused?source=${encodeURIComponent(source)}`, text: source }],
+      ["received", { at: receivedAt }],
+      ["from", address],
+      ["reason", { code: reason }],
+      ["would be", countOf(items, "alert")],
+      [
+        "relayed",
+        released === undefined
+          ? "no"
+          : say`${{ at: released.at }}, as ${joined(", ", released.alertIds.slice(0, mostNamed).map(linkTo))}`,
       ],
-    },
-    released === undefined && {
-      kind: "group",
-      title: "Relay it anyway",
-      id: "release-title",
-      panel: [
+    ]),
+    released === undefined &&
+      groupOf({ title: "Relay it anyway", id: "release-title" }, [
         paragraph`Nobody has proven who sent this. If you know that it is right, it is taken now as
           ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under
           the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
-        {
-          kind: "acts",
-          acts: [
-            {
-              label: "I have looked at it: relay it",
-              post: `/refused/${id}/release`,
-              isMain: true,
-              command: `tocsin refused relay ${id}`,
-            },
-          ],
-        },
-      ],
-    },
+        actsOf({
+          label: "I have looked at it: relay it",
+          post: `/refused/${id}/release`,
+          isMain: true,
+          command: `tocsin refused relay ${id}`,
+        }),
+      ]),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { FailedAtDestination, ResendPreview, ResendResult } from "../contra
 import { countOf } from "../ground/text/count-of.ts";
 import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
-import { type Action, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
+import { type Action, actsOf, type Cell, emptyOf, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
 /** What a resend or a release would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */
 export function failedPanel(
@@ -14,7 +14,7 @@ export function failedPanel(
   const gone = destinations.filter(({ health }) => health === undefined);
   return [
     ready.length === 0
-      ? { kind: "empty", empty: nothingWords(over !== undefined), text: isNone }
+      ? emptyOf(nothingWords(over !== undefined), isNone)
       : { kind: "list", items: ready.map((one) => describeFailed(one, now)) },
     ready.length > 0 && {
       kind: "text",
@@ -25,7 +25,7 @@ export function failedPanel(
           : say`The latest of each alert key is sent once, with how late it is: one message in four while new alerts come.`,
     },
     over !== undefined && over > 0 && leftOutAsOver(over),
-    ready.length > 0 && { kind: "acts", acts },
+    ready.length > 0 && actsOf(...acts),
     gone.length > 0 && { kind: "list", title: "Not among them", items: gone.map((one) => describeFailed(one, now)) },
   ];
 }

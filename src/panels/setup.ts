@@ -1,20 +1,13 @@
-import { type Panel, paragraph } from "./panel.ts";
+import { groupOf, paragraph, type Section } from "./panel.ts";
 
 /** How anybody tries an address. `isRevealed`: it has its secret in it. */
-export function tryPanel(hookUrl: string, { isRevealed }: { isRevealed: boolean }): Panel {
+export function tryPanel(hookUrl: string, { isRevealed }: { isRevealed: boolean }): Section {
   const alert = `{"title":"USDC TVL 24.3 M, below 25 M","severity":"critical"}`;
-  return [
-    {
-      kind: "group",
-      title: "Try it",
-      id: "try-title",
-      panel: [
-        paragraph`${{ code: "tocsin test" }} sends one marked alert as a sender would and waits for each destination.
-          From any machine that reaches the address:`,
-        { kind: "block", text: `curl -d '${alert}' ${hookUrl}`, blockId: "curl", canCopy: isRevealed },
-        paragraph`The answer is ${{ code: "202" }} with the alert's id once it is on disk. Any JSON, form or text is
-          taken; what can be read from it is shown on the alert's page beside the body as received.`,
-      ],
-    },
-  ];
+  return groupOf({ title: "Try it", id: "try-title" }, [
+    paragraph`${{ code: "tocsin test" }} sends one marked alert as a sender would and waits for each destination.
+        From any machine that reaches the address:`,
+    { kind: "block", text: `curl -d '${alert}' ${hookUrl}`, blockId: "curl", canCopy: isRevealed },
+    paragraph`The answer is ${{ code: "202" }} with the alert's id once it is on disk. Any JSON, form or text is
+        taken; what can be read from it is shown on the alert's page beside the body as received.`,
+  ]);
 }

@@ -1,7 +1,7 @@
 import type { CanaryView, StatusView } from "../contract/operations.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { muteDurations } from "./mutes.ts";
-import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
+import { actsOf, type Card, type Cell, factsOf, type Panel, say, type Tone } from "./panel.ts";
 
 /** Each watch over alerts that do not come, and the test that Tocsin sends to itself. */
 export function silencePanel(watches: StatusView["silence"], canary: CanaryView | undefined): Panel {
@@ -30,35 +30,26 @@ function watchCard(view: StatusView["silence"][number]): Card {
     chip: state,
     tone: tones[state],
     panel: [
-      {
-        kind: "facts",
-        rows: [
-          [
-            "last alert",
-            lastAt === undefined
-              ? say`none since ${{ at: since }}`
-              : { link: `/alerts/${lastId}`, text: { at: lastAt } },
-          ],
-          ["quiet for", formatDuration(quietMs)],
-          ["setting", { code: afterMs === undefined ? "auto" : formatDuration(afterMs) }],
-          ["usual longest gap now", usualMs !== undefined && formatDuration(usualMs)],
-          ["notice due", tellsAt !== undefined && { at: tellsAt, isComing: true }],
-          ["notice sent", toldAt === undefined ? state === "silent" && "not yet" : { at: toldAt }],
-          ["muted until", mute && say`${{ at: mute.until }}: ${mute.reason}`],
+      factsOf([
+        [
+          "last alert",
+          lastAt === undefined ? say`none since ${{ at: since }}` : { link: `/alerts/${lastId}`, text: { at: lastAt } },
         ],
-      },
+        ["quiet for", formatDuration(quietMs)],
+        ["setting", { code: afterMs === undefined ? "auto" : formatDuration(afterMs) }],
+        ["usual longest gap now", usualMs !== undefined && formatDuration(usualMs)],
+        ["notice due", tellsAt !== undefined && { at: tellsAt, isComing: true }],
+        ["notice sent", toldAt === undefined ? state === "silent" && "not yet" : { at: toldAt }],
+        ["muted until", mute && say`${{ at: mute.until }}: ${mute.reason}`],
+      ]),
       view.learning && { kind: "text", isSoft: true, text: describeLearning(since, view.learning) },
-      mute === undefined && {
-        kind: "acts",
-        acts: [
-          {
-            label: "Mute",
-            post: "/silence/mute",
-            fields: { watch },
-            inputs: [{ name: "for", label: "No notice for", options: muteDurations, value: "24h" }],
-          },
-        ],
-      },
+      mute === undefined &&
+        actsOf({
+          label: "Mute",
+          post: "/silence/mute",
+          fields: { watch },
+          inputs: [{ name: "for", label: "No notice for", options: muteDurations, value: "24h" }],
+        }),
     ],
   };
 }
@@ -78,15 +69,12 @@ function canaryCard({ state, lastOkAt, nextAt, since, stage, detail }: CanaryVie
     chip: state,
     tone: ({ waiting: "off", works: "good", fails: "bad" } as const)[state],
     panel: [
-      {
-        kind: "facts",
-        rows: [
-          ["fails at", state === "fails" && say`${stage}: ${detail}`],
-          ["since", state === "fails" && since !== undefined && { at: since }],
-          ["last arrived", lastOkAt === undefined ? "not yet" : { at: lastOkAt }],
-          ["next", { at: nextAt, isComing: true }],
-        ],
-      },
+      factsOf([
+        ["fails at", state === "fails" && say`${stage}: ${detail}`],
+        ["since", state === "fails" && since !== undefined && { at: since }],
+        ["last arrived", lastOkAt === undefined ? "not yet" : { at: lastOkAt }],
+        ["next", { at: nextAt, isComing: true }],
+      ]),
     ],
   };
 }

@@ -1,6 +1,6 @@
 import { countRefused, type SourceView } from "../contract/operations.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { type Card, type Cell, type Panel, say } from "./panel.ts";
+import { type Card, type Cell, factsOf, type Section, say } from "./panel.ts";
 
 /** A named hook, as far as it is known: by its configuration, and by a relay that runs. */
 export interface KnownSource {
@@ -17,36 +17,29 @@ export interface KnownSource {
 }
 
 /** Named hooks, in the order of the configuration. `isOpen`: a terminal gives each line a row of its own. */
-export function sourcesPanel(sources: readonly KnownSource[], { isOpen = false } = {}): Panel {
-  return [
-    sources.length > 0 && {
-      kind: "cards",
-      title: "Sources",
-      id: "sources-title",
-      intro: say`Each has an address of its own (${{ code: "sources" }} in the configuration). What comes by it is called by its name.`,
-      isOpen,
-      cards: sources.map(sourceCard),
-    },
-  ];
+export function sourcesPanel(sources: readonly KnownSource[], { isOpen = false } = {}): Section | false {
+  if (sources.length === 0) return false;
+  return {
+    kind: "cards",
+    title: "Sources",
+    id: "sources-title",
+    intro: say`Each has an address of its own (${{ code: "sources" }} in the configuration). What comes by it is called by its name.`,
+    isOpen,
+    cards: sources.map(sourceCard),
+  };
 }
 
 function sourceCard({ name, address, former = 0, view, checks = view?.checks, definedAt }: KnownSource): Card {
   return {
     name,
     panel: [
-      {
-        kind: "facts",
-        rows: [
-          ["address", address !== undefined && [{ code: address }, former > 0 && { words: ` (and ${former} former)` }]],
-          [
-            "its sender proves itself by",
-            checks && (checks.length === 0 ? "this address alone" : checks.join(" and ")),
-          ],
-          ["accepted", view && describeAccepted(view)],
-          ["refused", view && describeRefused(view)],
-          ["defined at", definedAt],
-        ],
-      },
+      factsOf([
+        ["address", address !== undefined && [{ code: address }, former > 0 && { words: ` (and ${former} former)` }]],
+        ["its sender proves itself by", checks && (checks.length === 0 ? "this address alone" : checks.join(" and "))],
+        ["accepted", view && describeAccepted(view)],
+        ["refused", view && describeRefused(view)],
+        ["defined at", definedAt],
+      ]),
     ],
   };
 }

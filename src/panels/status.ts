@@ -1,6 +1,6 @@
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
-import { type Cell, noteFailed, noteWarning, type Panel, say } from "./panel.ts";
+import { type Cell, factsOf, noteFailed, noteWarning, type Panel, say } from "./panel.ts";
 import { silencePanel } from "./silence.ts";
 import { sourcesPanel } from "./sources.ts";
 import { type KnownStatus, systemPanel } from "./system.ts";
@@ -53,19 +53,16 @@ export function statusPanel(status: RelayStatus): Panel {
         ? noteWarning`The configuration file here has a mistake: the relay runs with what it read before, and the next start fails.`
         : noteWarning`The configuration file here has a mistake: no relay starts with it.`),
     troubles.length > 1 && { kind: "list", title: "Also wrong", items: troubles.slice(1).map(describeTrouble) },
-    {
-      kind: "facts",
-      rows: [
-        ["relay", describeState(status)],
-        ["this command", relay?.version === status.version ? undefined : `Tocsin ${status.version}`],
-        ["hook", status.hook],
-        ["public address", !running && (status.publicUrl ?? "PUBLIC_URL is not set")],
-        ["data", status.database ?? status.dataDir],
-      ],
-    },
+    factsOf([
+      ["relay", describeState(status)],
+      ["this command", relay?.version === status.version ? undefined : `Tocsin ${status.version}`],
+      ["hook", status.hook],
+      ["public address", !running && (status.publicUrl ?? "PUBLIC_URL is not set")],
+      ["data", status.database ?? status.dataDir],
+    ]),
     ...systemPanel(status),
-    ...sourcesPanel(sources.map((view) => ({ name: view.name, view }))),
-    ...watchesPanel({ watches, account, sources }),
+    sourcesPanel(sources.map((view) => ({ name: view.name, view }))),
+    watchesPanel({ watches, account, sources }),
     ...silencePanel(silence, canary),
     ...destinationsTable(destinations),
     destinations.length === 0 && {

@@ -4,7 +4,20 @@ import { describeHearing } from "../core/ports/signals.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type Card, type Cell, noteFailed, noteWarning, type Panel, paragraph, say, type Tone } from "./panel.ts";
+import {
+  type Card,
+  type Cell,
+  factsOf,
+  groupOf,
+  joined,
+  noteFailed,
+  noteWarning,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  type Tone,
+} from "./panel.ts";
 import { verdictTones } from "./watches.ts";
 
 /** The status, or what of it is known where no relay runs. */
@@ -28,7 +41,7 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
         detail,
       ]),
     },
-    ...relaysPanel(relays, relay?.hearing),
+    relaysPanel(relays, relay?.hearing),
     alerts && {
       kind: "facts",
       title: "Alerts",
@@ -144,23 +157,15 @@ function describeForecast(growth: SystemView["growth"], isKnown: boolean): strin
 }
 
 /** The relays on this log, and what each of them does. */
-function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearing"]): Panel {
+function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearing"]): Section {
   const heard = hearing === undefined ? undefined : say`Relays hear of each other ${describeHearing(hearing)}.`;
   const isAlone = relays.length < 2;
-  return [
-    {
-      kind: "group",
-      title: "Relays",
-      id: "relays-title",
-      where: isAlone && heard === undefined ? "page" : undefined,
-      panel: [
-        isAlone
-          ? paragraph`This one alone: it accepts, routes and delivers everything.`
-          : { kind: "cards", cards: relays.map(relayCard) },
-        heard !== undefined && { kind: "text", isSoft: true, text: heard },
-      ],
-    },
-  ];
+  return groupOf({ title: "Relays", id: "relays-title", where: isAlone && heard === undefined ? "page" : undefined }, [
+    isAlone
+      ? paragraph`This one alone: it accepts, routes and delivers everything.`
+      : { kind: "cards", cards: relays.map(relayCard) },
+    heard !== undefined && { kind: "text", isSoft: true, text: heard },
+  ]);
 }
 
 function relayCard(relay: RunningRelay): Card {
@@ -169,16 +174,13 @@ function relayCard(relay: RunningRelay): Card {
     name: isSelf ? say`${name} (this one)` : name,
     ...stateOf(relay),
     panel: [
-      {
-        kind: "facts",
-        rows: [
-          ["because", ready === false && reasons.length > 0 && reasons.join("; ")],
-          ["Tocsin", version],
-          ["started", { age: startedAt }],
-          ["accepted", accepted !== undefined && `${countOf(accepted, "alert")} since`],
-          ["in its spool", spooled > 0 && countOf(spooled, "alert")],
-        ],
-      },
+      factsOf([
+        ["because", ready === false && reasons.length > 0 && reasons.join("; ")],
+        ["Tocsin", version],
+        ["started", { age: startedAt }],
+        ["accepted", accepted !== undefined && `${countOf(accepted, "alert")} since`],
+        ["in its spool", spooled > 0 && countOf(spooled, "alert")],
+      ]),
       { kind: "text", text: describeWork(relay) },
     ],
   };
@@ -200,8 +202,9 @@ function describeWork({ configuration, destinations, watches, unheardMs }: Runni
   if (unheardMs !== undefined) return say`Others take over what it does 15 s after its last word.`;
   if (configuration !== "newest") return say`Accepts alerts, and leaves the rest to the others.`;
   const taken = destinations.flatMap((one) => one.since ?? []);
-  const names = destinations.flatMap(({ name }, index): Cell[] => [index > 0 && { words: ", " }, name]);
+  const names = destinations.map(({ name }) => name);
   const last = taken.length > 0 && say` (the last taken over ${{ age: Math.max(...taken) }})`;
-  const delivers = names.length === 0 ? say`Delivers to no destination just now` : say`Delivers to ${names}${last}`;
+  const delivers =
+    names.length === 0 ? say`Delivers to no destination just now` : say`Delivers to ${joined(", ", names)}${last}`;
   return watches ? say`${delivers}; watches account, silence and the like for all.` : say`${delivers}.`;
 }

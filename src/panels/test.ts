@@ -2,7 +2,7 @@ import { isSettled, type ReasonCode } from "../core/delivery.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { repairOf } from "../vendors/advice.ts";
-import { type Panel, type Section, say, sentence } from "./panel.ts";
+import { noteDone, noteFailed, noteWarning, type Panel, type Section, say, sentence } from "./panel.ts";
 
 type Delivery = Pick<
   AlertDetail["deliveries"][number],
@@ -40,24 +40,13 @@ function outcomeNote(
   if (state === "sent" || state === "digested") {
     const after = finishedAt !== undefined && ` after ${lengthOf(Math.max(0, finishedAt - receivedAt))}`;
     const said = reason !== "" && say` (${reason})`;
-    const text = say`The test has reached ${to}${after}. Look whether it can be seen there.${said}`;
-    return { kind: "note", note: "done", text };
+    return noteDone`The test has reached ${to}${after}. Look whether it can be seen there.${said}`;
   }
-  if (last === undefined && !isSettled({ state }))
-    return { kind: "note", note: "warning", text: say`The test is on its way to ${to}.` };
+  if (last === undefined && !isSettled({ state })) return noteWarning`The test is on its way to ${to}.`;
   // A row may hold the code of another version, for which there is general advice.
   const repair = repairOf(last?.reason as ReasonCode | undefined, { channel, definedAt });
   const said = (last?.detail ?? reason).replace(/\.$/, "");
-  if (isSettled({ state }))
-    return {
-      kind: "note",
-      note: "failed",
-      text: say`The test did not reach ${to}: ${said}. ${`${sentence(repair)}.`}`,
-    };
+  if (isSettled({ state })) return noteFailed`The test did not reach ${to}: ${said}. ${`${sentence(repair)}.`}`;
   const again = dueAt !== undefined && say` It is tried again ${{ age: dueAt, isComing: true }}.`;
-  return {
-    kind: "note",
-    note: "warning",
-    text: say`The test has not reached ${to} yet: ${said}. If it lasts, ${repair}.${again}`,
-  };
+  return noteWarning`The test has not reached ${to} yet: ${said}. If it lasts, ${repair}.${again}`;
 }

@@ -1,6 +1,16 @@
 import type { AccountView, StatusView, WatchView } from "../contract/operations.ts";
 import type { WatchVerdict } from "../core/ports/watch.ts";
-import { type Card, type Fact, type Panel, sentence, type Tone } from "./panel.ts";
+import {
+  actsOf,
+  type Card,
+  type Fact,
+  factsOf,
+  groupOf,
+  noteDone,
+  type Section,
+  sentence,
+  type Tone,
+} from "./panel.ts";
 
 /** The one rule for how a watch looks everywhere: green only for what was looked at and is well. */
 export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
@@ -22,19 +32,16 @@ export const putBackWords = {
 export function watchesPanel(
   { watches, account, sources }: Pick<StatusView, "watches" | "account" | "sources">,
   done?: keyof typeof putBackWords,
-): Panel {
+): Section | false {
   const cards = watches.map((watch) => {
     const source = sources.find(({ name }) => watch.name === `account:${name}`);
     return watchCard(watch, watch.name === "account" ? account : source?.account, source?.name);
   });
-  return [
-    cards.length > 0 && {
-      kind: "group",
-      title: "What it watches",
-      id: "watches-title",
-      panel: [done && { kind: "note", note: "done", text: { words: putBackWords[done] } }, { kind: "cards", cards }],
-    },
-  ];
+  if (cards.length === 0) return false;
+  return groupOf({ title: "What it watches", id: "watches-title" }, [
+    done && noteDone`${{ words: putBackWords[done] }}`,
+    { kind: "cards", cards },
+  ]);
 }
 
 type Account = Pick<AccountView, "answer" | "canPutBack">;
@@ -51,24 +58,17 @@ function watchCard(
     panel: [
       troubles.length === 0 && { kind: "text", text: `${sentence(summary)}.` },
       ...troubles.map((text) => ({ kind: "text", text }) as const),
-      {
-        kind: "facts",
-        rows: [
-          ...(account?.answer ? accountFacts(account.answer) : []),
-          ["looked", lookedAt !== undefined && { age: lookedAt }],
-        ],
-      },
-      account?.canPutBack === true && {
-        kind: "acts",
-        acts: [
-          {
-            label: "Put back: let the account send here",
-            post: "/setup/put-back",
-            fields: source === undefined ? {} : { source },
-            isMain: true,
-          },
-        ],
-      },
+      factsOf([
+        ...(account?.answer ? accountFacts(account.answer) : []),
+        ["looked", lookedAt !== undefined && { age: lookedAt }],
+      ]),
+      account?.canPutBack === true &&
+        actsOf({
+          label: "Put back: let the account send here",
+          post: "/setup/put-back",
+          fields: source === undefined ? {} : { source },
+          isMain: true,
+        }),
     ],
   };
 }

@@ -193,6 +193,6 @@ async function endPanel(
       ["go public", say`${first}${{ code: "tocsin setup" }}`],
       ["end", say`Ctrl-C; later: ${serve}`],
     ]),
-    ...(isShown ? tryPanel(hookUrl, { isRevealed: true }) : []),
+    isShown && tryPanel(hookUrl, { isRevealed: true }),
   ];
 }

@@ -2,7 +2,7 @@ import type { AlertDetailView } from "../../contract/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../panels/alert.ts";
-import { aside, type Panel, type Section, say } from "../../panels/panel.ts";
+import { actsOf, aside, factsOf, type Panel, type Section, say } from "../../panels/panel.ts";
 import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import { asReceived } from "./as-received.ts";
@@ -24,11 +24,11 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
   const fold = (id: string, summary: string, panel: Panel) => (
     <PanelView panel={[{ kind: "fold", id, summary, panel }]} frame={frame} />
   );
-  const read: Panel = [{ kind: "facts", rows: readFacts(seen) }, ...fieldsPanel(seen), conditionsFold(seen)];
+  const read: Panel = [factsOf(readFacts(seen)), ...fieldsPanel(seen), conditionsFold(seen)];
   const received: Panel = [
-    { kind: "facts", rows: requestFacts(seen) },
+    factsOf(requestFacts(seen)),
     ...(request ? asReceived(request, "the download") : []),
-    request && { kind: "acts", acts: [{ label: "Download as received", link: `/alerts/${id}/body` }] },
+    request && actsOf({ label: "Download as received", link: `/alerts/${id}/body` }),
   ];
   return (
     <section aria-labelledby="evidence-title">
@@ -73,7 +73,7 @@ function sharePanel({ id, request }: AlertDetail, publicUrl: string): Panel {
     { kind: "block", blockId, text, canCopy: true },
   ];
   return [
-    { kind: "acts", acts: [{ label: "Download the evidence", link: `/alerts/${id}/evidence` }] },
+    actsOf({ label: "Download the evidence", link: `/alerts/${id}/evidence` }),
     aside`One JSON file: the request, what was read and decided, each attempt, the messages, the key's history, and the
       hash of the configuration. It holds no secret of Tocsin's; the body is as the sender wrote it.`,
     ...line("permalink", "Address of this page", `${publicUrl}/alerts/${id}`),

@@ -11,6 +11,7 @@ import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { decisionsPanel, deliveriesPanel, headFacts } from "../../panels/alert.ts";
 import { likeByDefault, type MuteChoice, matchLike, muteThisPanel, untilOver } from "../../panels/mute-this.ts";
+import { factsOf } from "../../panels/panel.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
@@ -234,16 +235,16 @@ function AlertPage(props: AlertPageProps) {
             </p>
           </LongBox>
         )}
-        <PanelView panel={[{ kind: "facts", rows: headFacts(seen, downtimes) }]} frame={frame} />
+        <PanelView panel={[factsOf(headFacts(seen, downtimes))]} frame={frame} />
       </header>
       <div class="columns">
         <div>
           <div data-live="deliveries">
             <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
           </div>
-          {mute.length > 0 && (
+          {mute && (
             <section aria-label="Mute">
-              <PanelView panel={mute} frame={frame} />
+              <PanelView panel={[mute]} frame={frame} />
             </section>
           )}
           <div data-live="decisions">

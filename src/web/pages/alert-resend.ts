@@ -1,7 +1,7 @@
 import type { DestinationView } from "../../contract/operations.ts";
 import { standingOf, toneOf, wordOf } from "../../contract/words.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
-import { aside, type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
+import { actsOf, aside, type Cell, groupOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import { titleOf } from "./alert-text.tsx";
 
 /** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
@@ -22,26 +22,16 @@ export function alertResendPanel(alert: AlertDetail, destinations: readonly Dest
     { kind: "text", text: { link: address, text: titleOf(alert) } },
     choices.length === 0
       ? paragraph`No destination is configured.`
-      : {
-          kind: "group",
-          title: "Destinations",
-          id: "destinations-title",
-          panel: [
-            aside`Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its way still arrives besides.`,
-            {
-              kind: "acts",
-              acts: [
-                {
-                  label: "Resend to those ticked",
-                  post: `${address}/resend`,
-                  inputs: [{ name: "destination", label: "Resend to", choices }],
-                  isMain: true,
-                },
-              ],
-            },
-            { kind: "acts", acts: [{ label: "Cancel", link: address }] },
-          ],
-        },
+      : groupOf({ title: "Destinations", id: "destinations-title" }, [
+          aside`Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its way still arrives besides.`,
+          actsOf({
+            label: "Resend to those ticked",
+            post: `${address}/resend`,
+            inputs: [{ name: "destination", label: "Resend to", choices }],
+            isMain: true,
+          }),
+          actsOf({ label: "Cancel", link: address }),
+        ]),
   ];
 }
 

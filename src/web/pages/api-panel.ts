@@ -1,5 +1,5 @@
 import type { ApiDocument, OperationObject, SchemaObject } from "../../contract/openapi.ts";
-import { type Cell, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
+import { type Cell, groupOf, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
 
 /** The OpenAPI document for reading: every operation in its order, then the named shapes. */
 export function apiPanel({ paths, components }: ApiDocument, publicUrl: string): Panel {
@@ -15,45 +15,40 @@ export function apiPanel({ paths, components }: ApiDocument, publicUrl: string):
       text: `curl -sS '${publicUrl}/api/alerts?severity=critical&limit=10' \\\n  -H "Authorization: Bearer $ADMIN_TOKEN"`,
     },
     ...operations,
-    {
-      kind: "group",
-      title: "Shapes",
-      panel: Object.entries(components.schemas).map(([name, schema]) => ({
+    groupOf(
+      { title: "Shapes" },
+      Object.entries(components.schemas).map(([name, schema]) => ({
         kind: "fold",
         summary: name,
         id: `shape-${name}`,
         panel: [fieldTable(fieldsOf(schema))],
       })),
-    },
+    ),
   ];
 }
 
 function operationSection(method: string, path: string, operation: OperationObject): Section {
   const { summary, description = "", parameters, requestBody, responses } = operation;
   const body = fieldsOf(contentOf(requestBody));
-  return {
-    kind: "group",
-    title: [{ words: `${method} ` }, { code: path }],
-    panel: [
-      { kind: "text", text: [{ bold: { words: `${summary}.` } }, { words: " " }, wordsOf(description)] },
-      fieldTable(parameters),
-      body.length > 0 && { kind: "text", text: { bold: { words: "Body (JSON)" } } },
-      fieldTable(body),
-      {
-        kind: "list",
-        items: Object.entries(responses).map(([status, answer]) => {
-          const { data } = contentOf(answer).properties ?? {};
-          const isSuccess = status.startsWith("2") && data !== undefined;
-          return [
-            { code: status },
-            { words: " " },
-            wordsOf(answer.description),
-            isSuccess && { words: ` data: ${describeType(data)}` },
-          ];
-        }),
-      },
-    ],
-  };
+  return groupOf({ title: [{ words: `${method} ` }, { code: path }] }, [
+    { kind: "text", text: [{ bold: { words: `${summary}.` } }, { words: " " }, wordsOf(description)] },
+    fieldTable(parameters),
+    body.length > 0 && { kind: "text", text: { bold: { words: "Body (JSON)" } } },
+    fieldTable(body),
+    {
+      kind: "list",
+      items: Object.entries(responses).map(([status, answer]) => {
+        const { data } = contentOf(answer).properties ?? {};
+        const isSuccess = status.startsWith("2") && data !== undefined;
+        return [
+          { code: status },
+          { words: " " },
+          wordsOf(answer.description),
+          isSuccess && { words: ` data: ${describeType(data)}` },
+        ];
+      }),
+    },
+  ]);
 }
 
 type Field = Pick<OperationObject["parameters"][number], "name" | "required" | "description" | "schema">;

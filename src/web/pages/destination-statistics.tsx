@@ -2,7 +2,7 @@ import { timeWords } from "../../charts/plot.ts";
 import { toneOf, wordOf } from "../../contract/words.ts";
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
-import { type Cell, type Fact, say } from "../../panels/panel.ts";
+import { type Cell, type Fact, factsOf, say } from "../../panels/panel.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView } from "./panel.tsx";
 
@@ -18,7 +18,7 @@ export function DestinationFigures({ statistics, frame }: { statistics: Destinat
   ];
   return (
     <>
-      <PanelView panel={[{ kind: "facts", rows }]} frame={frame} />
+      <PanelView panel={[factsOf(rows)]} frame={frame} />
       {last.length > 0 && <Band last={last} timeZone={frame.timeZone} />}
     </>
   );

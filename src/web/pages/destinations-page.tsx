@@ -10,7 +10,7 @@ import {
   destinationEnd,
   triedDestinationPanel,
 } from "../../panels/destinations.ts";
-import { type Panel, say } from "../../panels/panel.ts";
+import { emptyOf, type Panel, say } from "../../panels/panel.ts";
 import { testPanel } from "../../panels/test.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { DestinationFigures } from "./destination-statistics.tsx";
@@ -84,13 +84,12 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
 }
 
 const noDestination: Panel = [
-  {
-    kind: "empty",
-    empty: "No destination is configured",
-    text: say`Alerts are stored and shown, and go nowhere. Set ${{ code: "TELEGRAM_BOT_TOKEN" }} and
+  emptyOf(
+    "No destination is configured",
+    say`Alerts are stored and shown, and go nowhere. Set ${{ code: "TELEGRAM_BOT_TOKEN" }} and
       ${{ code: "TELEGRAM_CHAT_IDS" }}, or ${{ code: "SMTP_URL" }}, ${{ code: "EMAIL_FROM" }} and
       ${{ code: "EMAIL_TO" }}, or name destinations in ${{ code: "tocsin.yaml" }}; then restart Tocsin.`,
-  },
+  ),
 ];
 
 /** What was just done. The words come from here and what is true now, so that no link can put words into our mouth. */

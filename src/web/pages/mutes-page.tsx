@@ -11,7 +11,7 @@ import {
   previewNote,
   type WrittenMute,
 } from "../../panels/mutes.ts";
-import { aside, type Cell, type Panel, type Section } from "../../panels/panel.ts";
+import { actsOf, aside, type Cell, groupOf, type Panel, type Section } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute, readMuted } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
@@ -34,12 +34,10 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
         : [];
     const panel: Panel = [
       ...(problem === undefined ? said : []),
-      {
-        kind: "group",
-        title: "Active and coming",
-        id: "now-title",
-        panel: mutesPanel(mutes.map((mute) => viewMute(mute, frame.now))),
-      },
+      groupOf(
+        { title: "Active and coming", id: "now-title" },
+        mutesPanel(mutes.map((mute) => viewMute(mute, frame.now))),
+      ),
       addMutePanel(written),
     ];
     const page = <PanelPage frame={frame} at="/mutes" problem={problem} panel={panel} />;
@@ -103,16 +101,11 @@ function addMutePanel(written?: WrittenForm): Section {
     "(token=DAI or not chain=eth)",
     "payload.pool.address=0x…",
   ];
-  return {
-    kind: "group",
-    title: "Mute alerts",
-    id: "add-title",
-    panel: [
-      previewNote(written?.preview),
-      { kind: "acts", acts: [muteAct("/mutes", [match], written?.all ? undefined : written)] },
-      aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them),
+  return groupOf({ title: "Mute alerts", id: "add-title" }, [
+    previewNote(written?.preview),
+    actsOf(muteAct("/mutes", [match], written?.all ? undefined : written)),
+    aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them),
         ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
-      { kind: "acts", acts: [muteAllAct(written?.all ? written : undefined)] },
-    ],
-  };
+    actsOf(muteAllAct(written?.all ? written : undefined)),
+  ]);
 }

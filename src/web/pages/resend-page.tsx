@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import type { ResendPreview } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Panel, sentence } from "../../panels/panel.ts";
+import { actsOf, type Panel, sentence } from "../../panels/panel.ts";
 import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -36,7 +36,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
     }
     const result = await operations.resendFailed({ ...toFailedFilter(failed), failedUntil: failedUntil.data });
     const acts = [{ label: "Destinations", link: "/destinations" }, back];
-    const panel: Panel = [...resentPanel(result, isRelease), { kind: "acts", acts }];
+    const panel: Panel = [...resentPanel(result, isRelease), actsOf(...acts)];
     const sent = isRelease ? "released" : "resent";
     const title = result.resent > 0 ? sentence(sent) : `Nothing was ${sent}`;
     return c.render(<PanelPage frame={frame} title={title} panel={panel} />);
@@ -100,7 +100,7 @@ function askPanel(
   return [
     { kind: "text", isSoft: true, text: text || "Everything that failed or expired." },
     ...failedPanel(preview, now, { acts, isNone }),
-    hasOver && { kind: "acts", acts: [{ label: "Also what is over", link: overLink, isButton: true }] },
+    hasOver && actsOf({ label: "Also what is over", link: overLink, isButton: true }),
   ];
 }
 

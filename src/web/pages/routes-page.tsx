@@ -8,7 +8,17 @@ import { describeMatchers } from "../../matching/describe-match.ts";
 import { type TypedRules, tallyPanel, tryFilePanel } from "../../panels/backtest.ts";
 import { explanationPanel, type TypedBody, tryBodyPanel } from "../../panels/explanation.ts";
 import { muteAllAct } from "../../panels/mutes.ts";
-import { aside, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
+import {
+  actsOf,
+  aside,
+  emptyOf,
+  groupOf,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  tableOf,
+} from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
@@ -27,12 +37,12 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const read = async (typed: Typed, tried: Panel = []): Promise<Panel> => [
     ...tried,
     ...routesPanel(await operations.routes(), deps.clock.now()),
-    { kind: "acts", acts: [muteAllAct()] },
-    ...tryBodyPanel(
+    actsOf(muteAllAct()),
+    tryBodyPanel(
       operations.sources().map(({ name }) => name),
       typed,
     ),
-    ...(tryFile ? tryFilePanel(typed) : []),
+    tryFile && tryFilePanel(typed),
   ];
 
   addPanelPage(app, deps, "/routes", () => read({ body: "", source: "", file: "", days: "7" }));
@@ -57,14 +67,14 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     // The text is read as the hook would read it without a content type: it shows itself whether it is JSON, a form or text.
     const bytes = Buffer.from(body.replaceAll("\r\n", "\n"));
     const tried = await operations.tryBody(bytes, undefined, source || undefined);
-    return triedPanel(tried, await operations.destinations());
+    return [triedPanel(tried, await operations.destinations())];
   }
 
   async function compare({ file, days }: Typed, tryIt: NonNullable<PageDeps["tryFile"]>): Promise<Panel> {
     const toAt = deps.clock.now();
     const fromAt = toAt - Math.min(Math.max(Number(days) || 7, 1), 30) * dayMs;
     const panel = tallyPanel(await tryIt(file, fromAt), { fromAt, toAt, file: "this file" });
-    return [{ kind: "group", title: "What this file would have done", id: "tried-file-title", panel }];
+    return [groupOf({ title: "What this file would have done", id: "tried-file-title" }, panel)];
   }
 }
 
@@ -73,11 +83,10 @@ function routesPanel({ routes, since }: RoutesView, now: number): Panel {
   return [
     aside`Checked from top to bottom; the first match wins unless it has ${{ code: "continue" }}. Edit them in the configuration.${counts}`,
     routes.length === 0
-      ? {
-          kind: "empty",
-          empty: "No route is configured",
-          text: say`Alerts are stored and go nowhere. Name destinations and routes in the configuration, then restart Tocsin.`,
-        }
+      ? emptyOf(
+          "No route is configured",
+          say`Alerts are stored and go nowhere. Name destinations and routes in the configuration, then restart Tocsin.`,
+        )
       : routesTable(routes, now),
   ];
 }
@@ -118,30 +127,19 @@ type Typed = TypedBody & TypedRules;
 function triedPanel(
   { alerts, total }: { alerts: Explanation[]; total: number },
   destinations: DestinationView[],
-): Panel {
+): Section {
   const several = total > 1 && say` The body holds ${total} alerts.`;
   const first = total > alerts.length && say` These are the first ${alerts.length}.`;
-  return [
-    {
-      kind: "group",
-      title: "What would become of it",
-      id: "tried-title",
-      panel: [
-        aside`Nothing of it was stored or sent.${several}${first}`,
-        ...alerts.map((alert) => triedAlert(alert, destinations)),
-      ],
-    },
-  ];
+  return groupOf({ title: "What would become of it", id: "tried-title" }, [
+    aside`Nothing of it was stored or sent.${several}${first}`,
+    ...alerts.map((alert) => triedAlert(alert, destinations)),
+  ]);
 }
 
 function triedAlert(alert: Explanation, destinations: DestinationView[]): Section {
   const { facts, unreadable } = alert;
-  return {
-    kind: "group",
-    title: facts.title,
-    panel: [
-      unreadable !== undefined && paragraph`It could not be read (${unreadable}), and would be sent as received.`,
-      ...explanationPanel(alert, { destinations }),
-    ],
-  };
+  return groupOf({ title: facts.title }, [
+    unreadable !== undefined && paragraph`It could not be read (${unreadable}), and would be sent as received.`,
+    ...explanationPanel(alert, { destinations }),
+  ]);
 }

@@ -3,7 +3,20 @@ import type { WatchView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { gapsPanel } from "../../panels/gaps.ts";
-import { aside, noteDone, type Panel, paragraph, type Section, say, sentence } from "../../panels/panel.ts";
+import {
+  actsOf,
+  aside,
+  emptyOf,
+  groupOf,
+  noteDone,
+  noteFailed,
+  noteWarning,
+  type Panel,
+  paragraph,
+  type Section,
+  say,
+  sentence,
+} from "../../panels/panel.ts";
 import { doorPanel, refusedListPanel, refusedPanel } from "../../panels/refused.ts";
 import { tryPanel } from "../../panels/setup.ts";
 import { shapesPanel } from "../../panels/shapes.ts";
@@ -46,9 +59,12 @@ function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
     });
     // Only words of ours are taken from the address, so that no link can put others into our mouth.
     const done = (["put-back", "unchanged"] as const).find((one) => one === c.req.query("done"));
+    const address = show(deps.hookUrl());
     return [
-      ...(status instanceof AppError ? [failedNote(status)] : watchesPanel(status, done)),
-      ...hookPanel(show(deps.hookUrl()), isRevealed, sourcesPanel(sources)),
+      status instanceof AppError ? noteFailed`${status.message}` : watchesPanel(status, done),
+      hookPanel(address, isRevealed),
+      sourcesPanel(sources),
+      tryPanel(address, { isRevealed }),
     ];
   }
   addPanelPage(app, deps, "/setup", (c) => read(c));
@@ -69,28 +85,14 @@ function asAppError(error: unknown): AppError {
   throw error;
 }
 
-const failedNote = ({ message }: AppError): Section => ({ kind: "note", note: "failed", text: message });
-
-function hookPanel(address: string, isRevealed: boolean, sources: Panel): Panel {
-  return [
-    {
-      kind: "group",
-      title: "Where alerts are sent to",
-      id: "hook-title",
-      panel: [
-        paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For
+function hookPanel(address: string, isRevealed: boolean): Section {
+  return groupOf({ title: "Where alerts are sent to", id: "hook-title" }, [
+    paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For
           other senders, enter it as their webhook address.`,
-        { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
-        {
-          kind: "acts",
-          acts: [isRevealed ? { label: "Hide", link: "/setup" } : { label: "Show the secret part", post: "/setup" }],
-        },
-        aside`Whoever knows it can send alerts. It cannot be used to read anything.`,
-      ],
-    },
-    ...sources,
-    ...tryPanel(address, { isRevealed }),
-  ];
+    { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
+    actsOf(isRevealed ? { label: "Hide", link: "/setup" } : { label: "Show the secret part", post: "/setup" }),
+    aside`Whoever knows it can send alerts. It cannot be used to read anything.`,
+  ]);
 }
 
 /** How long a browser waits for a look; a longer look ends later by itself. */
@@ -113,16 +115,16 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
       paragraph`Alerts that should have arrived and did not: the alerting service's records of a metric cross a
         threshold, and no alert of it is in the log. You get a notice when more are missing than chance explains, and
         one when alerts come again.`,
-      all.length > 1 && {
-        kind: "acts",
-        acts: all.map((one) => ({
-          label: one === "" ? "The account of ALERTING_URL" : one,
-          link: gapsPageOf(one),
-          isCurrent: one === source,
-        })),
-      },
-      watch && { kind: "acts", acts: [{ label: "Look now", post: "/gaps", fields: { source } }] },
-      report && watch && isBlind && { kind: "note", note: "warning", text: `${sentence(watch.summary)}.` },
+      all.length > 1 &&
+        actsOf(
+          ...all.map((one) => ({
+            label: one === "" ? "The account of ALERTING_URL" : one,
+            link: gapsPageOf(one),
+            isCurrent: one === source,
+          })),
+        ),
+      watch && actsOf({ label: "Look now", post: "/gaps", fields: { source } }),
+      report && watch && isBlind && noteWarning`${`${sentence(watch.summary)}.`}`,
       ...(report === undefined ? [nothingSeen(source, watch)] : gapsPanel(report)),
     ];
   });
@@ -152,26 +154,23 @@ function gapsPageOf(source: string): string {
 
 function nothingSeen(source: string, watch: WatchView | undefined): Section {
   if (watch === undefined && source !== "") {
-    return {
-      kind: "empty",
-      empty: say`Nobody looks for missing alerts of ${source}`,
-      text: say`Only a source that has an account of the service in the configuration is looked at.`,
-    };
+    return emptyOf(
+      say`Nobody looks for missing alerts of ${source}`,
+      say`Only a source that has an account of the service in the configuration is looked at.`,
+    );
   }
   if (watch === undefined) {
-    return {
-      kind: "empty",
-      empty: "Nobody looks for missing alerts",
-      text: say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on,
+    return emptyOf(
+      "Nobody looks for missing alerts",
+      say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on,
         and restart Tocsin.`,
-    };
+    );
   }
-  if (watch.lookedAt !== undefined) return { kind: "empty", empty: sentence(watch.summary) };
-  return {
-    kind: "empty",
-    empty: "Not looked yet",
-    text: say`The first look is five minutes after a start: a sender may still repeat what it could not deliver.`,
-  };
+  if (watch.lookedAt !== undefined) return emptyOf(sentence(watch.summary));
+  return emptyOf(
+    "Not looked yet",
+    say`The first look is five minutes after a start: a sender may still repeat what it could not deliver.`,
+  );
 }
 
 /** `GET /silence`: each watch over alerts that do not come, what it has learned, and when it would tell. */
@@ -182,13 +181,12 @@ function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
     return [
       c.req.query("done") === "muted" && noteDone`Muted. It ends by itself, or on the page Mutes.`,
       watches.length === 0
-        ? {
-            kind: "empty",
-            empty: "No notice when alerts stop arriving",
-            text: say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns
+        ? emptyOf(
+            "No notice when alerts stop arriving",
+            say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns
               from the last six weeks how long it is usually quiet at each hour of the week, and sends one notice when
               it lasts too long. A time, e.g. ${{ code: "silence: 6h" }}, needs nothing to be learned.`,
-          }
+          )
         : aside`One notice when no alert arrives that should have, and one when they arrive again. Tests, Tocsin's own
           notices, refused requests and repeats do not count; nor does time in which Tocsin did not run.`,
       ...silencePanel(watches, operations.canary()),
@@ -228,8 +226,8 @@ function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     return [
       paragraph`Requests that failed the check of a source. They were not sent to anybody. Up to 200 per source are kept.${only}`,
       ...refusedListPanel(list, sources),
-      list.length === refusedOfPage && { kind: "acts", acts: [{ label: "Older", link: `/refused?${older}` }] },
-      ...(door.length > 0 ? doorPanel(door) : []),
+      list.length === refusedOfPage && actsOf({ label: "Older", link: `/refused?${older}` }),
+      door.length > 0 && doorPanel(door),
     ];
   });
 
@@ -237,7 +235,7 @@ function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const frame = frameOf(c, deps);
     const refused = await operations.findRefused(c.req.param("id"));
     const received = asReceived(refused, `GET /api/refused/${refused.id}`);
-    const panel: Panel = [...refusedPanel(refused), { kind: "group", title: say`As received`, panel: received }];
+    const panel: Panel = [...refusedPanel(refused), groupOf({ title: say`As received` }, received)];
     return c.render(<PanelPage frame={frame} at="/refused" title="Why was this refused?" panel={panel} />);
   });
 
