@@ -3,7 +3,7 @@ import { type ChangeWindow, changeOver, dayWindow, weekWindow } from "./change.t
 import { type ChartMark, drawLineChart } from "./line-chart.ts";
 import { timeWords, writeValue } from "./plot.ts";
 import { breakAtHoles, type ChartPoint, drawablePoints, isKnown, summarizeSeries } from "./series.ts";
-import { drawLabel, drawPicture, shorten, widthOf } from "./svg.ts";
+import { drawLabel, drawPicture, fitting, shorten, widthOf } from "./svg.ts";
 import type { ChartTheme } from "./theme.ts";
 import { isDrawable } from "./value-axis.ts";
 
@@ -91,7 +91,9 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   for (const panel of panels) {
     body.push(drawLabel({ x: margin, y: top + 11, text: panel.label, bold: true, fill: theme.ink }));
     const beside = margin + widthOf(panel.label, 12) + 8;
-    body.push(drawLabel({ x: beside, y: top + 11, text: fitting(panel.words, width - beside), fill: theme.soft }));
+    body.push(
+      drawLabel({ x: beside, y: top + 11, text: fitting(panel.words, " · ", width - beside), fill: theme.soft }),
+    );
     body.push(`<g transform="translate(0 ${top + 16})">${drawPanel(panel)}</g>`);
     top += 16 + panel.height;
   }
@@ -176,12 +178,4 @@ function lowAndHigh(points: readonly ChartPoint[]): string[] {
 /** Four digits tell enough next to an axis. */
 function writeRough(value: number): string {
   return writeValue(Number(value.toPrecision(4)));
-}
-
-/** As many of them as there is room for. */
-function fitting(parts: readonly string[], room: number): string {
-  return parts.reduce((text, part) => {
-    const longer = text === "" ? part : `${text} · ${part}`;
-    return widthOf(longer, 12) <= room ? longer : text;
-  }, "");
 }

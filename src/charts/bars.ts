@@ -1,3 +1,4 @@
+import { countOf } from "../ground/text/count-of.ts";
 import { createScale, timeWords, writeValue } from "./plot.ts";
 import { drawLabel, drawPicture, escapeXml, pixel } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
@@ -48,22 +49,17 @@ export interface Bars {
 
 const margin = { top: 12, right: 6, bottom: 20, left: 34 };
 
-/** Where a place on the time axis stands in the picture: for scripts that turn a drag into times. */
-export function barsPlot(width: number): { left: number; right: number } {
-  return { left: margin.left, right: width - margin.right };
-}
-
 /** Alerts over time as bars, stacked by severity with the worst at the bottom, problems marked. SVG. */
 export function drawBars(bars: Bars): string {
   const { stepMs, from, to, title = "Alerts over time", timeZone = "UTC", width = 960, height = 96 } = bars;
   const theme = bars.theme ?? pageTheme;
   const buckets = bars.buckets
     .filter(({ at }) => at + stepMs > from && at < to)
-    .map((bucket) => ({ ...bucket, total: totalOf(bucket), problems: countOf(bucket.problems) }))
+    .map((bucket) => ({ problems: 0, ...bucket, total: totalOf(bucket) }))
     .filter(({ total, problems }) => total + problems > 0)
     .sort((a, b) => a.at - b.at);
   const most = Math.max(1, ...buckets.map(({ total }) => total));
-  const plot = barsPlot(width);
+  const plot = { left: margin.left, right: width - margin.right };
   const bottom = height - margin.bottom;
   const x = createScale(from, to, plot.left, plot.right);
   const y = createScale(0, most, bottom, margin.top);
@@ -76,7 +72,7 @@ export function drawBars(bars: Bars): string {
     const shape = { left: pixel(left), width: pixel(Math.max(0.8, right - left - gap)) };
     let below = 0;
     const parts = stacked.map((severity) => {
-      const count = countOf(bucket[severity]);
+      const count = bucket[severity] ?? 0;
       if (count === 0) return "";
       const [lower, upper] = [y(below), y(below + count)];
       below += count;
@@ -127,36 +123,27 @@ export function drawBars(bars: Bars): string {
   return drawPicture({ width, height, title, description, theme, role, className: "bars" }, body);
 }
 
-function countOf(count: number | undefined): number {
-  return count !== undefined && Number.isFinite(count) && count > 0 ? count : 0;
-}
-
 function totalOf(bucket: BarBucket): number {
-  return stacked.reduce((sum, severity) => sum + countOf(bucket[severity]), 0);
+  return stacked.reduce((sum, severity) => sum + (bucket[severity] ?? 0), 0);
 }
 
 function sumOf(buckets: readonly BarBucket[]): BarBucket {
-  const sum = (name: Stacked | "problems") => buckets.reduce((total, bucket) => total + countOf(bucket[name]), 0);
-  return {
-    at: 0,
-    critical: sum("critical"),
-    warning: sum("warning"),
-    info: sum("info"),
-    unknown: sum("unknown"),
-    problems: sum("problems"),
-  };
+  const sums = ([...stacked, "problems"] as const).map((name) => [
+    name,
+    buckets.reduce((sum, bucket) => sum + (bucket[name] ?? 0), 0),
+  ]);
+  return { at: 0, ...Object.fromEntries(sums) };
 }
 
 /** `412 alerts, 31 critical, 80 warning, 3 with a problem` */
 function wordsOf(bucket: BarBucket): string {
-  const total = totalOf(bucket);
+  const { problems = 0 } = bucket;
   const parts = stacked.flatMap((severity) => {
-    const count = countOf(bucket[severity]);
+    const count = bucket[severity] ?? 0;
     return count === 0 ? [] : [`${count.toLocaleString("en-US")} ${words[severity]}`];
   });
-  const problems = countOf(bucket.problems);
   return [
-    `${total.toLocaleString("en-US")} ${total === 1 ? "alert" : "alerts"}`,
+    countOf(totalOf(bucket), "alert"),
     ...parts,
     ...(problems === 0 ? [] : [`${problems.toLocaleString("en-US")} with a problem`]),
   ].join(", ");

@@ -1,3 +1,4 @@
+import { countOf } from "../ground/text/count-of.ts";
 import { createScale, linePath, rangeWith, type Scale, timeWords, writeValue } from "./plot.ts";
 import {
   type ChartPoint,
@@ -9,7 +10,7 @@ import {
   splitAtGaps,
   summarizeSeries,
 } from "./series.ts";
-import { drawLabel, drawPicture, pixel, shorten, widthOf } from "./svg.ts";
+import { drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
 import { isDrawable, valueTicks } from "./value-axis.ts";
@@ -87,41 +88,38 @@ export function drawLineChart(chart: LineChart): string {
   }
   const period = `${words.full(facts.first.at)} to ${words.full(facts.last.at)}`;
   const said = [...summaryOf(facts, { unit, threshold }), period];
-  const below = heading ? drawLabel({ ...headAt(1), text: fitting(said, width - 32), size: 12, fill: theme.soft }) : "";
+  const line = shorten(fitting(said, ", ", width - 32), (width - 32) / 7.6);
+  const below = heading ? drawLabel({ ...headAt(1), text: line, size: 12, fill: theme.soft }) : "";
   const marks = (chart.marks ?? []).filter(({ at }) => Number.isFinite(at));
   const fired = marks.filter(({ kind }) => kind === "firing" || kind === "this").length;
-  const description = `${said.join(", ")}.${fired === 0 ? "" : ` Fired ${fired} ${fired === 1 ? "time" : "times"}.`}`;
+  const description = `${said.join(", ")}.${fired === 0 ? "" : ` Fired ${countOf(fired, "time")}.`}`;
 
   function headAt(row: number) {
     return { x: 16, y: 28 + row * 22, fill: theme.ink };
   }
 
-  const body = drawBody({ chart, points, facts, marks, threshold, unit, width, height, theme, heading, timeZone });
+  const body = drawBody({ ...chart, points, facts, marks, threshold, unit, width, height, theme, heading, timeZone });
   return drawPicture({ ...frame, description }, head + below + body);
 }
 
-interface Body {
-  chart: LineChart;
-  points: readonly ChartPoint[];
+/** A chart with what is left out of it put in, and with what it says in numbers. */
+interface Body extends LineChart {
   facts: SeriesFacts;
   marks: readonly ChartMark[];
-  threshold: number | undefined;
-  unit: string | undefined;
   width: number;
   height: number;
   theme: ChartTheme;
-  heading: boolean;
   timeZone: string;
 }
 
 function drawBody(body: Body): string {
-  const { chart, points, facts, threshold, unit, width, height, theme, heading, timeZone } = body;
-  const { from = facts.first.at, to = facts.last.at } = chart;
+  const { points, facts, marks, threshold, unit, width, height, theme, heading, timeZone } = body;
+  const { from = facts.first.at, to = facts.last.at, timeLabelWidth = 84 } = body;
   const top = (heading ? 66 : 8) + (unit === undefined ? 4 : 20);
   const bottom = height - 30;
   const range = rangeWith(facts.min.value, facts.max.value, threshold);
   const ticks = valueTicks(range.low, range.high, Math.max(3, Math.round((bottom - top) / 48)));
-  const last = chart.endLabel === false ? "" : writeValue(facts.last.value, unit, [threshold]);
+  const last = body.endLabel === false ? "" : writeValue(facts.last.value, unit, [threshold]);
   const zone = timeWords(timeZone).zoneAt(to);
   const left =
     18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
@@ -129,6 +127,7 @@ function drawBody(body: Body): string {
   const right = width - (last === "" ? 22 : 18) - widthOf(last, 12);
   const x = createScale(from, to, left, right);
   const y = createScale(ticks[0]?.value ?? range.low, ticks.at(-1)?.value ?? range.high, bottom, top);
+  const plot: Plot = { x, y, left, right, top, bottom, theme };
 
   const grid = ticks.map(
     ({ value, label }) =>
@@ -137,7 +136,7 @@ function drawBody(body: Body): string {
   );
   const head =
     unit === undefined ? "" : drawLabel({ x: left - 8, y: top - 15, text: unit, anchor: "end", fill: theme.soft });
-  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / (chart.timeLabelWidth ?? 84))), timeZone)
+  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / timeLabelWidth)), timeZone)
     .filter(({ value }) => value >= from && value <= to)
     .map(({ value, label }) => {
       const at = x(value);
@@ -145,11 +144,9 @@ function drawBody(body: Body): string {
       // The zone stands left of the axis.
       return `<path d="M${pixel(at)} ${bottom}v5" stroke="${theme.soft}"/>${at < left + 18 ? "" : text}`;
     });
-  const lines = splitAtGaps(points).map((stretch) =>
-    drawStretch(stretch, { x, y, bottom, width: right - left, theme }),
-  );
+  const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch, plot));
   const dots =
-    chart.dots === true && points.length <= mostDots
+    body.dots && points.length <= mostDots
       ? points.map((point) => (isKnown(point) ? drawDot(point, { x, y, fill: theme.line, radius: 2.5 }) : ""))
       : [];
   const end =
@@ -162,40 +159,33 @@ function drawBody(body: Body): string {
     head,
     drawLabel({ x: left - 8, y: bottom + 20, text: zone, anchor: "end", fill: theme.soft }),
     ...times,
-    drawMarks(body.marks, { x, left, right, top, bottom, theme }),
+    drawMarks(marks, plot),
     ...lines,
     ...dots,
     threshold === undefined
       ? ""
-      : drawThreshold(threshold, {
-          range,
-          unit,
-          last: facts.last.value,
-          y,
-          left,
-          right,
-          top,
-          bottom,
-          theme,
-          isNamed: chart.thresholdLabel !== false,
-        }),
+      : drawThreshold(threshold, plot, { range, unit, last: facts.last.value, isNamed: body.thresholdLabel !== false }),
     end,
   ].join("");
 }
 
-interface Place {
+/** Where things stand in the picture. */
+interface Plot {
   x: Scale;
   y: Scale;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
   theme: ChartTheme;
 }
 
-function drawStretch(stretch: KnownPoint[], place: Place & { bottom: number; width: number }): string {
-  const { x, y, theme, bottom, width } = place;
+function drawStretch(stretch: KnownPoint[], { x, y, theme, left, right, bottom }: Plot): string {
   const [first] = stretch;
   const last = stretch.at(-1);
   if (first === undefined || last === undefined) return "";
   if (stretch.length === 1) return drawDot(first, { x, y, fill: theme.line, radius: 3 });
-  const path = linePath(stretch, x, y, width);
+  const path = linePath(stretch, x, y, right - left);
   return (
     `<path d="${path}L${pixel(x(last.at))},${bottom}L${pixel(x(first.at))},${bottom}Z" fill="${theme.line}" fill-opacity="0.08"/>` +
     `<path d="${path}" fill="none" stroke="${theme.line}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"/>`
@@ -206,21 +196,15 @@ function drawDot(point: KnownPoint, dot: { x: Scale; y: Scale; fill: string; rad
   return `<circle cx="${pixel(dot.x(point.at))}" cy="${pixel(dot.y(point.value))}" r="${dot.radius}" fill="${dot.fill}"/>`;
 }
 
-interface ThresholdPlot {
+interface ThresholdWords {
   range: ReturnType<typeof rangeWith>;
   unit: string | undefined;
   last: number;
-  y: Scale;
-  left: number;
-  right: number;
-  top: number;
-  bottom: number;
-  theme: ChartTheme;
   isNamed: boolean;
 }
 
-function drawThreshold(threshold: number, plot: ThresholdPlot): string {
-  const { range, unit, last, y, left, right, top, bottom, theme } = plot;
+function drawThreshold(threshold: number, plot: Plot, { range, unit, last, isNamed }: ThresholdWords): string {
+  const { y, left, right, top, bottom, theme } = plot;
   const label = (text: string, at: number) =>
     drawLabel({ x: left + 6, y: at, text, fill: theme.threshold, rim: theme.background });
   const words = `threshold ${writeValue(threshold, unit, [last])}`;
@@ -232,22 +216,12 @@ function drawThreshold(threshold: number, plot: ThresholdPlot): string {
   const textAt = at - 6 < top + 10 ? at + 15 : at - 6;
   return (
     `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" ` +
-    `stroke-width="1.5" stroke-dasharray="6 4"/>${plot.isNamed ? label(words, textAt) : ""}`
+    `stroke-width="1.5" stroke-dasharray="6 4"/>${isNamed ? label(words, textAt) : ""}`
   );
 }
 
-interface MarkPlot {
-  x: Scale;
-  left: number;
-  right: number;
-  top: number;
-  bottom: number;
-  theme: ChartTheme;
-}
-
 /** Marks differ by their shape as well: a triangle fired, a ring is over, the one in question has a line through all. */
-function drawMarks(marks: readonly ChartMark[], plot: MarkPlot): string {
-  const { x, left, right, top, bottom, theme } = plot;
+function drawMarks(marks: readonly ChartMark[], { x, left, right, top, bottom, theme }: Plot): string {
   const seen = new Set<string>();
   const placed = marks
     .map((mark) => ({ ...mark, at: Math.round(x(mark.at)) }))
@@ -286,13 +260,4 @@ function summaryOf(facts: SeriesFacts, { unit, threshold }: { unit?: string; thr
     ...(isFlat ? [] : [`lowest ${say(facts.min.value)}`, `highest ${say(facts.max.value)}`]),
     ...(threshold === undefined ? [] : [`threshold ${say(threshold)}`]),
   ];
-}
-
-/** As many of them as a line has room for. */
-function fitting(parts: readonly string[], width: number): string {
-  let text = parts[0] ?? "";
-  for (const part of parts.slice(1)) {
-    if (widthOf(`${text}, ${part}`, 12) <= width) text += `, ${part}`;
-  }
-  return shorten(text, width / 7.6);
 }

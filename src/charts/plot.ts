@@ -16,13 +16,11 @@ export function createScale(low: number, high: number, from: number, to: number)
 /** A limit further away than this many times the range of the values would leave nothing to see of them. */
 const farThreshold = 2;
 
-/** Where the limit stands: within the picture, which has room made for it, or above or below all of it. */
-export type ThresholdPlace = "within" | "above" | "below";
-
 export interface ValueRange {
   low: number;
   high: number;
-  threshold?: ThresholdPlace;
+  /** Where the limit stands: within the picture, which has room made for it, or above or below all of it. */
+  threshold?: "within" | "above" | "below";
 }
 
 /** What a picture of these values covers: the limit too, unless it is so far away that the line would be flat. */
@@ -55,15 +53,13 @@ export function writeValue(value: number, unit?: string, besides: readonly (numb
   return unit === "%" ? `${digits} %` : `${digits} ${unit}`;
 }
 
-export interface TimeWords {
-  /** `21 Nov 2026, 14:02:05 UTC` */
-  full(at: number): string;
-  /** `CET`: what the zone is called at this time of the year. */
-  zoneAt(at: number): string;
-}
-
 /** `timeZone`: an IANA name; one that the platform does not know is UTC. */
-export const timeWords = oncePerZone((timeZone): TimeWords => {
+export const timeWords = oncePerZone((timeZone) => {
   const format = createTimeFormat(timeZone);
-  return { full: format.full, zoneAt: (at) => (timeZone === "UTC" ? "UTC" : format.clock(at).slice(6)) };
+  return {
+    /** `21 Nov 2026, 14:02:05 UTC` */
+    full: format.full,
+    /** `CET`: what the zone is called at this time of the year. */
+    zoneAt: (at: number) => (timeZone === "UTC" ? "UTC" : format.clock(at).slice(6)),
+  };
 });

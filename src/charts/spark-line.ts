@@ -1,5 +1,6 @@
+import { countOf } from "../ground/text/count-of.ts";
 import { createScale, linePath, rangeWith, writeValue } from "./plot.ts";
-import { type ChartPoint, drawablePoints, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
+import { type ChartPoint, drawablePoints, isKnown, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
 import { drawPicture, pixel } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { isDrawable } from "./value-axis.ts";
@@ -54,9 +55,8 @@ export function drawSparkLine(spark: SparkLine): string {
     );
   }
 
-  const count = points.filter(({ value }) => value !== null).length;
   const words = [
-    `${count} ${count === 1 ? "value" : "values"}`,
+    countOf(points.filter(isKnown).length, "value"),
     `last ${writeValue(facts.last.value, unit, [threshold])}`,
     threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit, [facts.last.value])}`,
   ];

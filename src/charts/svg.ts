@@ -75,6 +75,14 @@ export function widthOf(text: string, size: number): number {
   return [...text].length * size * 0.64;
 }
 
+/** The first of them, and of the rest as many as there is room for in pixels, in letters of 12. */
+export function fitting([first = "", ...others]: readonly string[], between: string, room: number): string {
+  return others.reduce((text, part) => {
+    const longer = `${text}${between}${part}`;
+    return widthOf(longer, 12) <= room ? longer : text;
+  }, first);
+}
+
 /**
  * Also replaces what XML 1.0 cannot hold at all (section 2.2), and what turns the direction of the text around it.
  */
