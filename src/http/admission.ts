@@ -39,7 +39,6 @@ export interface AdmissionDeps {
  * Behind a proxy all have the proxy's network, which its first alert makes known: there the proxy's own limits hold.
  */
 export class Admission {
-  readonly #deps: AdmissionDeps;
   /** Until when a network counts as known. */
   readonly #known = new Map<string, number>();
   /** Waiting connections by network; the network whose turn is next comes first. */
@@ -51,15 +50,13 @@ export class Admission {
   #isOpen = false;
   #hasTurn = false;
 
-  constructor(deps: AdmissionDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: AdmissionDeps) {}
 
   /** @param letIn is called once, now or later, or never when too many wait. */
   enter(socket: Socket, letIn: () => void): void {
     turns.noteConnection();
     const network = neighbourhoodOf(socket.remoteAddress);
-    if (this.#isOpen || (this.#known.get(network) ?? 0) > this.#deps.now()) letIn();
+    if (this.#isOpen || (this.#known.get(network) ?? 0) > this.deps.now()) letIn();
     else this.#wait(network, { socket, letIn });
   }
 
@@ -74,7 +71,7 @@ export class Admission {
     if (network === unknownNetwork) return;
     // Deleted first, so that the network that sent nothing for longest stands first.
     this.#known.delete(network);
-    this.#known.set(network, this.#deps.now() + knownForMs);
+    this.#known.set(network, this.deps.now() + knownForMs);
     const [oldest] = this.#known.keys();
     if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
     const waiting = this.#waiting.get(network) ?? [];
@@ -153,6 +150,6 @@ export class Admission {
     if (turnedAway === undefined) return;
     turnedAway.socket.on("error", () => {});
     turnedAway.socket.end(comeAgain, () => turnedAway.socket.destroy());
-    this.#deps.onTurnedAway();
+    this.deps.onTurnedAway();
   }
 }

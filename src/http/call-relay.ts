@@ -33,19 +33,7 @@ export interface RelayCall {
   timeoutMs?: number;
 }
 
-/**
- * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
- * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
- * server that is no Tocsin.
- */
-export interface RelayCaller {
-  /** A 2xx answer as the schema has it; without a schema an answer without content. */
-  read<T>(call: RelayCall, schema: z.ZodType<T> | undefined): Promise<T | undefined>;
-  /** Whether it accepts and delivers alerts now. Needs no token. */
-  isReady(): Promise<boolean>;
-  /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
-  openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>>;
-}
+export type RelayCaller = ReturnType<typeof createRelayCaller>;
 
 interface Answer {
   status: number;
@@ -55,7 +43,12 @@ interface Answer {
 /** A page of 200 alerts with the longest texts is a tenth of this. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-export function createRelayCaller({ url, token, signal }: RelayAddress): RelayCaller {
+/**
+ * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
+ * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
+ * server that is no Tocsin.
+ */
+export function createRelayCaller({ url, token, signal }: RelayAddress) {
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 
   async function findToken(): Promise<Record<string, string>> {
@@ -95,9 +88,11 @@ export function createRelayCaller({ url, token, signal }: RelayAddress): RelayCa
   }
 
   return {
+    /** Whether it accepts and delivers alerts now. Needs no token. */
     isReady,
 
-    async read(call, schema) {
+    /** A 2xx answer as the schema has it; without a schema an answer without content. */
+    async read<T>(call: RelayCall, schema: z.ZodType<T> | undefined): Promise<T | undefined> {
       const answer = await ask(call);
       if (schema === undefined && answer.status === 204) return undefined;
       if (schema === undefined || answer.status < 200 || answer.status > 299) throw refusal(answer);
@@ -107,7 +102,8 @@ export function createRelayCaller({ url, token, signal }: RelayAddress): RelayCa
       throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
     },
 
-    async openStream(lastEventId, ending) {
+    /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
+    async openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>> {
       const from = lastEventId !== undefined && { "last-event-id": lastEventId };
       try {
         const headers = { ...(await findToken()), accept: "text/event-stream", ...from };

@@ -166,7 +166,8 @@ export class Connections {
   }
 }
 
-function isBusy({ latest }: Connection): boolean {
+/** An answer is under way. */
+export function isBusy({ latest }: Connection): boolean {
   return latest !== undefined && !latest.writableFinished;
 }
 

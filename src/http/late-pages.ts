@@ -31,23 +31,18 @@ export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
   }
 
   async function takeLate(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let opened: Handler;
-    try {
-      opening ??= open().catch((error: unknown) => {
-        opening = undefined;
-        pages.onFault(error);
-        throw error;
-      });
-      opened = await opening;
-    } catch (error) {
-      // Pages look at the store as they open.
-      answerNotLoaded(request, response, error instanceof AppError ? withSpool(error, pages.spool?.()) : undefined);
-      return;
-    }
-    await opened(request, response);
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      pages.onFault(error);
+      throw error;
+    });
+    const opened = await opening.catch((error: unknown) => void answerNotLoaded(request, response, error));
+    await opened?.(request, response);
   }
 
-  function answerNotLoaded({ url }: IncomingMessage, response: ServerResponse, error?: AppError): void {
+  function answerNotLoaded({ url }: IncomingMessage, response: ServerResponse, why: unknown): void {
+    // Pages look at the store as they open.
+    const error = why instanceof AppError ? withSpool(why, pages.spool?.()) : undefined;
     if (error !== undefined && url?.startsWith("/api/")) {
       answerErrorPlainly(answer, response, error);
       return;

@@ -8,7 +8,7 @@ import { isLoopback } from "../ground/net/local-host.ts";
 import { type Door, hookPrefix } from "../intake/door/door.ts";
 import { mostFields } from "../intake/door/refusals.ts";
 import { Admission } from "./admission.ts";
-import { type Connection, Connections, nextTurn } from "./connections.ts";
+import { type Connection, Connections, isBusy, nextTurn } from "./connections.ts";
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
@@ -226,20 +226,22 @@ export class Listener {
     const isHook = path.startsWith(hookPrefix);
     connection.isHook = isHook;
     response.once("finish", () => {
-      endUnfinished(request);
+      // Until the body has come, which was answered without it, Node keeps the head of its request.
+      if (!request.complete) endLingering(request.socket);
       if (isHook && response.statusCode === 202) this.#admission.know(request.socket);
       this.#admission.leave(request.socket);
     });
     if (this.#isDraining || this.#connections.isWindingDown) response.setHeader("connection", "close");
-    if (request.httpVersionMajor !== 1) refuseVersion(request, response);
-    else {
-      const { method = "", headers, httpVersionMinor } = request;
-      if (request.rawHeaders.length > 2 * mostFields && !isHook) refuseFields(response);
-      else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
-        refuseWithoutHost(response);
-      // The app asks the request itself for its method alone.
-      else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
-    }
+    const { method = "", headers, rawHeaders, httpVersionMajor, httpVersionMinor } = request;
+    // Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9.
+    if (httpVersionMajor !== 1) refuse(response, httpVersionMajor > 1 ? 505 : 400, "This server speaks HTTP/1.1.");
+    else if (rawHeaders.length > 2 * mostFields && !isHook)
+      refuse(response, 431, `The request has more than ${mostFields} header fields.`);
+    // RFC 9112, 3.2. A probe that forgets it is answered.
+    else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
+      refuse(response, 400, "The request names no Host.");
+    // The app asks the request itself for its method alone.
+    else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 }
@@ -253,10 +255,8 @@ function endWhatBreaks(server: Server, connections: Connections, unreadAfterMs: 
     connection.isEnding = true;
   });
   server.setTimeout(unreadAfterMs, (socket: Socket) => {
-    const { latest } = connections.of(socket);
-    const isUnderWay = latest !== undefined && !latest.writableFinished;
     // Nothing is to be read yet of an answer that takes its time.
-    if (isUnderWay && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
+    if (isBusy(connections.of(socket)) && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
     else socket.destroy();
   });
 }
@@ -275,11 +275,6 @@ function admitThrough(admission: Admission, server: Server, add: (socket: Socket
       socket.resume();
     });
   });
-}
-
-/** Until the body has come, which was answered without it, Node keeps the head of its request. */
-function endUnfinished({ complete, socket }: IncomingMessage): void {
-  if (!complete) endLingering(socket);
 }
 
 /**
@@ -343,22 +338,8 @@ async function inherit(server: Server, fd: number, host: string): Promise<void> 
   throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
 }
 
-/** RFC 9112, 3.2. A probe that forgets it is answered. */
-function refuseWithoutHost(response: ServerResponse): void {
+/** The answer ends its connection. */
+function refuse(response: ServerResponse, status: number, why: string): void {
   response.setHeader("connection", "close");
-  response.writeHead(400, { "content-type": "text/plain" });
-  response.end("The request names no Host.\n");
-}
-
-function refuseFields(response: ServerResponse): void {
-  response.setHeader("connection", "close");
-  response.writeHead(431, { "content-type": "text/plain" });
-  response.end(`The request has more than ${mostFields} header fields.\n`);
-}
-
-/** Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9. */
-function refuseVersion({ httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
-  response.setHeader("connection", "close");
-  response.writeHead(httpVersionMajor > 1 ? 505 : 400, { "content-type": "text/plain" });
-  response.end("This server speaks HTTP/1.1.\n");
+  response.writeHead(status, { "content-type": "text/plain" }).end(`${why}\n`);
 }

@@ -48,7 +48,12 @@ export function createProbes(probes: Probes, answer: AnswerPlainly) {
 
   async function answerMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (probes.metrics === undefined) throw notYet();
+      if (probes.metrics === undefined) {
+        throw new AppError("store_unavailable", "Tocsin is starting.", {
+          hint: "Try again later.",
+          retryAfterMs: 1_000,
+        });
+      }
       await probes.metrics.admit(request);
       answer(response, 200, "text/plain; version=0.0.4; charset=utf-8", await probes.metrics.text(), allow);
     } catch (thrown) {
@@ -65,8 +70,4 @@ export function createProbes(probes: Probes, answer: AnswerPlainly) {
     else void answerReadiness(response, path !== "/readyz" || /[?&]alerts(?:[=&]|$)/.test(url) ? "alerts" : "relay");
     return true;
   };
-}
-
-function notYet(): AppError {
-  return new AppError("store_unavailable", "Tocsin is starting.", { hint: "Try again later.", retryAfterMs: 1_000 });
 }
