@@ -20,12 +20,6 @@ export type Search = Pick<
   "q" | "phrases" | "raw" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
 >;
 
-export interface ReadSearch {
-  search: Search;
-  /** What could not be read, for people. Then `search` has the rest. */
-  problems: string[];
-}
-
 interface Term {
   /** Absent: words. */
   field?: string;
@@ -39,8 +33,9 @@ interface Term {
  * comparison and a text is a filter; the rest is searched for, what is in quotes as it stands. Every filter must hold.
  * An address (`https://…`) and what is in quotes name no field.
  */
-export function parseSearch(text: string): ReadSearch {
+export function parseSearch(text: string) {
   const search: Search = {};
+  /** What could not be read, for people. Then `search` has the rest. */
   const problems: string[] = [];
   const words: string[] = [];
   const phrases: string[] = [];
@@ -57,54 +52,23 @@ export function parseSearch(text: string): ReadSearch {
 
 /** The same search with its words and phrases looked for in payloads as they came; undefined where it has none. */
 export function inPayloads(text: string): string | undefined {
-  const terms = [...readTerms(text)];
-  if (!terms.some(({ field }) => field === undefined)) return undefined;
-  const written = terms.map(({ field, operator, text, isQuoted }) => {
+  const read = readTerms(text);
+  if (read.every(({ field }) => field !== undefined)) return undefined;
+  const written = read.map(({ field, operator, text, isQuoted }) => {
     if (field === undefined) return `raw:"${text}"`;
     return `${field}${operator}${isQuoted ? `"${text}"` : text}`;
   });
   return written.join(" ");
 }
 
-function* readTerms(text: string): Generator<Term> {
-  for (let at = 0; at < text.length; ) {
-    if (isSpace(text[at])) {
-      at += 1;
-      continue;
-    }
-    const name = readName(text, at);
-    const operator = name === "" ? "" : readOperator(text, at + name.length);
-    const isField = operator !== "" && !text.startsWith("://", at + name.length);
-    if (isField) at += name.length + operator.length;
-    const isQuoted = text[at] === '"';
-    const end = isQuoted ? endOfQuote(text, at + 1) : endOfWord(text, at);
-    const read = text.slice(isQuoted ? at + 1 : at, end).trim();
-    at = isQuoted ? end + 1 : end;
-    if (isField) yield { field: name, operator, text: read, isQuoted };
-    else if (read !== "") yield { text: read, isQuoted };
-  }
-}
+/** A name with its operator, if a text has one, and the text: in quotes, or up to the next space. */
+const terms = /\s*(?:([a-z]+)(?!:\/\/)([<>]=|[:=<>]))?(?:"([^"]*)"?|(\S*))/gi;
 
-const isSpace = (sign: string | undefined) => sign !== undefined && /\s/.test(sign);
-
-function readName(text: string, from: number): string {
-  let end = from;
-  while (/[a-z]/i.test(text[end] ?? "")) end += 1;
-  return text.slice(from, end);
-}
-
-const operators = [">=", "<=", ":", "=", ">", "<"];
-const readOperator = (text: string, from: number) => operators.find((one) => text.startsWith(one, from)) ?? "";
-
-function endOfQuote(text: string, from: number): number {
-  const end = text.indexOf('"', from);
-  return end === -1 ? text.length : end;
-}
-
-function endOfWord(text: string, from: number): number {
-  let end = from;
-  while (end < text.length && !isSpace(text[end])) end += 1;
-  return end;
+function readTerms(text: string): Term[] {
+  const found = [...text.matchAll(terms)].map(([, field, operator, quoted, word = ""]): Term => {
+    return { field, operator, text: (quoted ?? word).trim(), isQuoted: quoted !== undefined };
+  });
+  return found.filter(({ field, text }) => field !== undefined || text !== "");
 }
 
 interface Found {
