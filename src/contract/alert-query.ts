@@ -16,6 +16,8 @@ export const maxPageSize = 200;
 export const exportFormats = ["csv", "ndjson"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
+export const trueOrFalse = z.enum(["true", "false"], { error: "must be true or false" }).optional();
+
 /** The filters of the log, as they stand in an address. */
 export const alertFilters = z.object({
   q: z.string().max(500, "must be at most 500 characters").optional(),
@@ -35,7 +37,7 @@ export const failedFilters = alertFilters.extend({
   state: z.enum(failedStates, { error: `must be one of ${failedStates.join(", ")}` }).optional(),
   failedUntil: writtenInstant.optional(),
   mute: z.string().min(1, "must be the id of a mute").max(200).optional(),
-  over: z.enum(["true", "false"], { error: "must be true or false" }).optional(),
+  over: trueOrFalse,
 });
 export type FailedFilters = z.infer<typeof failedFilters>;
 

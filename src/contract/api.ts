@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { severities } from "../core/alert.ts";
 import { idPartPattern } from "../core/id.ts";
-import { alertFilters, exportFormats, failedFilters, limitSchema } from "./alert-query.ts";
+import { alertFilters, exportFormats, failedFilters, limitSchema, trueOrFalse } from "./alert-query.ts";
 import { encode, instant, writtenInstant } from "./encode.ts";
 import * as alerts from "./views/alerts.ts";
 import * as destinations from "./views/destinations.ts";
@@ -260,10 +259,7 @@ export const api = {
     more: `Whatever routes, mutes and quiet hours say, and also where it is dead or paused. \`GET /api/alerts/{id}\` with the id in
     \`alert\` says what becomes of it. While one is on its way, and within 10 s of one, that one is the answer.`,
     body: z.strictObject({
-      severity: z
-        .enum(severities, { error: `must be one of ${severities.join(", ")}` })
-        .optional()
-        .describe("What it says of itself. Default: info."),
+      severity: filters.severity.describe("What it says of itself. Default: info."),
     }),
     answers: "The test, with a delivery for each recipient.",
     data: destinations.destinationTestView,
@@ -345,10 +341,7 @@ export const api = {
     path: "GET /api/mutes",
     says: "Active and coming mutes",
     query: z.strictObject({
-      ended: z
-        .enum(["true", "false"], { error: "must be true or false" })
-        .optional()
-        .describe("`true` lists past ones as well."),
+      ended: trueOrFalse.describe("`true` lists past ones as well."),
     }),
     answers: "Those of the configuration among them.",
     data: z.array(mutes.muteView),

@@ -20,15 +20,7 @@ export function loginLink(
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
 }
 
-export interface LoginCodes {
-  /** Whether the code would log in now. Uses nothing up. */
-  isValid(code: string): Promise<boolean>;
-  /**
-   * True once for each valid code, over restarts and for all processes together.
-   * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anybody in.
-   */
-  use(code: string): Promise<boolean>;
-}
+export type LoginCodes = ReturnType<typeof createLoginCodes>;
 
 export interface LoginCodesDeps {
   adminToken: Secret;
@@ -37,7 +29,7 @@ export interface LoginCodesDeps {
 }
 
 /** Checks codes without any record of those that were made; the store keeps those that were used until they run out. */
-export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps): LoginCodes {
+export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
   /**
    * What stands in the store when the code has been used; undefined for a code that was not made here, or has run
    * out.
@@ -52,11 +44,16 @@ export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps): Lo
   }
 
   return {
-    async isValid(code) {
+    /** Whether the code would log in now. Uses nothing up. */
+    async isValid(code: string): Promise<boolean> {
       const entry = readCode(code);
       return entry !== undefined && !(await store.hasKey("used-login-code", entry.key, now()));
     },
-    async use(code) {
+    /**
+     * True once for each valid code, over restarts and for all processes together.
+     * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anybody in.
+     */
+    async use(code: string): Promise<boolean> {
       const entry = readCode(code);
       return entry !== undefined && (await store.putKeyIfAbsent("used-login-code", entry, now()));
     },

@@ -28,20 +28,19 @@ const states: Record<(typeof stateFilters)[number], readonly [words: string, ton
 export const wordOf = (state: keyof typeof states): string => states[state][0];
 export const toneOf = (state: keyof typeof states): Tone => states[state][1];
 
-/** The same of one delivery: of one that did not ring, whether a message says it already. */
-export function lookOf({
-  state,
-  damped,
-}: {
+interface Looked {
   state: DeliveryState;
   damped?: { by?: unknown };
-}): (typeof states)["sent"] {
-  if (!isHeldBack({ state, damped })) return states[state];
-  return state === "held" ? states.damped : ["counted", "off"];
+}
+
+/** The same of one delivery: of one that did not ring, whether a message says it already. */
+export function lookOf(delivery: Looked): (typeof states)["sent"] {
+  if (!isHeldBack(delivery)) return states[delivery.state];
+  return delivery.state === "held" ? states.damped : ["counted", "off"];
 }
 
 /** It did not ring, and no message of its own says it. */
-const isHeldBack = ({ state, damped }: { state: DeliveryState; damped?: { by?: unknown } }) =>
+const isHeldBack = ({ state, damped }: Looked) =>
   damped?.by !== undefined && (state === "held" || state === "digested");
 
 export type Whereabouts = Pick<
@@ -50,20 +49,12 @@ export type Whereabouts = Pick<
 >;
 
 /** Why an alert has no deliveries; undefined when it has some. */
-export function whyNone({
-  routedAt,
-  routingError,
-  unmatched,
-  dropped,
-  repeatOf,
-  deliveries,
-}: Omit<Whereabouts, "routedAt" | "deliveries"> & {
-  routedAt?: number | null;
-  deliveries: readonly unknown[];
-}): { words: string; tone: Tone } | undefined {
+export function whyNone(
+  alert: Omit<Whereabouts, "routedAt" | "deliveries"> & { routedAt?: number | null; deliveries: readonly unknown[] },
+): { words: string; tone: Tone } | undefined {
+  const { routedAt = null, routingError, unmatched, dropped, repeatOf, deliveries } = alert;
   const none = (words: string, tone: Tone) => ({ words, tone });
-  if ((routedAt ?? undefined) === undefined)
-    return routingError === undefined ? none(...states.unrouted) : none("routing failed", "bad");
+  if (routedAt === null) return routingError === undefined ? none(...states.unrouted) : none("routing failed", "bad");
   if (unmatched) return none(...states.unmatched);
   if (deliveries.length > 0) return undefined;
   if (repeatOf !== undefined) return none("repeat of an earlier one, not sent", "off");

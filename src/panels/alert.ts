@@ -142,7 +142,7 @@ export function deliveriesTable(alert: AlertDetailView, context: DeliveriesConte
       state: (one) => say`${{ chip: lookOf(one)[0], tone: toneNow(one) }} ${whenOf(one, alert)}`,
       "what was answered": (one) => ({ lines: answersOf(one, alert, context) }),
       "send again": {
-        of: (one) => sendAgainActs(one, alert, { isNewest: isNewest(one), now: context.now }),
+        of: (one) => resendActs(one, alert, { isNewest: isNewest(one), now: context.now }),
         where: "page",
       },
     },
@@ -285,7 +285,7 @@ function describePicture({ result, afterMs, times = 1, reason = result }: Pictur
 }
 
 /** A resend goes to the whole destination, so one button for it is enough. */
-function sendAgainActs(
+function resendActs(
   { destination, state, dueAt = 0 }: DeliveryDetailView,
   { id }: AlertDetailView,
   { isNewest, now }: { isNewest: boolean; now: number },

@@ -147,7 +147,7 @@ function queueSection(destination: DestinationView): Section | undefined {
 
 /** The end of its card, below the figures: what can be done, and what is known of it. */
 export function destinationEnd(destination: DestinationView): Panel {
-  return [actsOf(...destinationActs(destination)), { kind: "text", isSoft: true, text: describeProof(destination) }];
+  return [actsOf(...cardActs(destination)), { kind: "text", isSoft: true, text: describeProof(destination) }];
 }
 
 /** What is done to a destination. `act`: the end of its address. */
@@ -165,12 +165,7 @@ export const resendTo = (name: string, label: string): Action => ({
   isButton: true,
 });
 
-function destinationActs({
-  name,
-  counts,
-  paused,
-  heldByQuietHours: held,
-}: DestinationView): (Action | false | undefined)[] {
+function cardActs({ name, counts, paused, heldByQuietHours: held }: DestinationView): (Action | false | undefined)[] {
   const failed = countIn({ counts }, "failed", "expired");
   const asks = (title: string, text: Section) => ({ asks: { title, panel: [text] } });
   return [

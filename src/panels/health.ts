@@ -1,5 +1,6 @@
 import type { HealthView, Trouble } from "../contract/operations.ts";
 import { cardIdOf } from "../core/destination-status.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { actOn, resendTo } from "./destinations.ts";
 import { type Action, type Cell, joined, type Panel, say, type Tone } from "./panel.ts";
@@ -29,9 +30,9 @@ function describeDestinations(destinations: HealthView["destinations"]): Part {
     ...(failing > 0 ? [failing === 1 ? "1 fails" : `${failing} fail`] : []),
     ...(untried > 0 ? [`${untried} never tried`] : []),
   ].join(", ");
-  const few = works === 0 ? "" : `${works} of `;
-  const words = `${few}${all} ${all === 1 ? "destination" : "destinations"}${works === 0 ? "" : " work"}`;
-  return part(failing > 0 ? "busy" : "off", works === 0 ? `${words}: ${others}` : `${words}, ${others}`);
+  const there = countOf(all, "destination");
+  const words = works === 0 ? `${there}: ${others}` : `${works} of ${there} work, ${others}`;
+  return part(failing > 0 ? "busy" : "off", words);
 }
 
 function describeAccounts(watches: HealthView["watches"]): Part {

@@ -1,5 +1,4 @@
 import type { Hono } from "hono";
-import type { AlertPicture } from "../core/ports/alert-picture.ts";
 import { type PictureName, readPictureName } from "./access/picture-address.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
@@ -10,6 +9,9 @@ const minuteMs = 60_000;
 /** Different pictures that are given in a minute, and answers that have one: the rest is asked to come again. */
 const mostPictures = 60;
 const mostAnswers = 1_200;
+
+/** Why there is none now, nor later. */
+const lasting = ["unknown_alert", "no_values", "no_renderer", "no_font"];
 
 type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture" | "notePictureFetched">;
 
@@ -26,7 +28,7 @@ export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture,
     if (!limit.allows(name)) return askLater(c);
     const { alertId, tag, ...options } = name;
     const picture = await drawPicture(alertId, { ...options, signal: c.req.raw.signal, deadlineMs: drawWithinMs });
-    if ("none" in picture) return isLasting(picture) ? answerNone(c) : askLater(c);
+    if ("none" in picture) return lasting.includes(picture.none) ? answerNone(c) : askLater(c);
     if (tag !== undefined && c.req.method === "GET") notePictureFetched?.(alertId, tag);
     return c.body(new Uint8Array(picture.png), 200, {
       "content-type": "image/png",
@@ -36,10 +38,6 @@ export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture,
       "cross-origin-resource-policy": "cross-origin",
     });
   });
-}
-
-function isLasting({ none }: Exclude<Awaited<ReturnType<NonNullable<Deps["drawPicture"]>>>, AlertPicture>): boolean {
-  return none === "unknown_alert" || none === "no_values" || none === "no_renderer" || none === "no_font";
 }
 
 function answerNone(c: WebContext): Response {

@@ -99,10 +99,7 @@ export async function createWeb(deps: WebDeps) {
 
   let made: ApiDocument | undefined;
   /** Made when it is first asked for: it takes longer than all pages together. */
-  const document = () => {
-    made ??= createDocument(publicUrl);
-    return made;
-  };
+  const document = () => (made ??= createDocument(publicUrl));
   mountApi(app, createHandlers({ ...deps, sessions, streams, answerExport }));
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);

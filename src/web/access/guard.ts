@@ -7,7 +7,7 @@ import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { type ClientNetworkOf, type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { SessionCookie, Sessions } from "./session.ts";
-import { admitToken, type TokenCheck } from "./token-check.ts";
+import { admitToken } from "./token-check.ts";
 
 /**
  * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token or session`: that, or the
@@ -29,10 +29,9 @@ export function accessTo(route: string): Access {
   return /^\w+ \/api\//.test(route) ? "token or session" : "session";
 }
 
-export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log"> {
+export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log" | "tokenCheck"> {
   sessions: Pick<Sessions, "renew">;
   cookie: SessionCookie;
-  tokenCheck: TokenCheck;
   networkOf: ClientNetworkOf;
 }
 

@@ -31,13 +31,7 @@ export interface TokenCheckDeps {
 /** `limited`: the token is wrong as well, and more were sent than are answered at once. */
 export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limited"; waitMs: number };
 
-export interface TokenCheck {
-  /**
-   * Never rejects.
-   * @param networkOf whom the limit counts; asked only for a wrong one.
-   */
-  judge(given: string, networkOf: () => string): Promise<TokenVerdict>;
-}
+export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 /** While the database is away or slow, each relay counts by itself. */
 const longestLookMs = 1_000;
@@ -51,7 +45,7 @@ const longestLookMs = 1_000;
  * Relays count together what each of them alone would answer, so that a flood costs the database nothing: whom it has
  * refused is refused in memory from then on.
  */
-export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}): TokenCheck {
+export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}) {
   const { adminToken, store, clock } = deps;
   const {
     perNetwork = { burst: 10, intervalMs: 6_000 },
@@ -95,7 +89,11 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
   }
 
   return {
-    async judge(given, networkOf) {
+    /**
+     * Never rejects.
+     * @param networkOf whom the limit counts; asked only for a wrong one.
+     */
+    async judge(given: string, networkOf: () => string): Promise<TokenVerdict> {
       if (isSameText(given, adminToken.reveal())) return { kind: "right" };
       const network = networkOf();
       const wait = Math.max(waitMs(paidOffAt.get(network) ?? 0, perNetwork), waitMs(allPaidOffAt, together));

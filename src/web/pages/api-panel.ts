@@ -77,15 +77,8 @@ const fieldTable = (fields: readonly Field[]) =>
 const wordsOf = (text: string): Cell =>
   text.split("`").map((part, index) => (index % 2 === 1 ? { code: part } : { words: part }));
 
-function describeType({
-  $ref,
-  type = "anything",
-  enum: choices,
-  const: only,
-  format,
-  items,
-  anyOf,
-}: SchemaObject): string {
+function describeType(schema: SchemaObject): string {
+  const { $ref, type = "anything", enum: choices, const: only, format, items, anyOf } = schema;
   if ($ref !== undefined) return $ref.split("/").at(-1) ?? "";
   if (only !== undefined) return String(only);
   if (choices !== undefined) return choices.map(String).join(" | ");

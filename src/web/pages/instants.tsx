@@ -2,13 +2,10 @@ import { relativeTime } from "../../ground/time/ages.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+const dayStyle = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
 /** Made once: making one takes longer than formatting a hundred days. */
-const dayFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});
+const dayFormat = new Intl.DateTimeFormat("en-GB", dayStyle);
+const longDayFormat = new Intl.DateTimeFormat("en-GB", { ...dayStyle, weekday: "short" });
 
 /** The times of a page are mostly of one day, and to format it takes ten times as long as the rest of a time. */
 let lastDay = { number: Number.NaN, words: "" };
@@ -41,14 +38,6 @@ export function Since({ at, now }: { at: number; now: number }) {
     </time>
   );
 }
-
-const longDayFormat = new Intl.DateTimeFormat("en-GB", {
-  weekday: "short",
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});
 
 /** `Today, Sat 21 Nov 2026`: the day of an instant in UTC. The script says the same in the reader's own zone. */
 export function dayWords(at: number, now: number): string {

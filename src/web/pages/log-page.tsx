@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
 import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { breakOffOf } from "../export.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
@@ -124,10 +125,8 @@ function LogPage(log: Log) {
         <ViewSwitch filters={filters} />
         <p class="soft" data-live="count">
           {matches !== undefined && <Matches {...matches} view={filters.view} />}
-          {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
-          {duplicates > 0 &&
-            `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
-          .
+          {countOf(counts.kept, "alert")} stored
+          {duplicates > 0 && `, ${countOf(duplicates, "duplicate")} recognised`}.
         </p>
         <span class="row">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />

@@ -239,9 +239,7 @@ function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly 
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;
   const { title, text, token, metric, source } = facts;
-  const places = [
-    ...Object.entries({ title, text, token, metric, source }).map(([name, value = ""]) => ({ name, value })),
-  ];
+  const places = Object.entries({ title, text, token, metric, source }).map(([name, value = ""]) => ({ name, value }));
   for (const { name, value } of [...places, ...facts.fields]) {
     const [first] = findHits(value, missing);
     if (first !== undefined) return { name, text: snippetOf(value, first) };

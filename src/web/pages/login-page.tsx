@@ -70,24 +70,26 @@ function unlessUnavailable(error: unknown): AppError {
   throw error;
 }
 
-/** Without a record the link would log in again after a restart, so it does not log in at all. */
-function unrecordedCode(cause: AppError): AppError {
-  return new AppError("store_unavailable", "The login link was not taken: its use cannot be recorded now.", {
-    hint: `Enter the admin token instead, which works all the same. ${cause.message}`,
-    retryAfterMs: cause.retryAfterMs,
-    cause,
-  });
+function unrecorded(cause: AppError, message: string, hint: string): AppError {
+  const { code, retryAfterMs } = cause;
+  return new AppError(code, message, { hint: `${hint} ${cause.message}`, retryAfterMs, cause });
 }
 
-function unrecordedLogout(cause: AppError): AppError {
-  return new AppError("store_unavailable", "You are logged out, but that could not be recorded.", {
-    hint:
-      "After a restart of Tocsin a copy of this browser's cookie would count again, until it runs " +
-      `out. If somebody may have one, set another ADMIN_TOKEN: it ends every session. ${cause.message}`,
-    retryAfterMs: cause.retryAfterMs,
+/** Without a record the link would log in again after a restart, so it does not log in at all. */
+const unrecordedCode = (cause: AppError) =>
+  unrecorded(
     cause,
-  });
-}
+    "The login link was not taken: its use cannot be recorded now.",
+    "Enter the admin token instead, which works all the same.",
+  );
+
+const unrecordedLogout = (cause: AppError) =>
+  unrecorded(
+    cause,
+    "You are logged out, but that could not be recorded.",
+    "After a restart of Tocsin a copy of this browser's cookie would count again, until it runs out. If somebody may " +
+      "have one, set another ADMIN_TOKEN: it ends every session.",
+  );
 
 const usedCode = new AppError("forbidden", "This login link has been used or has run out.", {
   hint: "Links are good for 15 minutes and one login. Start Tocsin again for a new one, or enter the admin token.",
