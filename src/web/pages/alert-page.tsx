@@ -10,7 +10,7 @@ import { metricKeyOf } from "../../core/metric-key.ts";
 import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { decisionsPanel, deliveriesPanel, headFacts } from "../../panels/alert.ts";
-import { likeByDefault, type MuteChoice, matchLike, muteThisPanel, untilOver } from "../../panels/mute-this.ts";
+import { endWhenOver, likeByDefault, type MuteChoice, matchLike, muteThisPanel } from "../../panels/mutes.ts";
 import { factsOf } from "../../panels/panel.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
@@ -98,7 +98,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
           const preview = await operations.previewMute(parseMatch(match));
           return render(c, id, undefined, { chosen, preview, written });
         }
-        const end = written.for === untilOver[0] ? { for: undefined, untilOver: true as const } : {};
+        const end = written.for === endWhenOver[0] ? { for: undefined, untilOver: true as const } : {};
         await operations.addMute(readMute(deps, { match, ...written, ...end }, "page"));
         return backTo(c, id, { done: "muted" });
       },
