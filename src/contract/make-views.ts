@@ -14,10 +14,11 @@ import type { refusedDetailView } from "./views/refused.ts";
 
 /** What alerts are shown with. */
 export interface ViewContext {
+  /** How browsers reach the page, without a trailing slash. */
   publicUrl: string;
-  /** See `WebDeps`. */
+  /** See `TokenNames.find`. Default: no name is known that alerts do not say. */
   learnedName?: (facts: AlertFacts) => LearnedName | undefined;
-  /** See `WebDeps`. */
+  /** What became of the picture that was to join the message of a delivery; known of the latest. Default: of none. */
   pictureOf?: PictureOf;
 }
 

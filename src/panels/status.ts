@@ -25,28 +25,15 @@ export interface RelayStatus extends KnownStatus {
   version: string;
 }
 
+const noAccount = { serviceConfigured: false, canPutBack: false };
+
 /** How all is, in a terminal; what is wrong stands first, the destinations last. */
 export function statusPanel(status: RelayStatus): Panel {
-  const {
-    running,
-    destinations = [],
-    relay,
-    troubles = [],
-    watches = [],
-    silence = [],
-    sources = [],
-    canary,
-    mistakes = [],
-  } = status;
-  const { account = { serviceConfigured: false, canPutBack: false } } = status;
-  const health = {
-    troubles,
-    watches,
-    destinations,
-    lastAlertAt: status.alerts && (status.alerts.lastReceivedAt ?? null),
-  };
+  const { running, relay, canary, alerts, mistakes = [], account = noAccount } = status;
+  const { destinations = [], troubles = [], watches = [], silence = [], sources = [] } = status;
+  const lastAlertAt = alerts && (alerts.lastReceivedAt ?? null);
   return [
-    ...(running ? healthPanel(health) : []),
+    ...(running ? healthPanel({ troubles, watches, destinations, lastAlertAt }) : []),
     ...mistakes.map((line) => noteFailed`Refused: ${line}`),
     mistakes.length > 0 &&
       (running

@@ -1,44 +1,31 @@
+import type { z } from "zod";
 import type { ChartPoint } from "../charts/series.ts";
+import type { ViewContext } from "../contract/make-views.ts";
 import type { Operations } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
+import type { evidenceView } from "../contract/views/alerts.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { PictureOf } from "../core/picture-outcome.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { ExpiringKeyStore, SharedAllowances } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
-import type { LearnedName } from "../core/subject-name.ts";
 import type { Tally } from "../core/tally.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import type { TokenCheck } from "./access/token-check.ts";
 
 /** What people read of an alert at one destination. */
-export interface ComposedMessage {
-  destination: string;
-  channel: ChannelType;
-  /** Part by part. Empty where nothing is known of the destination any more. */
-  texts: string[];
-  /** It went out in a digest, with others. */
-  inDigest: boolean;
-}
+export type ComposedMessage = z.output<typeof evidenceView>["messages"][number];
 
-/** All that pages and API are made from. */
-export interface WebDeps extends ProxyTrust {
+/** All that pages and API are made from. `publicUrl` decides cookie flags and the origin that form posts must have. */
+export interface WebDeps extends ProxyTrust, ViewContext {
   store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
   /** Checks the token of all that is asked with the admin token. */
   tokenCheck: TokenCheck;
-  /**
-   * How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must
-   * have.
-   */
-  publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
   /** The hook of each source. Default: there is none. */
@@ -52,8 +39,6 @@ export interface WebDeps extends ProxyTrust {
    * no service is configured.
    */
   metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
-  /** See `TokenNames.find`. Default: no name is known that alerts do not say. */
-  learnedName?(facts: AlertFacts): LearnedName | undefined;
   /** See `MarketContext`. Default: nothing is said of the market. */
   market?: {
     describe(alertId: string, options: { deadlineMs: number }): Promise<string | undefined>;
@@ -63,8 +48,6 @@ export interface WebDeps extends ProxyTrust {
   toPng?(svg: string): Promise<Uint8Array | undefined>;
   /** Draws what signed addresses of pictures show. Default: there are no such addresses. */
   drawPicture?: DrawAlertPicture;
-  /** What became of the picture that was to join the message of a delivery; known of the latest. Default: of none. */
-  pictureOf?: PictureOf;
   /** Somebody has fetched the picture of an alert by the address in a message; `tag` says whose, see `PictureName`. */
   notePictureFetched?(alertId: string, tag: string): void;
   /** The version of the relay. Default: `unknown`. */

@@ -2,15 +2,12 @@ import { type Clock, within } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { isSameText } from "../../core/keyed-hash.ts";
 import type { Log } from "../../core/log.ts";
-import type { SharedAllowances } from "../../core/ports/shared.ts";
+import type { Allowance, SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** How many wrong tokens are taken: `burst` at once, then one after each interval. */
-export interface GuessLimit {
-  burst: number;
-  intervalMs: number;
-}
+/** How many wrong tokens are taken. */
+type GuessLimit = Omit<Allowance, "name">;
 
 export interface TokenCheckOptions {
   /** For one network. Default: 10, then one every 6 s. */

@@ -9,11 +9,8 @@ import type { Signals } from "../../core/ports/signals.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 import { turns } from "../../ground/turns.ts";
 
-export interface EventStreamsDeps {
+export interface EventStreamsDeps extends ViewContext {
   store: Pick<AlertLog, "listChanges" | "latestChange" | "knowsChange"> & Signals;
-  publicUrl: string;
-  /** See `WebDeps`. */
-  learnedName?: ViewContext["learnedName"];
   clock: Clock;
   log: Log;
 }
