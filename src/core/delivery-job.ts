@@ -2,22 +2,18 @@ import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts"
 import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
-import type { Damped } from "./ring.ts";
-import type { DeliveryUpdates, MessageExtras } from "./rules.ts";
+import type { PlannedDelivery } from "./rules.ts";
 
 /** A delivery as the engine plans with it. */
-export interface DueDelivery {
+export interface DueDelivery
+  extends Omit<PlannedDelivery, "channel" | "route" | "state" | "fallback" | "mutedBy" | "ring" | "group"> {
   seq: number;
   id: string;
   alertSeq: number;
   alertId: string;
   origin: AlertOrigin;
-  destination: string;
-  recipient: string;
   purpose: DeliveryPurpose;
   state: DeliveryState;
-  reason: string;
-  dueAt: number;
   createdAt: number;
   /** When what held it was over: quiet hours, its group, a cause. Absent: nothing has held it, or it is still held. */
   heldUntil?: number;
@@ -33,16 +29,8 @@ export interface DueDelivery {
   /** Parts of the message that are known to be delivered, and the vendor's ids of them. */
   progress: DeliveryProgress;
   digestId?: string;
-  updates: DeliveryUpdates;
-  /** What its message says of the alerts of its key that did not ring. */
-  damped?: Damped;
-  freshnessMs?: number;
-  extras?: MessageExtras;
-  /** It goes out in one message with others of this name, see `nameGroup`. */
-  groupName?: string;
+  /** For a fallback: the destination that it replaces. */
   insteadOf?: string;
-  /** Why it gets the alert in place of that one, in words that follow "because". */
-  insteadBecause?: string;
   /** The fallback destination, until it was called. */
   fallbackTo?: string;
   /** Why the last attempt did not succeed: for the page, and as a code for "late because". */

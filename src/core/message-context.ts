@@ -45,8 +45,7 @@ export interface MessageContext {
 
 export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend" | "release" | "group" | "calm";
 
-export interface DigestContext {
-  now: number;
+export interface DigestContext extends Pick<MessageContext, "now" | "possibleRepeat" | "late"> {
   reason: DigestReason;
   /** For `quiet_hours`: when they are, `HH:MM`; absent when the destination has none any more. */
   quietHours?: { from: string; to: string };
@@ -54,8 +53,6 @@ export interface DigestContext {
   groupName?: string;
   /** How many go out together, in several messages. Default: those of this message. */
   total?: number;
-  possibleRepeat: boolean;
-  late?: { byMs: number; why: string };
   /** The name of the one that it goes to: its link leads to what it got. */
   destination?: string;
   /** What routes add, by the ids of their alerts. */

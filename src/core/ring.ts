@@ -44,11 +44,7 @@ export interface RingEvent {
 export type Direction = "up" | "down";
 
 /** A message that made a sound, or would have where the app gives one. */
-export interface Ring {
-  id: string;
-  at: number;
-  severity: Severity;
-  value?: number;
+export interface Ring extends Pick<RingEvent, "id" | "at" | "severity" | "value"> {
   direction?: Direction;
   /** The floor does not count it: a rise in severity or a new extreme. Default false. */
   isNews?: boolean;

@@ -14,7 +14,6 @@ import type { DestinationState, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
-import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { Log } from "../core/log.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
@@ -29,7 +28,7 @@ import type { Destination, Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
-import { createStoreLooks, longestLookMs, readinessOf } from "./readiness.ts";
+import { createStoreLooks, longestLookMs, type ReadinessDeps, readinessOf } from "./readiness.ts";
 import { findRefused, type RefusedDeps, releaseRefused } from "./refused.ts";
 import { holdersOf } from "./relays.ts";
 import { releaseHeld } from "./release-held.ts";
@@ -40,7 +39,8 @@ import { createDestinationTests } from "./test-destination.ts";
 import { createTroubles } from "./troubles.ts";
 import { viewDestinations, viewLog, viewRoutes } from "./views.ts";
 
-export interface OperationsDeps {
+/** Without a spool, what the store does not take is refused. */
+export interface OperationsDeps extends Pick<ReadinessDeps, "spool" | "stopping" | "draining"> {
   store: AlertLog &
     Dispatch &
     RefusedLog &
@@ -69,15 +69,13 @@ export interface OperationsDeps {
   >;
   configuration: SystemDeps["configuration"];
   mutes: MuteBook;
-  reader: BodyReader & { problem(): string | undefined };
-  engine: Pick<TryDestinationDeps, "tryNow"> & {
-    setPause(name: string, by: string | undefined): Promise<boolean>;
-    statuses(): DestinationState[];
-    figures: MetricsInput["delivery"];
-    lastTurnAt(): number;
-    laneTurns(): { destination: string; at: number }[];
-    configuration(): ConfigurationState;
-  };
+  reader: BodyReader & ReadinessDeps["reader"];
+  engine: Pick<TryDestinationDeps, "tryNow"> &
+    Required<ReadinessDeps["engine"]> & {
+      setPause(name: string, by: string | undefined): Promise<boolean>;
+      statuses(): DestinationState[];
+      figures: MetricsInput["delivery"];
+    };
   /** What became of pictures. Absent: none is counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
   /** What came to the hooks of this relay alone. */
@@ -107,11 +105,6 @@ export interface OperationsDeps {
   market(): MarketServiceView[];
   /** The health of the store, just now. Default: nothing is known. */
   health?: StoreHealth;
-  /** Absent: what the store does not take is refused. */
-  spool?: SystemDeps["spool"];
-  stopping: AbortSignal;
-  /** It has been told to stop, and goes on for a while. Default: `stopping`. */
-  draining?: AbortSignal;
   clock: Clock;
   newId: NewId;
   log: Log;

@@ -18,7 +18,7 @@ export interface ReadinessDeps {
   spool?(): SpoolView;
   clock: Clock;
   stopping: AbortSignal;
-  /** Default: `stopping`. */
+  /** It has been told to stop, and continues for a while. Default: `stopping`. */
   draining?: AbortSignal;
 }
 

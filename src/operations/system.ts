@@ -1,25 +1,19 @@
 import type { MarketServiceView, SpoolView, SystemView, WatchView } from "../contract/operations.ts";
-import type { Clock } from "../core/clock.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { longestTurnMs } from "./readiness.ts";
+import { longestTurnMs, type ReadinessDeps } from "./readiness.ts";
 
-export interface SystemDeps {
+export interface SystemDeps extends Pick<ReadinessDeps, "engine" | "reader" | "spool" | "clock"> {
   store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
-  engine: { lastTurnAt(): number; laneTurns(): { destination: string; at: number }[] };
-  reader: { problem(): string | undefined };
   watches(): WatchView[];
   /** Default: nothing is asked. */
   market?(): MarketServiceView[];
-  /** Default: there is none. */
-  spool?(): SpoolView;
   configuration(): SystemView["configuration"];
   retention: RetentionRules;
-  clock: Clock;
 }
 
 const minuteMs = 60_000;

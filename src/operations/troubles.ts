@@ -2,7 +2,7 @@ import {
   type CanaryView,
   type DestinationView,
   type HealthView,
-  type RunningRelay,
+  type Operations,
   type SilenceView,
   type SpoolView,
   type Trouble,
@@ -17,22 +17,18 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
 
-export interface TroublesDeps {
+/** Default: alerts that the store does not take are refused, and this relay runs alone. */
+export interface TroublesDeps
+  extends Pick<Operations, "watches" | "silence" | "canary">,
+    Partial<Pick<Operations, "spool" | "relays">> {
   destinations(): Promise<DestinationView[]>;
   lastAlertAt(): Promise<number | undefined>;
-  watches(): WatchView[];
-  silence(): SilenceView[];
-  canary(): CanaryView | undefined;
   /** Whether what the account sends to is to be put back. */
   canPutBack(source?: string): boolean;
   /** As `Administration.health`, of some seconds ago: each look commits. */
   health(): Promise<StoreHealth>;
   /** Why alerts cannot be read; undefined: they can. */
   readerProblem(): string | undefined;
-  /** Absent: alerts that the store does not take are refused. */
-  spool?(): SpoolView;
-  /** Default: this one runs alone. */
-  relays?(): readonly RunningRelay[];
   /** What no relay has had for a while. Default: nothing. */
   unheld?(now: number): Trouble[];
   /** The mutes made at run time. Default: none. */

@@ -1,16 +1,11 @@
 import { z } from "zod";
+import type { StoredArrival } from "../core/ports/alert-log.ts";
 import type { SilenceRule } from "../core/rules.ts";
 import { createSlotRing, type SlotRing, slotMs, slotsKept } from "./slot-ring.ts";
 import { learnUsualQuiet, type Span, type UsualQuiet } from "./usual-quiet.ts";
 
 /** An alert of a sender, as routing has seen it. */
-export interface Arrival {
-  id: string;
-  receivedAt: number;
-  source?: string;
-  /** Names of the routes that took it. */
-  routes: readonly string[];
-}
+export type Arrival = Omit<StoredArrival, "position">;
 
 /** One watch of silence, as it is now. */
 export interface SilenceState {

@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DoorRefusalView } from "../../contract/operations.ts";
-import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { answerQuestion, type ProofQuestion, readQuestion } from "../../core/hook-proof.ts";
-import type { NewId } from "../../core/id.ts";
-import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
-import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
+import type { RefusedDetail } from "../../core/ports/refused.ts";
+import type { HookReport } from "../../core/ports/relays.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
 import {
@@ -21,7 +19,7 @@ import { readRequest } from "../read/read-request.ts";
 import { answer, closeUnlessComplete } from "./answer.ts";
 import { codingsOf, Decoder, type decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
 import { HookSecrets } from "./hook-secrets.ts";
-import { type DoorSource, type HookCounters, NamedHook } from "./named-hook.ts";
+import { type DoorSource, NamedHook, type NamedHookDeps } from "./named-hook.ts";
 import { type DoorCounters, mostFields, Refusals } from "./refusals.ts";
 import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "./request-parts.ts";
 import { claimedKey } from "./sender-check.ts";
@@ -50,13 +48,8 @@ export interface DoorOptions {
   relayId?: string;
 }
 
-export interface DoorDeps {
+export interface DoorDeps extends Omit<NamedHookDeps, "addressOf"> {
   store: Inbox;
-  /** Keeps what did not pass the check of its source. */
-  refused: Pick<RefusedLog, "recordRefused">;
-  now: Now;
-  newId: NewId;
-  log: Log;
   /** Undoes what a body is compressed with. Default: `decodeBody`. */
   decode?: typeof decodeBody;
 }
@@ -76,7 +69,7 @@ export const hookPrefix = "/hooks/";
 export class Door {
   readonly counters: Readonly<DoorCounters>;
   /** The counters of each named hook, in the order in which the hooks were given. */
-  readonly sources: ReadonlyMap<string, Readonly<HookCounters>>;
+  readonly sources: ReadonlyMap<string, Readonly<HookReport>>;
   readonly #counters: DoorCounters = {
     ...{ accepted: 0, alerts: 0, duplicates: 0, tooLarge: 0, compressed: 0 },
     ...{ notStored: 0, storeRefused: 0, unknownSecret: 0, senderRefused: 0, aborted: 0 },

@@ -3,8 +3,9 @@ import type { Now } from "../../core/clock.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { RefusedLog } from "../../core/ports/refused.ts";
+import type { HookReport } from "../../core/ports/relays.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { RefusedReason, Source } from "../../core/source.ts";
+import type { Source } from "../../core/source.ts";
 import type { KeyedSource } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { keepHeaders } from "./request-parts.ts";
@@ -16,18 +17,8 @@ export interface DoorSource extends KeyedSource, Pick<Source, "checks"> {
   secrets: readonly Secret[];
 }
 
-/** What has come to one hook since the start. */
-export interface HookCounters {
-  /** Requests that were answered 202. */
-  accepted: number;
-  /** When the last of them came. */
-  lastAcceptedAt?: number;
-  /** Requests that did not pass its check, by why. */
-  refused: Partial<Record<RefusedReason, number>>;
-  lastRefusedAt?: number;
-}
-
 export interface NamedHookDeps {
+  /** Keeps what did not pass the check of its source. */
   refused: Pick<RefusedLog, "recordRefused">;
   /** The client's address, see `ClientAddressOf`. */
   addressOf(request: IncomingMessage): string;
@@ -75,7 +66,7 @@ class Credit {
 export class NamedHook implements KeyedSource {
   readonly name: string;
   readonly keyPlaces: KeyedSource["keyPlaces"];
-  readonly counters: HookCounters = { accepted: 0, refused: {} };
+  readonly counters: HookReport = { accepted: 0, refused: {} };
   /** See `ReadySender`. */
   readonly wants200: boolean;
   /** Whether it is the sender. Absent: anybody who knows the secret is. */

@@ -1,4 +1,4 @@
-import type { AlertField } from "../../core/alert.ts";
+import type { AlertFacts, AlertField } from "../../core/alert.ts";
 import { type Leaf, lineOf, perPlace } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
 import { cut } from "../../ground/text/graphemes.ts";
@@ -11,12 +11,6 @@ const maxFieldNameLength = 80;
 /** Only programs use these; the alert's key and the raw body have them. */
 const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "color", "specversion", "datacontenttype"]);
 
-export interface FieldList {
-  fields: AlertField[];
-  unlistedFields?: number;
-  notes: string[];
-}
-
 /**
  * The short field list: every leaf that no fact says already, in the payload's order, under the shortest path that is
  * unique. When there are more than 40, the outermost are kept. A member whose name says that it holds a credential is
@@ -26,7 +20,7 @@ export function listFields(
   leaves: Leaf[],
   said: { used: Set<Leaf>; unless: Leaf | undefined; texts: (string | undefined)[] },
   more: number,
-): FieldList {
+): Pick<AlertFacts, "fields" | "unlistedFields" | "notes"> {
   const texts = new Set(said.texts.map((text) => toPlainLine(text ?? "")));
   const remaining = leaves.filter(
     (leaf) => (!said.used.has(leaf) || leaf === said.unless) && !texts.has(lineOf(leaf)) && !saysNothing(leaf),

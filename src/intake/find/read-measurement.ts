@@ -6,15 +6,9 @@ import { withoutStatus } from "./read-status.ts";
 import { type Piece, shoutedWords } from "./sentence.ts";
 
 /** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" measures. All texts are as sent. */
-export interface Measurement {
-  token?: string;
-  chain?: string;
+export interface Measurement extends Omit<Measured, "metric"> {
   /** "pool TVL", "price deviation". */
   measure?: string;
-  value?: string;
-  previousValue?: string;
-  threshold?: string;
-  unit?: string;
 }
 
 /**

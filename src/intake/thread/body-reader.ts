@@ -1,8 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
-import type { FactMapping } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
-import type { Source } from "../../core/source.ts";
+import type { TranslatorOptions } from "../translator.ts";
 import {
   answering,
   type FromReadingThread,
@@ -13,7 +12,8 @@ import {
 } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
-export interface BodyReaderOptions {
+/** What is said to the translator is nothing by default: no mapping, no source, no shapes. */
+export interface BodyReaderOptions extends Partial<TranslatorOptions> {
   /** The compiled entry of the thread. Default: `thread.js` in this folder. */
   entry?: URL;
   /**
@@ -27,12 +27,6 @@ export interface BodyReaderOptions {
   maxHeapMb?: number;
   /** The largest body that the hook takes. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** Where facts are looked for before they are guessed. Default: nowhere. */
-  mapping?: FactMapping;
-  /** Named hooks, each with a mapping that comes before that one. Default: none. */
-  sources?: readonly Pick<Source, "name" | "mapping">[];
-  /** Says which shape each payload has. Default false. */
-  readsShapes?: boolean;
 }
 
 const mebibyte = 1024 * 1024;

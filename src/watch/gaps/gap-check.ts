@@ -1,13 +1,13 @@
 import type { GapReport } from "../../contract/operations.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
-import { type Downtime, gapHistoryMs } from "../../core/gaps.ts";
+import { type GapWindow, gapHistoryMs } from "../../core/gaps.ts";
 import { readMetricKey } from "../../core/metric-key.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import type { GapEvidence, ToldEnd } from "./follow-rules.ts";
+import type { GapEvidence } from "./follow-rules.ts";
 import { judgeGaps } from "./judge-gaps.ts";
 import { type GapRule, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
@@ -25,16 +25,7 @@ export interface GapCheckDeps {
   memory?: { known: KnownRules | undefined; save(known: KnownRules): Promise<void> };
 }
 
-export interface GapQuestion {
-  /** Default: as far back as the service has records, seven days. Epoch milliseconds. */
-  since?: number;
-  /** Default: now. */
-  until?: number;
-  downtimes: readonly Downtime[];
-  /** See `GapEvidence`, as `ends`. */
-  offs?: readonly Downtime[];
-  ends?: readonly ToldEnd[];
-}
+export interface GapQuestion extends GapWindow, Pick<GapEvidence, "downtimes" | "offs" | "ends"> {}
 
 /** Each rule of the last look, by what it asks: since when it is so. Null: ever since rules are looked at. */
 export type KnownRules = Record<string, number | null>;

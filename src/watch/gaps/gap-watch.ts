@@ -2,30 +2,21 @@ import { z } from "zod";
 import type { GapReport, WatchView } from "../../contract/operations.ts";
 import type { Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Downtime, describeCrossings, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
-import type { Administration } from "../../core/ports/administration.ts";
-import type { AlertLog } from "../../core/ports/alert-log.ts";
-import type { MetricHistoryService } from "../../core/ports/metric-history.ts";
+import { type Downtime, describeCrossings, type GapWindow, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
 import type { WatchStore } from "../../core/ports/watch.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
-import { GapCheck, type KnownRules } from "./gap-check.ts";
+import { GapCheck, type GapCheckDeps, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
 import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
-export interface GapWatchDeps extends WatchDeps {
-  /** The service with the account whose alerts this store has. */
-  service: MetricHistoryService;
-  store: WatchStore & Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
+export interface GapWatchDeps extends WatchDeps, Omit<GapCheckDeps, "memory" | "store" | "clock"> {
+  store: WatchStore & GapCheckDeps["store"];
   /** When no relay ran, the oldest first. */
   downtimes(): readonly Downtime[];
   /** Whether setup has turned the account's webhook off, so that none is expected, and since when it is as it is. */
   readOff(): Promise<{ isOff: boolean; at: number }>;
-  /** See `GapCheckDeps`. */
-  keptForMs?: number;
-  /** The source whose account it is. Default: that of the environment. */
-  source?: string;
   random: Random;
 }
 
@@ -33,7 +24,7 @@ export interface GapWatch extends ShownDuty {
   /** What the last look at all seven days found; absent: none was made since the start. */
   report(): GapReport | undefined;
   /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
-  check(window: { since?: number; until?: number }): Promise<GapReport>;
+  check(window: GapWindow): Promise<GapReport>;
   /** Another relay has looked at all seven days. */
   adopt(report: GapReport): void;
 }
@@ -137,7 +128,7 @@ class GapRules implements WatchRules<GapState> {
     await this.#tell(watch, report);
   }
 
-  async check(watch: Watch<GapState>, window: { since?: number; until?: number }): Promise<GapReport> {
+  async check(watch: Watch<GapState>, window: GapWindow): Promise<GapReport> {
     await this.#noteOff(watch);
     const offs = offsOf(watch.memory, this.#deps.clock.now());
     const asked = { ...window, downtimes: this.#deps.downtimes(), offs, ends: endsOf(watch.memory) };
