@@ -734,8 +734,8 @@ const ofTheRooms = [
   {
     name: "tells of a canary that fails once",
     file: "src/watch/canary.ts",
-    from: "return stop.aborted ? flight : fly(this.#deps, stop);",
-    to: "return flight;",
+    from: "return stop.aborted ? failure : fly(this.#deps, stop);",
+    to: "return failure;",
     tests: ["test/watch/canary.test.ts"],
   },
   {

@@ -4,10 +4,11 @@ import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { describeArrival, hashBody } from "../core/arrived-body.ts";
 import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
 import { idPattern, type NewId } from "../core/id.ts";
-import { ownFacts } from "../core/own-facts.ts";
+import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import type { Secret } from "../core/secret.ts";
+import { exchangeText } from "../ground/net/exchange-text.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
-import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { isTimeout } from "../ground/net/time-limit.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
@@ -27,8 +28,11 @@ export interface CanaryDeps extends WatchDeps {
 
 export type Canary = ShownDuty<CanaryView>;
 
-/** The outcome of one flight. `stage`: the stage that it did not pass. */
-type Flight = { ok: true } | { ok: false; stage: CanaryStage; detail: string };
+/** The stage that a flight did not pass. */
+interface Failure {
+  stage: CanaryStage;
+  detail: string;
+}
 
 /** After a start, so that whatever stands before the relay has found it. */
 const firstAfterMs = 60_000;
@@ -98,10 +102,10 @@ class CanaryRules implements WatchRules<State, CanaryView> {
     if (clock.now() < this.#nextAt) return;
     let isWell = false;
     try {
-      const flight = await this.#fly(watch.memory, stop);
+      const failure = await this.#fly(watch.memory, stop);
       if (stop.aborted) return;
-      await this.#tell(watch, flight);
-      isWell = flight.ok;
+      await this.#tell(watch, failure);
+      isWell = failure === undefined;
     } finally {
       const now = clock.now();
       this.#nextAt = Math.min(this.#findNext(now), isWell ? Number.POSITIVE_INFINITY : now + failingEveryMs);
@@ -109,32 +113,31 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   }
 
   /** A failure counts when the next one fails as well. */
-  async #fly({ failing }: State, stop: AbortSignal): Promise<Flight> {
-    const flight = await fly(this.#deps, stop);
-    if (flight.ok || failing !== undefined) return flight;
-    this.#deps.log.warn("canary.failed", { stage: flight.stage, detail: flight.detail });
+  async #fly({ failing }: State, stop: AbortSignal): Promise<Failure | undefined> {
+    const failure = await fly(this.#deps, stop);
+    if (failure === undefined || failing !== undefined) return failure;
+    this.#deps.log.warn("canary.failed", { ...failure });
     await this.#deps.clock.sleep(againAfterMs, stop);
-    return stop.aborted ? flight : fly(this.#deps, stop);
+    return stop.aborted ? failure : fly(this.#deps, stop);
   }
 
-  async #tell(watch: Watch<State, CanaryView>, flight: Flight): Promise<void> {
+  async #tell(watch: Watch<State, CanaryView>, failure: Failure | undefined): Promise<void> {
     const { clock, log } = this.#deps;
     const now = clock.now();
     const { failing } = watch.memory;
     const isTold = failing?.toldAt !== undefined;
-    if (flight.ok) {
+    if (failure === undefined) {
       const facts = failing && isTold ? writeBetter(this.#deps, failing.stage, now - failing.since) : undefined;
       const works = { lastAt: now, lastOkAt: now };
       await watch.tell(facts, works, works);
       if (failing !== undefined) log.info("canary.works", { failedForMs: now - failing.since });
       return;
     }
-    const { stage, detail } = flight;
-    const fails = { ...failing, since: failing?.since ?? now, stage, detail };
+    const fails = { ...failing, since: failing?.since ?? now, ...failure };
     const muted = { ...watch.memory, lastAt: now, failing: fails };
     if (isTold) await watch.keep(muted);
-    else await watch.tell(writeWorse(this.#deps, flight), { ...muted, failing: { ...fails, toldAt: now } }, muted);
-    log.error("canary.fails", { stage, detail });
+    else await watch.tell(writeWorse(this.#deps, failure), { ...muted, failing: { ...fails, toldAt: now } }, muted);
+    log.error("canary.fails", { ...failure });
   }
 
   view({ failing, lastAt, lastOkAt }: State): CanaryView {
@@ -149,29 +152,28 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   }
 }
 
-async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Flight> {
+/** Undefined: it came through. */
+async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Failure | undefined> {
   // First, since a canary that is spoiled is none any more, and would go to people.
   const spoiling = await deps.findSpoiling(stop);
-  if (spoiling !== undefined) return { ok: false, stage: "body", detail: `an alert ${spoiling}` };
+  if (spoiling !== undefined) return { stage: "body", detail: `an alert ${spoiling}` };
   const sent = writeCanary(deps);
   const answer = await post(deps, sent, stop);
-  if (!answer.ok) return answer;
+  if ("stage" in answer) return answer;
   const { clock } = deps;
   const until = clock.now() + routedWithinMs;
   for (;;) {
     const alert = await deps.findAlert(answer.id);
     const came = alert?.request?.body;
     const difference = came && describeArrival(sent, { bytes: came.byteLength, sha256: hashBody(came) });
-    if (difference !== undefined) return { ok: false, stage: "body", detail: `it ${difference}` };
-    if (alert?.routedAt !== undefined) return { ok: true };
+    if (difference !== undefined) return { stage: "body", detail: `it ${difference}` };
+    if (alert?.routedAt !== undefined) return undefined;
     if (alert === undefined) {
       const detail = "the answer was 202, but the alert is not in this relay's log: another one answers there";
-      return { ok: false, stage: "stored", detail };
+      return { stage: "stored", detail };
     }
-    if (clock.now() >= until || stop.aborted) {
-      const detail = `it was stored, and not routed within ${formatDuration(routedWithinMs)}`;
-      return { ok: false, stage: "routed", detail };
-    }
+    if (clock.now() >= until || stop.aborted)
+      return { stage: "routed", detail: `it was stored, and not routed within ${formatDuration(routedWithinMs)}` };
     await clock.sleep(lookEveryMs, stop);
   }
 }
@@ -188,35 +190,24 @@ function writeCanary({ clock, newId }: CanaryDeps): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-async function post(
-  deps: CanaryDeps,
-  body: Buffer,
-  stop: AbortSignal,
-): Promise<{ ok: true; id: string } | (Flight & { ok: false })> {
-  return withTimeLimit(answerWithinMs, stop, async (limit) => {
-    try {
-      const response = await fetch(deps.hookUrl().reveal(), {
-        method: "POST",
-        headers: { "content-type": "application/json", "x-tocsin-test": "canary" },
-        body,
-        // The secret goes nowhere else, and senders follow none either.
-        redirect: "manual",
-        signal: limit.signal,
-      });
-      const text = await readShort(response);
-      if (response.status !== 202) {
-        return { ok: false, stage: "answer", detail: `the answer was ${explainStatus(response.status)}, not 202` };
-      }
-      const id = readId(text);
-      if (id !== undefined) return { ok: true, id };
-      return { ok: false, stage: "answer", detail: "the answer was 202 without an alert's id: something else answers" };
-    } catch (error) {
-      if (limit.timedOut()) {
-        return { ok: false, stage: "answer", detail: `no answer arrived within ${formatDuration(answerWithinMs)}` };
-      }
-      return explainFailure(networkCodeOf(error));
-    }
-  });
+async function post(deps: CanaryDeps, body: Buffer, signal: AbortSignal): Promise<{ id: string } | Failure> {
+  try {
+    const { status, text = "" } = await exchangeText(deps.hookUrl().reveal(), {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-tocsin-test": "canary" },
+      body,
+      timeoutMs: answerWithinMs,
+      maxBytes: mostAnswerBytes,
+      signal,
+    });
+    if (status !== 202) return { stage: "answer", detail: `the answer was ${explainStatus(status)}, not 202` };
+    const id = readId(text);
+    if (id !== undefined) return { id };
+    return { stage: "answer", detail: "the answer was 202 without an alert's id: something else answers" };
+  } catch (error) {
+    if (!isTimeout(error)) return explainFailure(networkCodeOf(error));
+    return { stage: "answer", detail: `no answer arrived within ${formatDuration(answerWithinMs)}` };
+  }
 }
 
 function explainStatus(status: number): string {
@@ -226,23 +217,11 @@ function explainStatus(status: number): string {
 }
 
 /** Only the code is shown: a message may hold the address, and the address holds the secret. */
-function explainFailure(code: string | undefined): Flight & { ok: false } {
-  const why = code === undefined ? "" : ` (${nameNetworkCode(code)})`;
-  if (code !== undefined && isDnsCode(code)) return { ok: false, stage: "name", detail: `its name is not found${why}` };
-  if (code !== undefined && isTlsCode(code))
-    return { ok: false, stage: "tls", detail: `no secure connection could be made${why}` };
-  return { ok: false, stage: "connection", detail: `no connection could be made, or it broke${why}` };
-}
-
-async function readShort({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    parts.push(part);
-    bytes += part.byteLength;
-    if (bytes > mostAnswerBytes) break;
-  }
-  return Buffer.concat(parts).toString("utf8");
+function explainFailure(code = ""): Failure {
+  const why = code === "" ? "" : ` (${nameNetworkCode(code)})`;
+  if (isDnsCode(code)) return { stage: "name", detail: `its name is not found${why}` };
+  if (isTlsCode(code)) return { stage: "tls", detail: `no secure connection could be made${why}` };
+  return { stage: "connection", detail: `no connection could be made, or it broke${why}` };
 }
 
 function readId(text: string): string | undefined {
@@ -287,12 +266,14 @@ function newsOf(stage: CanaryStage) {
   return stage === "routed" ? routedNews : stage === "body" ? bodyNews : reachNews;
 }
 
-function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
-  const when = describeCanarySchedule(schedule);
+function write({ publicUrl }: CanaryDeps, said: Omit<OwnWords, "key" | "link">): AlertFacts {
+  return ownFacts({ key: "canary", link: `${publicUrl}/silence`, ...said });
+}
+
+function writeWorse(deps: CanaryDeps, { stage, detail }: Failure): AlertFacts {
+  const when = describeCanarySchedule(deps.schedule);
   const { worse: title, others } = newsOf(stage);
-  return ownFacts({
-    key: "canary",
-    link: `${publicUrl}/silence`,
+  return write(deps, {
     title,
     text: `A test that it sends there ${when} failed twice: ${detail}. ${mends[stage]} ${others}`,
     severity: "critical",
@@ -301,15 +282,8 @@ function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flig
   });
 }
 
-function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
+function writeBetter(deps: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
   const { better, meanwhile: text } = newsOf(stage);
   const title = `${better}, after ${formatDuration(failedForMs)}`;
-  return ownFacts({
-    key: "canary",
-    link: `${publicUrl}/silence`,
-    title,
-    text,
-    severity: "info",
-    status: "resolved",
-  });
+  return write(deps, { title, text, severity: "info", status: "resolved" });
 }
