@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { countBytes } from "../ground/text/plain-text.ts";
+import { countOf } from "../ground/text/count-of.ts";
 
 /** What is known of a body that has arrived: enough to compare it with the one that was sent. */
 export interface ArrivedBody {
@@ -16,7 +16,7 @@ export interface ArrivedBody {
  * @returns undefined when it is the same
  */
 export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
-  const sizes = `${countBytes(sent.byteLength)} sent, ${bytes.toLocaleString("en")} arrived`;
+  const sizes = `${countOf(sent.byteLength, "byte")} sent, ${bytes.toLocaleString("en")} arrived`;
   if (encoding !== undefined) return `arrives compressed (${encoding}): ${sizes}`;
   if (hashBody(sent) === sha256) return undefined;
   if (bytes === 0) return `arrives without its body: ${sizes}`;

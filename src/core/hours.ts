@@ -11,9 +11,9 @@ export type FindWindow = (at: number) => { endsAt: number } | undefined;
  */
 export function compileHours(hours: Hours, timeZone: string): FindWindow {
   const clock = createZonedClock(timeZone);
-  const from = parseTimeOfDay(hours.from);
-  const to = parseTimeOfDay(hours.to);
-  const endsNextDay = minutesOf(to) <= minutesOf(from);
+  const from = readTimeOfDay(hours.from);
+  const to = readTimeOfDay(hours.to);
+  const endsNextDay = hours.to <= hours.from;
 
   let known: LocalDay | undefined;
 
@@ -24,9 +24,9 @@ export function compileHours(hours: Hours, timeZone: string): FindWindow {
     const windows = [1, 0].flatMap((daysAgo) => {
       if (hours.days !== undefined && !hours.days.includes((weekday - daysAgo + 7) % 7)) return [];
       const firstDay = day - daysAgo;
-      const startsAt = clock.instantOf(year, month, firstDay, from.hour, from.minute);
+      const startsAt = clock.instantOf(year, month, firstDay, ...from);
       const lastDay = endsNextDay ? firstDay + 1 : firstDay;
-      return [{ startsAt, endsAt: clock.instantOf(year, month, lastDay, to.hour, to.minute) }];
+      return [{ startsAt, endsAt: clock.instantOf(year, month, lastDay, ...to) }];
     });
     known = {
       startsAt: clock.instantOf(year, month, day, 0, 0),
@@ -49,16 +49,8 @@ interface LocalDay extends Span {
   windows: Span[];
 }
 
-interface TimeOfDay {
-  hour: number;
-  minute: number;
-}
-
-function parseTimeOfDay(text: string): TimeOfDay {
+/** Of `HH:MM`. */
+export function readTimeOfDay(text: string): [hour: number, minute: number] {
   const [hour = 0, minute = 0] = text.split(":").map(Number);
-  return { hour, minute };
-}
-
-function minutesOf(time: TimeOfDay): number {
-  return time.hour * 60 + time.minute;
+  return [hour, minute];
 }

@@ -3,8 +3,9 @@ import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { longestTitle } from "../core/title.ts";
 import type { Leaves } from "../facts/leaves.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
+import { contains, toPlainText } from "../ground/text/plain-text.ts";
 import { composeFacts, type FoundFacts, findFacts, type SourceNaming } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
@@ -96,7 +97,7 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
       return { facts: translatePayload(elements, listContent(elements), { format, notes, naming }).facts };
     }
     case "binary": {
-      const title = `Alert (binary body: ${content.what}, ${countBytes(body.length)})`;
+      const title = `Alert (binary body: ${content.what}, ${countOf(body.length, "byte")})`;
       return {
         facts: describe(title, "binary", `binary:${createHash("sha256").update(body).digest("hex")}`, notes),
       };

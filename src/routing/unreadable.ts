@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../core/alert.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { countBytes, toPlainText } from "../ground/text/plain-text.ts";
+import { toPlainText } from "../ground/text/plain-text.ts";
 
 export interface UnreadableAlert {
   /** The alert's. */
@@ -28,7 +29,7 @@ export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableA
   const isCut = text.length > maxShownLength || beginning.length < body.length;
   return {
     ...bareFacts(id),
-    title: `${what} (${countBytes(body.length)})`,
+    title: `${what} (${countOf(body.length, "byte")})`,
     ...(text !== "" && { text: cut(text, maxShownLength) }),
     notes: [
       `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as received`,

@@ -10,7 +10,7 @@ import { readIpAddress } from "../ground/net/ip-ranges.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
 import { findNetworkError, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
-import { countBytes } from "../ground/text/plain-text.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import {
   type AddressAnswer,
   askOnce,
@@ -222,7 +222,7 @@ async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>
 async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<string>): Promise<Finding> {
   const { maxBodyBytes, signal } = look;
   const body = writeProbe(maxBodyBytes);
-  const size = countBytes(body.length);
+  const size = countOf(body.length, "byte");
   const answer = await proveAddress(`${url}/hooks/${secret.reveal()}`, secret, { signal, body });
   const spoiling = describeSpoiling(body, answer);
   if (answer.kind === "proven") {
@@ -230,7 +230,7 @@ async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<strin
     if (spoiling !== undefined) return problem(`an alert ${spoiling}`, mends.changedBody);
     const detail = `an alert of ${size} arrives whole`;
     if (maxBodyBytes >= probeBytes) return ok(detail);
-    const mend = `raise intake.maxBodyBytes: some services send ${countBytes(probeBytes)}`;
+    const mend = `raise intake.maxBodyBytes: some services send ${countOf(probeBytes, "byte")}`;
     return warning(`${detail}, and the relay refuses larger ones`, mend);
   }
   if (answer.kind === "none")

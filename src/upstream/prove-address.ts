@@ -4,7 +4,7 @@ import { askForProof, type Proof, readProof } from "../core/hook-proof.ts";
 import type { Secret } from "../core/secret.ts";
 import { exchangeText } from "../ground/net/exchange-text.ts";
 import { networkCodeOf } from "../ground/net/network-code.ts";
-import { countBytes } from "../ground/text/plain-text.ts";
+import { countOf } from "../ground/text/count-of.ts";
 
 /** What answers at an address where a relay with a known secret may be. */
 export type AddressAnswer =
@@ -78,7 +78,7 @@ export async function askOnce(url: string, signal: AbortSignal | undefined, body
 export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): string | undefined {
   if (answer.kind === "proven") return answer.body && describeArrival(body, answer.body);
   if (answer.kind === "none" || answer.status !== 413) return undefined;
-  return `of ${countBytes(body.byteLength)} is refused there: it is too large (413)`;
+  return `of ${countOf(body.byteLength, "byte")} is refused there: it is too large (413)`;
 }
 
 /**
@@ -101,7 +101,7 @@ export async function findSpoiling(
   const small = await proveAddress(hookUrl, secret, { signal, body: Buffer.from("{}") });
   if (small.kind !== "proven") return undefined;
   const what = answer.kind === "none" ? "gets no answer there" : `is answered ${answer.status} there`;
-  return `of ${countBytes(body.byteLength)} ${what}`;
+  return `of ${countOf(body.byteLength, "byte")} ${what}`;
 }
 
 /**

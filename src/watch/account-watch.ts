@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AccountView, WatchView } from "../contract/operations.ts";
 import type { Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import { hashText } from "../core/keyed-hash.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import type { Secret } from "../core/secret.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
@@ -182,7 +182,7 @@ class AccountRules implements WatchRules<Memory> {
       isRefusalTold: memory.told.key !== undefined,
       registration: registered,
       target,
-      fingerprint,
+      fingerprint: (url) => hashText(url).slice(0, 22),
       mend: (byHand) => this.#describeMend(byHand, isSpent(memory, now)),
       isLeft: this.#options.putBack && isSpent(memory, now),
       now,
@@ -391,8 +391,4 @@ function toAnswer(reading: AccountReading, target: Target | undefined, at: numbe
     webhookAddress: typeof webhookUrl === "string" ? showAddress(webhookUrl) : undefined,
     messengerChannelId,
   };
-}
-
-function fingerprint(url: string): string {
-  return createHash("sha256").update(url).digest("base64url").slice(0, 22);
 }

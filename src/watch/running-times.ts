@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Downtime } from "../core/gaps.ts";
 import type { Log } from "../core/log.ts";
+import { createPoll } from "../core/poll.ts";
 import { restoresStateName, type WatchStore } from "../core/ports/watch.ts";
 
 /** How often it is saved that the relay runs. */
@@ -87,18 +88,11 @@ export async function openRunningTimes({
     downtimes: () => [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt),
     /** Until `stop` is aborted. Never rejects. */
     async run(stop: AbortSignal): Promise<void> {
-      let isFailing = false;
-      for (;;) {
-        try {
-          await save();
-          isFailing = false;
-        } catch (error) {
-          if (!isFailing && !stop.aborted) log.error("running.unsaved", { error: String(error).slice(0, 300) });
-          isFailing = true;
-        }
-        if (stop.aborted) return;
-        await clock.sleep(everyMs, stop);
-      }
+      const onFailed = (error: unknown) => {
+        if (!stop.aborted) log.error("running.unsaved", { error: String(error).slice(0, 300) });
+      };
+      await createPoll({ look: save, everyMs, clock, onFailed }).run(stop);
+      await save().catch(onFailed);
     },
   };
 }

@@ -105,10 +105,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   if (Math.max(lengthOf(a), lengthOf(b)) > maxLength) return undefined;
   const scaled = (decimal: Decimal) =>
     BigInt(decimal.digits || "0") * 10n ** BigInt(scale - scaleOf(decimal)) * (decimal.negative ? -1n : 1n);
-  const difference = scaled(a) - scaled(b);
-  const size = String(difference < 0n ? -difference : difference);
-  const digits = size === "0" ? "" : withoutTrailingZeros(size);
-  return { negative: difference < 0n, digits, magnitude: digits === "" ? 0 : size.length - scale };
+  return toDecimal(scaled(a) - scaled(b), scale);
 }
 
 /** Places behind the point of a percentage. */
@@ -123,13 +120,15 @@ export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   if (whole.digits === "" || Math.abs(shift) > maxLength) return undefined;
   const above = BigInt(part.digits || "0") * 10n ** BigInt(Math.max(shift, 0));
   const below = BigInt(whole.digits) * 10n ** BigInt(Math.max(-shift, 0));
-  const size = String((2n * above + below) / (2n * below));
-  const digits = size === "0" ? "" : withoutTrailingZeros(size);
-  return {
-    negative: part.negative && digits !== "",
-    digits,
-    magnitude: digits === "" ? 0 : size.length - percentPlaces,
-  };
+  const size = (2n * above + below) / (2n * below);
+  return toDecimal(part.negative ? -size : size, percentPlaces);
+}
+
+/** Of a number whose last `places` digits are behind the point. */
+function toDecimal(scaled: bigint, places: number): Decimal {
+  const size = String(scaled < 0n ? -scaled : scaled);
+  const digits = scaled === 0n ? "" : withoutTrailingZeros(size);
+  return { negative: scaled < 0n, digits, magnitude: digits === "" ? 0 : size.length - places };
 }
 
 /** Digits behind the point; negative where zeros are before it. */

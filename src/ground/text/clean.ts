@@ -1,4 +1,5 @@
 import { cut } from "./graphemes.ts";
+import { pictureOf } from "./plain-text.ts";
 
 /**
  * What a sender wrote, made safe to stand next to our own words: nothing invisible, nothing that turns or overprints
@@ -9,7 +10,8 @@ import { cut } from "./graphemes.ts";
 
 const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
 const loneSurrogates = /\p{Cs}/gu;
-const controls = /\p{Cc}/gu;
+/** Without line breaks and tabs. */
+const controls = /[^\P{Cc}\n\t]/gu;
 /**
  * Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji
  * need them; and the two that `isolate` sets, where they are a pair.
@@ -38,7 +40,7 @@ export function cleanText(text: string): string {
   const clean = text
     .replace(lineBreaks, "\n")
     .replace(loneSurrogates, "\uFFFD")
-    .replace(controls, pictureOfControl)
+    .replace(controls, pictureOf)
     .replace(invisible, "")
     .replace(ringedLetters, (letter) => letter.normalize("NFC"))
     .replace(removedByTelegram, "")
@@ -85,11 +87,4 @@ export function oneLine(text: string, maxUnits: number): string {
 /** Fences text with right-to-left letters off, so that it cannot reorder what stands next to it on the line. */
 export function isolate(text: string): string {
   return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
-}
-
-function pictureOfControl(control: string): string {
-  if (control === "\n" || control === "\t") return control;
-  const code = control.charCodeAt(0);
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code === 0x7f ? "\u2421" : "\uFFFD";
 }

@@ -13,7 +13,8 @@ const suspicious =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
 
-function pictureOf(control: string): string {
+/** NUL is shown as ␀; a control character without a picture as �. */
+export function pictureOf(control: string): string {
   const code = control.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? "\u2421" : "\ufffd";
@@ -105,9 +106,4 @@ function bordersOf(part: string): Uint32Array {
     borders[at] = length;
   }
   return borders;
-}
-
-/** Whole bytes as a person counts them: "812 bytes", "1,048,576 bytes". */
-export function countBytes(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "byte" : "bytes"}`;
 }

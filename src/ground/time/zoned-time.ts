@@ -100,17 +100,8 @@ const keptZones = 64;
 
 /** What `Intl` says of a zone's clock, asked once a minute: messages are made of the same few minutes again and again. */
 export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
-  const known = new Map<number, T>();
-  return (at) => {
-    if (at < wholeMinutesSince) return read(at);
-    const minute = Math.floor(at / minuteMs);
-    const kept = known.get(minute);
-    if (kept !== undefined) return kept;
-    if (known.size >= keptMinutes) known.clear();
-    const value = read(at);
-    known.set(minute, value);
-    return value;
-  };
+  const readOnce = remember(keptMinutes, (minute: number) => read(minute * minuteMs));
+  return (at) => (at < wholeMinutesSince ? read(at) : readOnce(Math.floor(at / minuteMs)));
 }
 
 /** What is made of a zone, which takes long, made once for each; readers name their own. */

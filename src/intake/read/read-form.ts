@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
-import { countBytes } from "../../ground/text/plain-text.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { decodeText } from "./decode-text.ts";
 
 /** As many as JSON may have names. */
@@ -75,7 +75,7 @@ function readPart(part: string, fields: JsonObject): void {
   const file = parameter(head, "filename");
   const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
   const decoded = decodeText(content, type);
-  const size = countBytes(content.length);
+  const size = countOf(content.length, "byte");
   if (decoded.kind === "binary") addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
   else if (file === undefined) addField(fields, name, decoded.text);
   else addField(fields, name, `file ${file} (${size}):\n${decoded.text}`);

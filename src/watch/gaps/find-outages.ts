@@ -1,4 +1,5 @@
 import { ruleOfTurn } from "../../core/gaps.ts";
+import { groupBy } from "../../ground/group-by.ts";
 import type { Crossing } from "./crossings.ts";
 import { type ToldEnd, turnOf } from "./follow-rules.ts";
 import { learnHabits, type Past } from "./habits.ts";
@@ -68,12 +69,7 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
   const endsOfAll = sorted.filter(({ rules }) => rules === undefined).map(({ at }) => at);
   const endsOf = (rule: GapRule) =>
     sorted.filter(({ rules }) => rules?.has(ruleOfTurn(turnOf(rule)))).map(({ at }) => at);
-  const ofRule = new Map<GapRule, Due[]>();
-  for (const due of dues) {
-    const list = ofRule.get(due.rule);
-    if (list === undefined) ofRule.set(due.rule, [due]);
-    else list.push(due);
-  }
+  const ofRule = groupBy(dues, ({ rule }) => rule);
   let ofAll: FoundOutage[] = [];
   let model = weigh(dues, new Set());
   for (let round = 0; round < rounds; round += 1) {
