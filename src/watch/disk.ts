@@ -102,12 +102,8 @@ class DiskRules implements WatchRules<State> {
     const worse = judgeLevel(sight, 1);
     if (rankOf(worse) > rankOf(state.level)) {
       this.#betterSince = undefined;
-      await this.#keep(
-        watch,
-        { ...state, level: worse, isEndTold: false },
-        writeWorse(this.#deps, worse, sight, state),
-      );
-      return;
+      const said = writeWorse(this.#deps, worse, sight, state);
+      return this.#keep(watch, { ...state, level: worse, isEndTold: false }, said);
     }
     const better = judgeLevel(sight, 1.2);
     const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);

@@ -1,4 +1,3 @@
-import type { Severity } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, Registration } from "../core/ports/account.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
@@ -71,21 +70,10 @@ interface Streak {
 
 /** A refusal shows that the service is there; only an answer with an account in it says that the key is taken. */
 export function countLook({ blind, gone, refused }: Streaks, look: Look, at: number): Streaks {
-  const grow = (streak: Streak | undefined, why: string) => ({
-    since: streak?.since ?? at,
-    looks: (streak?.looks ?? 0) + 1,
-    why,
-  });
-  switch (look.kind) {
-    case "answer":
-      return {};
-    case "refused":
-      return { refused: grow(refused, look.why) };
-    case "gone":
-      return { refused, blind: grow(blind, look.why), gone: grow(gone, look.why) };
-    case "unclear":
-      return { refused, blind: grow(blind, look.why) };
-  }
+  if (look.kind === "answer") return {};
+  const grow = (streak?: Streak) => ({ since: streak?.since ?? at, looks: (streak?.looks ?? 0) + 1, why: look.why });
+  if (look.kind === "refused") return { refused: grow(refused) };
+  return { refused, blind: grow(blind), gone: look.kind === "gone" ? grow(gone) : undefined };
 }
 
 /**
@@ -198,36 +186,26 @@ export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number 
 }
 
 function judgeExpiry({ names, look, now }: AccountSight): AccountFinding {
+  const found = { matter: "expiry", mark: "", title: "", text: "", severity: "info" } as const;
   const at = look.kind === "answer" ? endOfKey(look.reading, now) : undefined;
-  if (at === undefined) return expiry("unknown", "", "", "");
+  if (at === undefined) return { ...found, verdict: "unknown" };
   const days = expiryDays.find((some) => at - now <= some * dayMs);
   const on = full(at);
-  if (days === undefined)
-    return expiry("well", "", "The API key of the alerting service is good for longer", `It expires ${on}.`);
+  if (days === undefined) {
+    const title = "The API key of the alerting service is good for longer";
+    return { ...found, verdict: "well", title, text: `It expires ${on}.` };
+  }
   const left = Math.ceil((at - now) / dayMs);
   const when =
     at <= now ? "has expired by this machine's clock" : left === 1 ? "expires within a day" : `expires in ${left} days`;
-  return expiry(
-    "bad",
-    writeExpiryMark({ days, at }),
-    `The API key of the alerting service ${when}`,
-    `It ends ${on}, and no alert is sent with it any longer. Ask the service for a new key, set ${names.key} and restart Tocsin.`,
-    days > 3 ? "warning" : "critical",
-  );
-}
-
-function expiry(
-  verdict: AccountFinding["verdict"],
-  mark: string,
-  title: string,
-  text: string,
-  severity: Severity = "info",
-) {
-  return { matter: "expiry", verdict, mark, title, text, severity } satisfies AccountFinding;
-}
-
-function writeExpiryMark({ days, at }: { days: number; at: number }): string {
-  return `${days}@${at}`;
+  return {
+    ...found,
+    verdict: "bad",
+    mark: `${days}@${at}`,
+    title: `The API key of the alerting service ${when}`,
+    text: `It ends ${on}, and no alert is sent with it any longer. Ask the service for a new key, set ${names.key} and restart Tocsin.`,
+    severity: days > 3 ? "warning" : "critical",
+  };
 }
 
 /** The ending of the mark of an output that the relay no longer puts back. */
@@ -249,24 +227,19 @@ export function isNews(matter: Matter, told: string | undefined, mark: string): 
 
 function judgeIdentity({ names, look, registration }: AccountSight): AccountFinding {
   const id = look.kind === "answer" ? look.reading.id : undefined;
-  const found = (verdict: AccountFinding["verdict"]): AccountFinding => ({
-    matter: "account",
-    verdict,
-    mark: id ?? "",
-    title:
-      verdict === "bad"
-        ? "The API key belongs to another account than the one that was set up"
-        : "The API key belongs to the account that was set up",
+  const title = "The API key belongs to the account that was set up";
+  const found = { matter: "account", mark: id ?? "", title, text: "", severity: "critical" } as const;
+  if (registration === undefined) return { ...found, verdict: "idle" };
+  if (id === undefined) return { ...found, verdict: "unknown" };
+  if (id === registration.accountId) return { ...found, verdict: "well" };
+  return {
+    ...found,
+    verdict: "bad",
+    title: "The API key belongs to another account than the one that was set up",
     text:
-      verdict === "bad"
-        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. ` +
-          `If that is meant, run: ${names.setup}. If not, set the right ${names.key} and restart Tocsin.`
-        : "",
-    severity: "critical",
-  });
-  if (registration === undefined) return found("idle");
-  if (id === undefined) return found("unknown");
-  return found(id === registration.accountId ? "well" : "bad");
+      `Setup registered this relay with the account ${registration.accountId}; the key now opens ${id}. ` +
+      `If that is meant, run: ${names.setup}. If not, set the right ${names.key} and restart Tocsin.`,
+  };
 }
 
 /** Whether the account's outputs are to be compared at all: not those of another account. */
@@ -288,27 +261,23 @@ function judgeWebhook(sight: AccountSight): AccountFinding {
   });
   if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");
   if (url === undefined || target === undefined) return found("unknown");
+  const mark = fingerprint(url ?? "");
+  const shown = showAddress(url ?? "");
   switch (target) {
     case "here":
       return found("well");
     case "nowhere":
       return found("bad", "The account's webhook was switched off", "off");
-    case "stranger": {
-      const title = "The account sends its alerts here with a secret that this relay does not take";
-      return found("bad", title, fingerprint(url ?? ""));
-    }
-    case "elsewhere": {
-      const title = `The account sends its alerts to ${showAddress(url ?? "")} and no longer here`;
-      return found("bad", title, fingerprint(url ?? ""));
-    }
+    case "stranger":
+      return found("bad", "The account sends its alerts here with a secret that this relay does not take", mark);
+    case "elsewhere":
+      return found("bad", `The account sends its alerts to ${shown} and no longer here`, mark);
     case "answered":
       return {
         ...found("bad"),
-        title:
-          `The account sends its alerts to ${showAddress(url ?? "")}, ` +
-          "another address than the registered one; this relay answers there",
+        title: `The account sends its alerts to ${shown}, another address than the registered one; this relay answers there`,
         // A mark of its own, so that people get a notice when this relay no longer answers there.
-        mark: `${fingerprint(url ?? "")} answered`,
+        mark: `${mark} answered`,
         text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,
         severity: "warning",
         isMild: true,
@@ -338,8 +307,10 @@ function judgeChannel(sight: AccountSight): AccountFinding {
         : `The account's messenger channel is ${showChannel(wanted)} again`;
     return found("well", title);
   }
-  const title = `The account's messenger channel was changed from ${showChannel(wanted)} to ${showChannel(channel)}`;
-  return found("bad", title);
+  return found(
+    "bad",
+    `The account's messenger channel was changed from ${showChannel(wanted)} to ${showChannel(channel)}`,
+  );
 }
 
 /** How a person puts an output back: on the page, or by `setup` with an option. */

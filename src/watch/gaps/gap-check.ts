@@ -145,7 +145,8 @@ export class GapCheck {
         total > entries.length ? `the service says that it has ${total}, and has given ${entries.length}` : undefined;
       return { subscriptions: await this.#remember(readSubscriptions(entries), now), short };
     } catch (error) {
-      return { subscriptions: { failed: explain(error, signal) }, isDenied: isDenied(error) || isSilent(error) };
+      const isDenied = isOneOf(error, [...codesOfDenial, "upstream_unreachable"]);
+      return { subscriptions: { failed: explain(error, signal) }, isDenied };
     }
   }
 
@@ -206,8 +207,8 @@ export class GapCheck {
       } catch (error) {
         lastFailure = explain(error, signal);
         histories.set(key, lastFailure);
-        if (isAboutKey(error)) unknownKeys += 1;
-        else failures = isDenied(error) ? mostFailures : failures + 1;
+        if (isOneOf(error, codesOfKey)) unknownKeys += 1;
+        else failures = isOneOf(error, codesOfDenial) ? mostFailures : failures + 1;
       }
     }
     return histories;
@@ -219,11 +220,11 @@ export class GapCheck {
     const { oldestUnroutedAt = now } = await store.health();
     const unreadSince = now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
     await this.#readLog(now, oldestUnroutedAt, signal);
-    const { subscriptions, short, isDenied: denied } = await this.#readSubscribed(now, signal);
+    const { subscriptions, short, isDenied } = await this.#readSubscribed(now, signal);
     const all = [...this.#sightings.values()];
     const keys = chooseKeys(subscriptions, all).slice(0, mostMetrics);
     // Where the service gives nothing at all, one more call shows that as well as three.
-    const failures = denied ? mostFailures - 1 : 0;
+    const failures = isDenied ? mostFailures - 1 : 0;
     const histories = await this.#readHistories(keys, { now, failures, signal });
     const logSince = Math.max(this.#wholeSince ?? 0, keptForMs === undefined ? 0 : now - keptForMs);
     return { now, evidence: { subscriptions, histories, sightings: all, logSince, unreadSince }, short };
@@ -260,20 +261,11 @@ function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: read
 }
 
 /** The service does not know this one, which says nothing about the others. */
-function isAboutKey(error: unknown): boolean {
-  return isOneOf(error, ["upstream_not_found", "upstream_rejected"]);
-}
-
+const codesOfKey: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
 /** It gives nothing now, or nothing to this key, whatever it is asked for. */
-function isDenied(error: unknown): boolean {
-  return isOneOf(error, ["upstream_rate_limited", "upstream_unauthorized", "upstream_forbidden"]);
-}
+const codesOfDenial: readonly ErrorCode[] = ["upstream_rate_limited", "upstream_unauthorized", "upstream_forbidden"];
 
-function isSilent(error: unknown): boolean {
-  return isOneOf(error, ["upstream_unreachable"]);
-}
-
-function isOneOf(error: unknown, codes: ErrorCode[]): boolean {
+function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
   return error instanceof AppError && codes.includes(error.code);
 }
 

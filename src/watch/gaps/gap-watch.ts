@@ -167,50 +167,38 @@ class GapRules implements WatchRules<GapState> {
     if (JSON.stringify(rest) !== JSON.stringify(watch.memory)) await watch.keep(rest);
   }
 
-  view(state: GapState): WatchView {
+  view({ toldAt, open, offAt }: GapState): WatchView {
     const { source, clock } = this.#deps;
-    const seen = { source, lookedAt: this.#lookedAt, failure: this.#failure };
-    return viewGaps(this.last, { ...seen, state, now: clock.now() });
+    const report = this.last;
+    const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
+      name: gapNames(source).watch,
+      verdict,
+      summary,
+      troubles,
+      lookedAt: this.#lookedAt,
+    });
+    const unknown = (why: string) => seen("unknown", `cannot tell whether alerts are missing: ${why}`);
+    if (offAt !== undefined) return seen("idle", "setup has turned the account's webhook off: no alert is expected");
+    if (this.#failure !== undefined) return unknown(this.#failure);
+    if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
+    const { missing, rules, recordEveryMs } = report;
+    const [first] = report.unknown;
+    if (isUndecided(report) && first !== undefined) {
+      const of = report.crossings === 0 ? "" : ` (${describeCrossings(report)})`;
+      return unknown(`${first.what}: ${first.why}${of}`);
+    }
+    if (rules === 0) return seen("idle", "the account has no subscription, so no alert is expected");
+    const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;
+    const whole = `${describeCrossings(report)}, in seven days${blind}`;
+    const sure = missing.filter(({ verdict }) => verdict === "sure").length;
+    const counted = `${sure} sure, ${missing.length - sure} likely`;
+    const isFresh = toldAt !== undefined && clock.now() - toldAt < troubleForMs;
+    if (open.length > 0 || (isFresh && missing.some(({ outage }) => outage !== undefined))) {
+      return seen("trouble", `alerts are missing: ${counted}`, [
+        `Alerts should have arrived and did not: ${counted}. See Gaps on the page, ` +
+          `or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
+      ]);
+    }
+    return seen("well", missing.length === 0 ? `no alert is missing: ${whole}` : `missing: ${counted}; ${whole}`);
   }
-}
-
-function viewGaps(
-  report: GapReport | undefined,
-  {
-    source,
-    lookedAt,
-    failure,
-    state: { toldAt, open, offAt },
-    now,
-  }: { source?: string; lookedAt?: number; failure?: string; state: GapState; now: number },
-): WatchView {
-  const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
-    name: gapNames(source).watch,
-    verdict,
-    summary,
-    troubles,
-    lookedAt,
-  });
-  if (offAt !== undefined) return seen("idle", "setup has turned the account's webhook off: no alert is expected");
-  if (failure !== undefined) return seen("unknown", `cannot tell whether alerts are missing: ${failure}`);
-  if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
-  const { missing, unknown, rules, recordEveryMs } = report;
-  const [first] = unknown;
-  if (isUndecided(report) && first !== undefined) {
-    const of = report.crossings === 0 ? "" : ` (${describeCrossings(report)})`;
-    return seen("unknown", `cannot tell whether alerts are missing: ${first.what}: ${first.why}${of}`);
-  }
-  if (rules === 0) return seen("idle", "the account has no subscription, so no alert is expected");
-  const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;
-  const whole = `${describeCrossings(report)}, in seven days${blind}`;
-  const sure = missing.filter(({ verdict }) => verdict === "sure").length;
-  const counted = `${sure} sure, ${missing.length - sure} likely`;
-  const isFresh = toldAt !== undefined && now - toldAt < troubleForMs;
-  if (open.length > 0 || (isFresh && missing.some(({ outage }) => outage !== undefined))) {
-    return seen("trouble", `alerts are missing: ${counted}`, [
-      `Alerts should have arrived and did not: ${counted}. See Gaps on the page, ` +
-        `or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
-    ]);
-  }
-  return seen("well", missing.length === 0 ? `no alert is missing: ${whole}` : `missing: ${counted}; ${whole}`);
 }

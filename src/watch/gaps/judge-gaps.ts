@@ -265,41 +265,33 @@ function idOf({ rule, lost }: FoundOutage): string {
 }
 
 function toGapOutage(outage: FoundOutage, missing: readonly MissingAlert[]): GapOutage {
-  const entries = missing.filter((one) => one.outage === idOf(outage));
+  const { rule, answered, comesAgainAt } = outage;
   return {
-    id: idOf(outage),
-    ...spanOf(entries),
-    due: entries.length + outage.answered.length,
-    lost: entries.length,
-    rule: outage.rule && nameOf(outage.rule),
+    ...sumUp(idOf(outage), answered.length, missing),
+    rule: rule && nameOf(rule),
     whileDown: false,
-    comesAgainAt: outage.comesAgainAt,
+    comesAgainAt,
   };
 }
 
 function toDownOutage(down: Downtime, sorted: readonly Sorted[], missing: readonly MissingAlert[]): GapOutage {
-  const id = downId(down);
-  const entries = missing.filter((one) => one.outage === id);
   const answered = sorted.filter(
     ({ due: { crossing } }) => crossing.answer && crossing.fromAt < down.toAt && crossing.toAt > down.fromAt,
   );
-  const span = spanOf(entries);
   return {
-    id,
-    ...span,
-    due: entries.length + answered.length,
-    lost: entries.length,
+    ...sumUp(downId(down), answered.length, missing),
     whileDown: down.asleep !== true,
     asleep: down.asleep,
     comesAgainAt: down.toAt,
   };
 }
 
-function spanOf(entries: readonly MissingAlert[]): { fromAt: number; toAt: number } {
-  return {
-    fromAt: Math.min(...entries.map(({ fromAt }) => fromAt)),
-    toAt: Math.max(...entries.map(({ toAt }) => toAt)),
-  };
+/** @param answered how many of its crossings brought an alert */
+function sumUp(id: string, answered: number, missing: readonly MissingAlert[]) {
+  const entries = missing.filter(({ outage }) => outage === id);
+  const fromAt = Math.min(...entries.map((one) => one.fromAt));
+  const toAt = Math.max(...entries.map((one) => one.toAt));
+  return { id, fromAt, toAt, due: entries.length + answered, lost: entries.length };
 }
 
 /** What keeps it from being sure. */

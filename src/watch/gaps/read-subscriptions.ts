@@ -55,9 +55,6 @@ export function readSubscriptions(entries: readonly unknown[]): ReadSubscription
 }
 
 const longestName = 80;
-function shortName(name: string | undefined): string | undefined {
-  return name === undefined ? undefined : oneLine(name, longestName);
-}
 
 type Condition = Pick<GapRule, "kind" | "threshold" | "windowMs">;
 type ReadOne = { id?: string } & (
@@ -84,23 +81,20 @@ function readSubscription(entry: unknown): ReadOne {
   const conditions = readConditions(leaves, facts);
   if (typeof conditions === "string") return { id, kind: "unread", metricKey, why: conditions };
   const instants = (fact: "since" | "until") => facts(fact).flatMap(({ leaf }) => toInstant(leaf) ?? []);
+  const starts = instants("since");
   // Less is a number of something else.
   const ends = instants("until").filter((at) => at > leastEnd);
   const common = {
     metricKey,
-    since: latest(instants("since")),
+    since: starts.length === 0 ? undefined : Math.max(...starts),
     until: ends.length === 0 ? undefined : Math.min(...ends),
     rests: leaves.find(mayRest)?.names.join("."),
     from: "subscription" as const,
-    metricName: shortName(textOf(metric("name"))),
+    metricName: textOf(metric("name"), longestName),
     token: textOf(metric("token")),
     chain: textOf(metric("chain")),
   };
   return { id, kind: "rules", rules: conditions.map((condition) => ({ ...common, ...condition })) };
-}
-
-function latest(instants: number[]): number | undefined {
-  return instants.length === 0 ? undefined : Math.max(...instants);
 }
 
 /** Why there is none, in words, or the conditions: more than one where each bound has a member of its own. */
@@ -210,9 +204,9 @@ function toInstant({ kind, text }: Leaf): number | undefined {
   return kind !== "boolean" && Number.isFinite(at) && at > 0 && at < 8.64e15 ? at : undefined;
 }
 
-function textOf(candidates: readonly Candidate[]): string | undefined {
+function textOf(candidates: readonly Candidate[], mostUnits = 300): string | undefined {
   const leaf = candidates.find((candidate) => candidate.leaf.kind !== "boolean")?.leaf;
-  return leaf && oneLine(leaf.text, 300);
+  return leaf && oneLine(leaf.text, mostUnits);
 }
 
 /** A short list of scalars is one leaf. */
