@@ -1,4 +1,5 @@
 import { compareDecimals, parseAlike, parseAmount } from "../ground/numbers/decimal.ts";
+import { mapWords } from "../ground/text/plain-text.ts";
 import type { Json } from "./json.ts";
 import type { MappableFact } from "./mapping.ts";
 import type { BodyShape } from "./shape.ts";
@@ -185,23 +186,16 @@ export function sideInTitle({
   return undefined;
 }
 
-const wordsOfSide = {
+const sides = mapWords({
   above:
     "above over gt > greaterthan greaterthanthreshold gte ge >= atleast exceeds greaterthanorequalto greaterthanorequaltothreshold up",
   below:
     "below under lt < lessthan lessthanthreshold lte le <= atmost lessthanorequalto lessthanorequaltothreshold down",
-};
-const sides = new Map(
-  (["above", "below"] as const).flatMap((side) => wordsOfSide[side].split(" ").map((word) => [word, side] as const)),
-);
+});
 
 /** Which side of its threshold a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
 export function sideOfWord(said: string): "above" | "below" | undefined {
-  const word = said
-    .trim()
-    .toLowerCase()
-    .replace(/[\s_-]+/g, "");
-  return sides.get(word);
+  return sides.get(said.toLowerCase().replace(/[\s_-]+/g, ""));
 }
 
 const directionNames =

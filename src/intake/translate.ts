@@ -60,8 +60,7 @@ function translateAlerts(body: Uint8Array, contentType: string | undefined, opti
   const isNamed = batchNamesItself(items, request.envelope);
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
   const notes = [...request.notes, ...(shared?.notes ?? [])];
-  const { mapping, shapes, naming } = options;
-  const context = { format: "json", notes, inBatch: true, mapping, shapes, naming } as const;
+  const context = { format: "json", notes, inBatch: true, options } as const;
   return items.map((item) => {
     const payload = inheritEnvelope(item, shared?.envelope);
     const { facts, mapped, shape } = translatePayload(payload, listContent(payload), context);
@@ -83,8 +82,7 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
     case "form": {
       const { value } = content;
       const found = listContent(value);
-      const { mapping, shapes, naming } = options;
-      const { facts, mapped, shape } = translatePayload(value, found, { format, notes, mapping, shapes, naming });
+      const { facts, mapped, shape } = translatePayload(value, found, { format, notes, options });
       // Member by member: a spread costs a tenth of the whole.
       return { facts, payload: value, namesItself: namesItself(value, found.leaves), mapped, shape };
     }
@@ -93,8 +91,8 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
     case "text": {
       const { elements, text } = readXml(content.text);
       if (elements === undefined) return { facts: translateText(text, notes) };
-      const { naming } = options;
-      return { facts: translatePayload(elements, listContent(elements), { format, notes, naming }).facts };
+      const context = { format, notes, options: { naming: options.naming } };
+      return { facts: translatePayload(elements, listContent(elements), context).facts };
     }
     case "binary": {
       const title = `Alert (binary body: ${content.what}, ${countOf(body.length, "byte")})`;
@@ -109,7 +107,8 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
   }
 }
 
-interface PayloadContext extends ReadingOptions {
+interface PayloadContext {
+  options: ReadingOptions;
   /** `text`: of XML. */
   format: "json" | "form" | "text" | "broken-json";
   notes: string[];
@@ -123,7 +122,8 @@ function translatePayload(payload: Json, content: Content, context: PayloadConte
   const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
   if (bare?.kind === "string") return { facts: { ...translateText(bare.text, context.notes), format: context.format } };
   const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
-  const { mapping, shapes, naming, inBatch = false } = context;
+  const { inBatch = false } = context;
+  const { mapping, shapes, naming } = context.options;
   const places = mapping && findMapped(mapping, payload, content.content, leaves);
   const found = findFacts(leaves, places, naming, mapping?.severities);
   const facts = toFacts(found, content, context, `Alert (${nothing})`);
@@ -163,7 +163,7 @@ function translateBroken(
   if (found === undefined) return { facts: { ...translateText(text, notes), format: "broken-json" } };
   const { length } = text.trim();
   const all = length > maxTextLength ? [...notes, noteOfCut(length)] : notes;
-  const context = { format: "broken-json", notes: all, whole: text, mapping, naming } as const;
+  const context = { format: "broken-json", notes: all, whole: text, options: { mapping, naming } } as const;
   return translatePayload(found, listContent(found), context);
 }
 

@@ -60,7 +60,8 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
     async addMute(input) {
       const now = clock.now();
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
-      checkTimes(mute, now);
+      if (mute.endsAt <= Math.max(mute.startsAt, now))
+        throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
       // Throws: routing ignores a mute that cannot be judged, so its maker must hear of it here.
       compileMatchers(mute.matchers);
       if ((await store.addMute(mute)) === "over") {
@@ -102,10 +103,4 @@ export async function listMutes(
     const silenced = ended.includes(mute) ? alertsOf.get(keptNameOf(mute)) : undefined;
     return silenced === undefined ? mute : { ...mute, silenced };
   });
-}
-
-function checkTimes(mute: Mute, now: number): void {
-  if (mute.endsAt <= mute.startsAt || mute.endsAt <= now) {
-    throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
-  }
 }

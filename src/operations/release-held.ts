@@ -23,7 +23,8 @@ export async function releaseHeld(
   const targets = asked === undefined ? destinations : [findNamed(destinations, asked)];
   const named = alertIds && (await heldOf(store, alertIds, clock.now()));
   const now = clock.now();
-  const change = { now, dueAt: now, why: releasedWords(now) };
+  const at = new Date(now).toISOString().slice(0, 16).replace("T", " ");
+  const change = { now, dueAt: now, why: `released manually at ${at} UTC` };
   const releases: Release[] = [];
   for (const { name: destination } of targets) {
     const own = named?.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
@@ -56,8 +57,4 @@ async function heldOf(store: ReleaseDeps["store"], alertIds: string[], now: numb
   return alerts
     .flatMap(({ deliveries }) => deliveries)
     .filter(({ state, dueAt }) => state === "held" && (dueAt === undefined || dueAt > now));
-}
-
-function releasedWords(now: number): string {
-  return `released manually at ${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

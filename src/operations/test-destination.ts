@@ -33,14 +33,10 @@ export function createDestinationTests(deps: DestinationTestDeps): Operations["t
   /** Callers who ask at the same time get the same test. */
   const asked = new Map<string, Promise<DestinationTest>>();
 
-  async function findLast(name: string): Promise<AlertDetail | undefined> {
-    const id = last.get(name);
-    return id === undefined ? undefined : store.getAlert(id);
-  }
-
   async function send(destination: Destination, severity: Severity): Promise<DestinationTest> {
     const { name } = destination;
-    const before = await findLast(name);
+    const lastId = last.get(name);
+    const before = lastId === undefined ? undefined : await store.getAlert(lastId);
     const now = clock.now();
     if (before !== undefined && isEnough(before, now)) return { isNew: false, alert: before };
     const id = newId();

@@ -44,9 +44,7 @@ export interface DecodeLimits {
 export type Decoding =
   | { kind: "read"; body: Buffer }
   /** It is not what its header says, is cut off, or took too long. */
-  | { kind: "undecodable" }
-  | { kind: "too_large" }
-  | { kind: "no_room" };
+  | { kind: "undecodable" | "too_large" | "no_room" };
 
 /** The decoder gets this much at once. A piece that is made to take long takes some 20 ms. */
 const pieceBytes = 64 * 1024;

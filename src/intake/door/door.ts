@@ -85,7 +85,7 @@ export class Door {
   readonly #networkOf: (request: IncomingMessage) => string;
   #waiting = 0;
   #storing = 0;
-  #whenSettled: (() => void)[] = [];
+  readonly #whenSettled: (() => void)[] = [];
 
   constructor(deps: DoorDeps, options: DoorOptions) {
     const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000, idempotencyPaths = [], relayId = deps.newId() } = options;
@@ -245,7 +245,7 @@ export class Door {
     } finally {
       this.#leave(place);
       this.#storing -= 1;
-      if (this.#storing === 0) this.#announceSettled();
+      if (this.#storing === 0) for (const resolve of this.#whenSettled.splice(0)) resolve();
     }
   }
 
@@ -324,11 +324,6 @@ export class Door {
   #leave(place: BodyPlace): void {
     this.#waiting -= 1;
     this.#room.leave(place);
-  }
-
-  #announceSettled(): void {
-    for (const resolve of this.#whenSettled) resolve();
-    this.#whenSettled = [];
   }
 }
 

@@ -5,11 +5,7 @@ import type { BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
 /** `no_room`: other bodies needed its room, see `BodyRoom`. */
-export type BodyReading =
-  | { kind: "read"; body: Buffer }
-  | { kind: "too_large" }
-  | { kind: "no_room" }
-  | { kind: "aborted" };
+export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" | "no_room" | "aborted" };
 
 /**
  * A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it

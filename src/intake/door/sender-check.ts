@@ -46,33 +46,15 @@ export function createSenderCheck(rules: readonly CheckRule[]): SenderCheck {
 }
 
 function createCheck(rule: CheckRule): SenderCheck {
+  if ("signs" in rule) return composedHmac(rule);
   switch (rule.type) {
     case "standard-webhooks":
       return standardWebhooks(rule.secrets, rule.toleranceMs);
     case "stripe":
       return stripe(rule.secrets, rule.toleranceMs);
-    case "hmac":
-    case "github":
-    case "quicknode":
-    case "tenderly":
-    case "alchemy":
-    case "defender":
-      return composedHmac(rule);
     case "basic":
-      return authorization("Basic", (given) => {
-        const text = Buffer.from(given, "base64").toString();
-        return isOneOf(
-          text,
-          rule.secrets.map((secret) => `${rule.user}:${secret.reveal()}`),
-        );
-      });
     case "bearer":
-      return authorization("Bearer", (given) =>
-        isOneOf(
-          given,
-          rule.secrets.map((secret) => secret.reveal()),
-        ),
-      );
+      return authorization(rule);
     case "addresses": {
       const ranges = createIpRanges(rule.ranges);
       return ({ address }) => {
@@ -197,14 +179,18 @@ export function wants200(rules: readonly CheckRule[]): boolean {
   return rules.some(({ type }) => readySenderOf(type)?.wants200);
 }
 
-function authorization(scheme: "Basic" | "Bearer", isRight: (given: string) => boolean): SenderCheck {
+function authorization(rule: Extract<CheckRule, { type: "basic" | "bearer" }>): SenderCheck {
+  const scheme = rule.type === "basic" ? "Basic" : "Bearer";
+  const user = rule.type === "basic" ? `${rule.user}:` : "";
+  const expected = rule.secrets.map((secret) => `${user}${secret.reveal()}`);
   return ({ headers }) => {
-    const text = headerText(headers.authorization);
-    if (text === "") return fail("no_credentials", "the header authorization is missing");
-    const [, kind, given] = /^(\S+) +(\S+)$/.exec(text) ?? [];
-    if (given === undefined || kind?.toLowerCase() !== scheme.toLowerCase())
+    const sent = headerText(headers.authorization);
+    if (sent === "") return fail("no_credentials", "the header authorization is missing");
+    const [, kind, given] = /^(\S+) +(\S+)$/.exec(sent) ?? [];
+    if (given === undefined || kind?.toLowerCase() !== rule.type)
       return fail("wrong_credentials", `the header authorization is not of the kind ${scheme}`);
-    if (isRight(given)) return passed;
+    const text = rule.type === "basic" ? Buffer.from(given, "base64").toString() : given;
+    if (isOneOf(text, expected)) return passed;
     return fail("wrong_credentials", "the header authorization has other credentials than this source's");
   };
 }

@@ -46,37 +46,14 @@ export function readSeverity(text: string, name: string, words?: SeverityWords):
  * 50 is an error); everything else as syslog's (RFC 5424: 0 to 3 emergency to error, 4 warning, 5 to 7 less).
  */
 function readNumber(number: number, name: string): ReadSeverity | undefined {
-  const scale = scaleOf(number, name);
-  if (scale === undefined) return undefined;
-  const severity = number <= scale.criticalTo ? "critical" : number <= scale.warningTo ? "warning" : "info";
-  const read = scale.rising ? risingSeverity(number) : severity;
-  return { severity: read, note: `${name} ${number} was read as ${read} (${scale.words})` };
-}
-
-interface Scale {
-  words: string;
-  criticalTo: number;
-  warningTo: number;
-  rising?: boolean;
-}
-
-function scaleOf(number: number, name: string): Scale | undefined {
-  if (ofPriority.test(name)) {
-    return number > 5 ? undefined : { words: "1 and 2 critical, 3 warning, 4 and 5 info", criticalTo: 2, warningTo: 3 };
-  }
-  if (number >= 10) {
-    if (!/level/.test(name) || number > 60) return undefined;
-    return {
-      words: "a logger's 50 and more critical, 40 warning, less info",
-      criticalTo: 0,
-      warningTo: 0,
-      rising: true,
-    };
-  }
-  return number > 7 ? undefined : { words: "0 to 3 critical, 4 warning, 5 to 7 info", criticalTo: 3, warningTo: 4 };
-}
-
-function risingSeverity(number: number): Severity {
-  if (number >= 50) return "critical";
-  return number >= 40 ? "warning" : "info";
+  const read = (isCritical: boolean, isWarning: boolean, scale: string): ReadSeverity => {
+    const severity = isCritical ? "critical" : isWarning ? "warning" : "info";
+    return { severity, note: `${name} ${number} was read as ${severity} (${scale})` };
+  };
+  if (ofPriority.test(name))
+    return number > 5 ? undefined : read(number <= 2, number <= 3, "1 and 2 critical, 3 warning, 4 and 5 info");
+  if (number < 10)
+    return number > 7 ? undefined : read(number <= 3, number <= 4, "0 to 3 critical, 4 warning, 5 to 7 info");
+  if (!/level/.test(name) || number > 60) return undefined;
+  return read(number >= 50, number >= 40, "a logger's 50 and more critical, 40 warning, less info");
 }
