@@ -13,11 +13,10 @@ import { makeHeadline, maxTextLength, noteOfCut } from "./find/make-title.ts";
 import { type CompiledMapping, findMapped } from "./find/mapped-facts.ts";
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { describeWord, type ShapeReader } from "./find/shape.ts";
-import { translateText } from "./find/translate-text.ts";
+import { readXml, translateText } from "./find/translate-text.ts";
 import { deriveAlertKey, keyLeaves } from "./key/alert-key.ts";
 import { batchNamesItself, namesItself } from "./key/names-itself.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
-import { readXml } from "./read/read-xml.ts";
 import { type Content, listContent } from "./read/unwrap-payload.ts";
 
 export interface ReadingOptions {

@@ -2,6 +2,8 @@ import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
 import { type CommonStates, changeTogether, type WatchStore } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { cut } from "../ground/text/graphemes.ts";
 
 /** The names that messages, pages, API and commands use for what has an address and no name. */
 export interface KnownNames {
@@ -154,4 +156,33 @@ const oftenCopied = new Set(
 /** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
 function mayPassForAnother(symbol: string): boolean {
   return !/^[\x20-\x7e]+$/.test(symbol) || symbol.split("/").every((one) => oftenCopied.has(folded(one)));
+}
+
+/** Nobody's symbol is longer; more is not even looked at. */
+const longestSymbol = 20;
+const mostLookedAt = 200;
+
+/** What our own first lines begin with: a token of that name would pass for the state of its alert. */
+const ownWords = new Set(
+  `critical warning info information notice urgent resolved recovered over ok test tocsin alert alarm possible repeat late`.split(
+    " ",
+  ),
+);
+
+/**
+ * A symbol from outside as it may stand in the first line of a message: letters, digits and `. - + _ $ &` alone, no emoji
+ * that passes for a severity, nothing that turns the line round, at most 20 characters. Undefined where nothing is left that
+ * names anything.
+ */
+export function cleanSymbol(sent: unknown): string | undefined {
+  if (typeof sent !== "string") return undefined;
+  const folded = cleanLine(sent.slice(0, mostLookedAt)).normalize("NFKC");
+  const plain = folded
+    .replace(/[^\p{L}\p{M}\p{N}.\-+_$& ]/gu, "")
+    .replace(/ {2,}/g, " ")
+    .trim();
+  const symbol = cut(plain, longestSymbol);
+  if (!/\p{L}/u.test(symbol) || ownWords.has(symbol.toLowerCase())) return undefined;
+  // Another address, or a part of one, is no name.
+  return /^0x[0-9a-f]*…?$/i.test(symbol) ? undefined : symbol;
 }

@@ -11,8 +11,7 @@ import { listLeaves } from "../facts/leaves.ts";
 import { guessToken } from "../facts/usual-names.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
-import { cleanSymbol } from "./clean-symbol.ts";
-import { exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
+import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf, whenAborted } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */

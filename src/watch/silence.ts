@@ -5,12 +5,11 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { type Decision, type Mute, routesThatTook, type SilenceRule } from "../core/rules.ts";
-import { findMuteOf } from "./find-mute.ts";
 import { type Arrival, SilenceBook, type SilenceNews, type SilenceState, silenceSchema } from "./silence-book.ts";
 import { writeSilenceNotice } from "./silence-notice.ts";
 import { slotMs, slotsKept } from "./slot-ring.ts";
 import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
-import { type Duty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { type Duty, findMuteOf, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface SilenceDeps extends WatchDeps {
   /** At least one; each key once. */

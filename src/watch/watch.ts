@@ -2,11 +2,12 @@ import type { z } from "zod";
 import type { WatchView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
-import { findMuteOf } from "./find-mute.ts";
+import { compileMatchers } from "../matching/judge.ts";
 
 /** A duty that looks at something around the relay, or does something again and again. */
 export interface Duty {
@@ -138,4 +139,17 @@ export class Watch<Memory, View = WatchView> {
     this.#memory = this.rules.memory.safeParse(saved).data ?? this.rules.empty;
     this.#isLoaded = true;
   }
+}
+
+/** The first of these mutes that matches a notice. One that cannot be read mutes nothing, as for alerts. */
+export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
+  return mutes.find(({ matchers, isDisabled }) => {
+    if (isDisabled) return false;
+    try {
+      return compileMatchers(matchers).holds({ facts, origin: "notice" });
+    } catch (error) {
+      if (error instanceof AppError) return false;
+      throw error;
+    }
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cleanSymbol } from "../../src/operations/clean-symbol.ts";
+import { cleanSymbol } from "../../src/operations/name-book.ts";
 
 it.each([
   ["ONYX504", "ONYX504"],

@@ -1,9 +1,9 @@
-import type { Downtime, RuleTurn } from "../../core/gaps.ts";
+import type { UnknownGap } from "../../contract/operations.ts";
+import { type Downtime, listNames, type RuleTurn } from "../../core/gaps.ts";
 import type { HistoryPoint } from "../../core/ports/metric-history.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from "./crossings.ts";
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
-import type { Reasons } from "./reasons.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
 /** The time at which people were told that alerts come again. */
@@ -158,3 +158,26 @@ export function turnOf(rule: GapRule): Pick<RuleTurn, "metricKey" | "condition">
 function describeCondition({ kind, threshold, windowMs }: GapRule): string {
   return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
 }
+
+/** Collects why something cannot be told, each reason once with all that it is true of. */
+export function createReasons() {
+  const groups = new Map<string, { names: Set<string>; crossings: number; rank: number }>();
+  return {
+    /** @param isFirst the reason concerns everything, so it comes before the others */
+    add(what: string, why: string, { crossings = 0, isFirst = false }: { crossings?: number; isFirst?: boolean } = {}) {
+      const group = groups.get(why) ?? { names: new Set(), crossings: 0, rank: isFirst ? Number.MAX_VALUE : 0 };
+      group.names.add(what);
+      group.crossings += crossings;
+      if (!isFirst) group.rank = group.crossings;
+      groups.set(why, group);
+    },
+    /** What concerns everything first, then by the crossings that it leaves open. */
+    list(): UnknownGap[] {
+      return [...groups]
+        .sort(([, a], [, b]) => b.rank - a.rank)
+        .map(([why, { names, crossings }]) => ({ what: listNames([...names]), why, names: names.size, crossings }));
+    },
+  };
+}
+
+type Reasons = ReturnType<typeof createReasons>;

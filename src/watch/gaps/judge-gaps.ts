@@ -2,11 +2,18 @@ import type { GapOutage, GapReport, MissingAlert } from "../../contract/operatio
 import { type Downtime, describeOdds, type GapSight, type RuleTurn, ruleOfTurn } from "../../core/gaps.ts";
 import { type Crossing, firstFrom } from "./crossings.ts";
 import { type Due, type FoundOutage, findOutages, type Judged } from "./find-outages.ts";
-import { followRules, type GapEvidence, type JudgedRule, nameOf, toMinute, turnOf } from "./follow-rules.ts";
+import {
+  createReasons,
+  followRules,
+  type GapEvidence,
+  type JudgedRule,
+  nameOf,
+  toMinute,
+  turnOf,
+} from "./follow-rules.ts";
 import { type Context, createContext, downId, maySay, mostLateMs } from "./gap-context.ts";
 import type { Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
-import { createReasons } from "./reasons.ts";
 import type { Sighting } from "./sightings.ts";
 
 /** The greatest chance that the rule is silent by habit. */
