@@ -81,15 +81,8 @@ export function isUndecided({ answered, missing, unknown }: Counts): boolean {
 }
 
 /** `6 crossings of 24 rules: 2 brought an alert, 3 came before an alert was due, 1 is too fresh to judge` */
-export function describeCrossings({
-  rules,
-  crossings,
-  answered,
-  missing,
-  fresh,
-  unclear,
-  notDue,
-}: Omit<Counts, "unknown">): string {
+export function describeCrossings(counts: Omit<Counts, "unknown">): string {
+  const { rules, crossings, answered, missing, fresh, unclear, notDue } = counts;
   const whole = `${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}`;
   const are = (count: number, words: string) =>
     count > 0 && `${count.toLocaleString("en")} ${count === 1 ? "is" : "are"} ${words}`;
@@ -113,12 +106,8 @@ export function describeOdds(odds: number): string {
 }
 
 /** `USDC price above 3,300`, `USDC price no longer above 3,300`. */
-export function describeTurn({
-  metricKey,
-  metricName = metricKey,
-  condition,
-  status,
-}: Pick<RuleTurn, "metricKey" | "condition" | "status"> & { metricName?: string }): string {
+export function describeTurn(turn: Omit<RuleTurn, "fromAt" | "toAt"> & { metricName?: string }): string {
+  const { metricKey, metricName = metricKey, condition, status } = turn;
   const words = condition.split(" ").map((word) => writeNumber(word));
   return `${metricName} ${status === "firing" ? "" : "no longer "}${words.join(" ")}`;
 }
@@ -130,14 +119,7 @@ export function describeValues({ before, after }: { before: number; after: numbe
 }
 
 /** `12 of 13 alerts did not arrive, of sub_1 (USDC price above 3,300) alone` */
-export function describeLoss({
-  lost,
-  due,
-  rule,
-  whileDown,
-  asleep,
-  comesAgainAt,
-}: {
+export function describeLoss(outage: {
   lost: number;
   due: number;
   rule?: string;
@@ -145,6 +127,7 @@ export function describeLoss({
   asleep?: boolean;
   comesAgainAt?: unknown;
 }): string {
+  const { lost, due, rule, whileDown, asleep, comesAgainAt } = outage;
   const whose = rule === undefined ? "" : `, of ${rule} alone`;
   const away = whileDown
     ? ", while Tocsin did not run"

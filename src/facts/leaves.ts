@@ -111,18 +111,12 @@ export interface Leaves {
   more: number;
 }
 
-export interface ListOptions {
-  /**
-   * A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an object. Default true.
-   */
-  readsPairs?: boolean;
-}
-
 /**
  * All scalars of a value, which is `Json` or what `JSON.parse` gives. Nulls and empty strings are no content. What stands
  * deeper than `maxDepth` is left out.
+ * @param options.readsPairs a list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an object
  */
-export function listLeaves(value: unknown, { readsPairs = true }: ListOptions = {}): Leaves {
+export function listLeaves(value: unknown, { readsPairs = true } = {}): Leaves {
   const leaves: Leaf[] = [];
   let more = 0;
   const add = (

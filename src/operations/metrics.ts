@@ -134,7 +134,8 @@ const ofThisRelay: Metrics = {
   ],
 };
 
-const ofTheDatabase: Metrics = {
+const ofAllRelays: Metrics = {
+  // Of the database.
   tocsin_unrouted_alerts: ["Accepted alerts that no decision has been made for yet", ({ store }) => store?.unrouted],
   tocsin_oldest_unrouted_seconds: [
     "Age of the oldest accepted alert that no decision has been made for yet",
@@ -161,9 +162,7 @@ const ofTheDatabase: Metrics = {
     "When it last took a message",
     ofDestinations(({ lastSentAt }) => lastSentAt && lastSentAt / 1000),
   ],
-};
-
-const ofTheRelayThatDelivers: Metrics = {
+  // Of the relay that delivers.
   tocsin_destination_up: [
     "1 when the destination takes messages",
     ofDestinations(({ health }) => Number(health === "ok" || health === "degraded")),
@@ -174,9 +173,7 @@ const ofTheRelayThatDelivers: Metrics = {
       vendorOf(channel).probeProves === "connection" ? undefined : lastProvenAt && lastProvenAt / 1000,
     ),
   ],
-};
-
-const ofTheRelayThatWatches: Metrics = {
+  // Of the relay that watches.
   tocsin_watch: [
     "1 for what a watch finds now, 0 for the other verdicts",
     ({ watches }) =>
@@ -208,9 +205,6 @@ const ofTheRelayThatWatches: Metrics = {
     "0 while Tocsin does not reach itself at its public address",
     ({ canary }) => canary && Number(canary.state !== "fails"),
   ],
-};
-
-const ofAllRelays: Metrics = {
   tocsin_silent: [
     "1 while no alert arrives that should have",
     ({ silence }) => silence.map(({ watch, state }) => [{ watch }, Number(state === "silent")]),
@@ -237,13 +231,7 @@ export function formatMetrics(input: MetricsInput): string {
       );
       return `# HELP ${name} ${said}\n# TYPE ${name} ${type}\n${lines.join("")}`;
     });
-  return [
-    ...write(ofThisRelay),
-    ...write(ofTheDatabase, true),
-    ...write(ofTheRelayThatDelivers, true),
-    ...write(ofTheRelayThatWatches, true),
-    ...write(ofAllRelays, true),
-  ].join("\n");
+  return [...write(ofThisRelay), ...write(ofAllRelays, true)].join("\n");
 }
 
 type Sample = readonly [suffix: string, labels: Labels, figure: Figure];

@@ -4,6 +4,7 @@ import { type CommonStates, changeTogether, type WatchStore } from "../core/port
 import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { wordSet } from "../ground/text/plain-text.ts";
 
 /** The names that messages, pages, API and commands use for what has an address and no name. */
 export interface KnownNames {
@@ -147,10 +148,10 @@ function folded(symbol: string): string {
 }
 
 /** Symbols that are often copied: a token that another calls so is shown with its address, even if it is the right one. */
-const oftenCopied = new Set(
+const oftenCopied = wordSet(
   `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
   eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic
-  avax wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
+  avax wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`,
 );
 
 /** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
@@ -163,10 +164,8 @@ const longestSymbol = 20;
 const mostLookedAt = 200;
 
 /** What our own first lines begin with: a token of that name would pass for the state of its alert. */
-const ownWords = new Set(
-  `critical warning info information notice urgent resolved recovered over ok test tocsin alert alarm possible repeat late`.split(
-    " ",
-  ),
+const ownWords = wordSet(
+  "critical warning info information notice urgent resolved recovered over ok test tocsin alert alarm possible repeat late",
 );
 
 /**

@@ -311,8 +311,7 @@ export interface TryDestinationDeps {
 /** See `Operations.tryDestination`. */
 export async function tryDestination(deps: TryDestinationDeps, name: string): Promise<TryResult> {
   const trial = await deps.tryNow(name);
-  const views = await deps.destinations();
-  const view = findNamed(views, name);
+  const view = findNamed(await deps.destinations(), name);
   if (trial === undefined) throw new Error(`the engine does not know ${name}`);
   const { counts, health } = view;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);

@@ -149,18 +149,15 @@ export class TokenNames implements KnownNames {
     const key = keyOf(subject);
     const now = this.#deps.clock.now();
     const before = this.#book.get(key);
-    if (symbol === undefined) {
-      // The name from before may still be right.
-      if (before === undefined) this.#unknown.set(key, now + unknownForMs);
-      else {
-        this.#book.remember({ ...before, saidAt: now });
-        this.#learned.add(key);
-      }
+    // The name from before may still be right.
+    const named = symbol === undefined ? before : { ...subject, symbol };
+    if (named === undefined) {
+      this.#unknown.set(key, now + unknownForMs);
       return;
     }
     this.#unknown.delete(key);
-    const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
-    this.#book.remember({ ...subject, symbol, learnedAt, saidAt: now });
+    const learnedAt = before?.symbol === named.symbol ? before.learnedAt : now;
+    this.#book.remember({ ...named, learnedAt, saidAt: now });
     this.#learned.add(key);
   }
 

@@ -56,18 +56,14 @@ async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: numb
  * Remembers when the relay ran, whatever else is watched: saved each minute, so that a start knows how long none did. Time in
  * which this process ran and did nothing counts as asleep: a clock that was set forward looks the same.
  */
-export async function openRunningTimes({
-  store,
-  ranSince,
-  clock,
-  log,
-}: {
+export async function openRunningTimes(deps: {
   store: WatchStore;
   /** Since when some relay ran on this store, as far as it is known. Absent: none but this one does. Epoch milliseconds. */
   ranSince?(): number;
   clock: Clock;
   log: Log;
 }) {
+  const { store, ranSince, clock, log } = deps;
   let aliveAt = clock.now();
   let downtimes = await readStops(store, aliveAt, ranSince?.());
   const restores = await readRestores(store, aliveAt);

@@ -20,8 +20,7 @@ export function readMeasurement(title: string): Measurement | undefined {
   const { pieces, roles } = readSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));
   if (!roles.isSure || isDistance(pieces, roles)) return undefined;
   const first = Math.min(...[roles.value, roles.limit?.from, roles.previous].filter((at) => at !== undefined));
-  const subject = readSubject(pieces, first);
-  const { measure, token, chain } = subject;
+  const { measure, token, chain } = readSubject(pieces, first);
   const hasCompany = roles.limit !== undefined || roles.previous !== undefined || measure !== undefined;
   if (roles.value === undefined ? roles.limit === undefined : !hasCompany) return undefined;
   if (roles.value === undefined && measure === undefined && token === undefined) return undefined;
