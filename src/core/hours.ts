@@ -49,7 +49,7 @@ interface LocalDay extends Span {
   windows: Span[];
 }
 
-/** Of `HH:MM`. */
+/** Reads `HH:MM`. */
 export function readTimeOfDay(text: string): [hour: number, minute: number] {
   const [hour = 0, minute = 0] = text.split(":").map(Number);
   return [hour, minute];

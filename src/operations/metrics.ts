@@ -135,7 +135,7 @@ const ofThisRelay: Metrics = {
 };
 
 const ofAllRelays: Metrics = {
-  // Of the database.
+  // What the database says.
   tocsin_unrouted_alerts: ["Accepted alerts that no decision has been made for yet", ({ store }) => store?.unrouted],
   tocsin_oldest_unrouted_seconds: [
     "Age of the oldest accepted alert that no decision has been made for yet",
@@ -162,7 +162,7 @@ const ofAllRelays: Metrics = {
     "When it last took a message",
     ofDestinations(({ lastSentAt }) => lastSentAt && lastSentAt / 1000),
   ],
-  // Of the relay that delivers.
+  // What the relay that delivers says.
   tocsin_destination_up: [
     "1 when the destination takes messages",
     ofDestinations(({ health }) => Number(health === "ok" || health === "degraded")),
@@ -173,7 +173,7 @@ const ofAllRelays: Metrics = {
       vendorOf(channel).probeProves === "connection" ? undefined : lastProvenAt && lastProvenAt / 1000,
     ),
   ],
-  // Of the relay that watches.
+  // What the relay that watches says.
   tocsin_watch: [
     "1 for what a watch finds now, 0 for the other verdicts",
     ({ watches }) =>

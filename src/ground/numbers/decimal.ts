@@ -124,7 +124,7 @@ export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   return toDecimal(part.negative ? -size : size, percentPlaces);
 }
 
-/** Of a number whose last `places` digits are behind the point. */
+/** The number whose last `places` digits are behind the point. */
 function toDecimal(scaled: bigint, places: number): Decimal {
   const size = String(scaled < 0n ? -scaled : scaled);
   const digits = scaled === 0n ? "" : withoutTrailingZeros(size);
