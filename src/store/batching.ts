@@ -87,11 +87,8 @@ export function createBatching<T>(options: BatchingOptions<T>) {
 
   /** Called after a batch has been answered. */
   function sendNext(): void {
-    if (batchesUnderWay === 0 && waiting.length > 0 && waiting.length < enoughCalls) {
-      start(gather().then(sendBatch));
-      return;
-    }
-    if (batchesUnderWay === 0 && waiting.length > 0) start(sendBatch());
+    if (batchesUnderWay === 0 && waiting.length > 0)
+      start(waiting.length < enoughCalls ? gather().then(sendBatch) : sendBatch());
     sendAhead();
   }
 

@@ -393,15 +393,11 @@ function differ(table: MovedTable, row: MovedRow): AppError {
 }
 
 async function refuseAlive(database: MovedDatabase): Promise<void> {
-  const [name, ...others] = await database.listAlive();
-  if (name === undefined) return;
-  throw new AppError(
-    "conflict",
-    `a relay runs on this database (${[name, ...others].join(", ")}); nothing was changed`,
-    {
-      hint: "stop every relay; one that was killed counts as gone after some seconds",
-    },
-  );
+  const alive = await database.listAlive();
+  if (alive.length === 0) return;
+  throw new AppError("conflict", `a relay runs on this database (${alive.join(", ")}); nothing was changed`, {
+    hint: "stop every relay; one that was killed counts as gone after some seconds",
+  });
 }
 
 async function refuseKept(database: MovedDatabase): Promise<void> {

@@ -1,11 +1,12 @@
 import { type Severity, severities } from "../../core/alert.ts";
 import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import type { Awaitable } from "../tx.ts";
 
 /** What came in a step is routed this much later, except for what cannot be. */
 export const settledAfterMs = 10 * 60_000;
 /** Steps of all presets of the page together, a few times. */
-const mostKept = 1_000;
+export const mostKept = 1_000;
 
 export type Counted = Omit<StepCount, "problems">;
 
@@ -39,7 +40,7 @@ export function createOverTime(
   counter: StepCounter,
   nowMs: () => number = () => performance.now(),
 ): AlertLog["countOverTime"] {
-  const kept = new KeptSteps<Counted>();
+  const kept = new RecentMap<string, Counted>(mostKept);
 
   return async ({ fromAt, stepMs, steps, receivedFrom: from = fromAt, receivedTo, problemsOf }, mostMs) => {
     const endsAt = nowMs() + mostMs;
@@ -75,15 +76,6 @@ export function createOverTime(
     }
     return { steps: found, isMore: false };
   };
-}
-
-/** The newest of what was counted. */
-export class KeptSteps<Value> extends Map<string, Value> {
-  override set(key: string, value: Value): this {
-    super.set(key, value);
-    if (this.size > mostKept) this.delete(this.keys().next().value as string);
-    return this;
-  }
 }
 
 const emptyStep = (at: number): Counted =>

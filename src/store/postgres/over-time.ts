@@ -1,8 +1,9 @@
 import { type Severity, severities } from "../../core/alert.ts";
 import { timeOfId } from "../../core/id.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import { unsent } from "../list-filters.ts";
 import { mostCounted } from "../listing/list-statements.ts";
-import { KeptSteps, type StepCounter, settledAfterMs } from "../listing/over-time.ts";
+import { mostKept, type StepCounter, settledAfterMs } from "../listing/over-time.ts";
 import type { OneRow, Reading } from "./reading.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 
@@ -24,7 +25,7 @@ interface KeptProblems {
  * a past step is kept until one of its alerts changes.
  */
 export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCounter {
-  const kept = new KeptSteps<KeptProblems>();
+  const kept = new RecentMap<string, KeptProblems>(mostKept);
   let knownLate = "";
   /** All changes of transactions below this one can be seen. */
   let upTo = 0n;

@@ -7,7 +7,7 @@ import type { Maintenance, StoreHealth } from "../../core/ports/administration.t
 import { readRoom } from "../../ground/files/disk-room.ts";
 import { Ballast } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
-import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import { type Call, type CallResult, createGroupCommit, type GroupCommit, run } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
 import { openDatabase } from "./open-database.ts";
 import { toStoreError } from "./store-error.ts";
@@ -109,8 +109,7 @@ function createReading(db: Database, transactions: Transactions): GroupCommit {
   async function read(call: Call): Promise<CallResult> {
     begin.run();
     try {
-      const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
-      return { ok: true, value: await transaction(...call.arguments) };
+      return { ok: true, value: await run(transactions, call) };
     } catch (error) {
       return { ok: false, error: toStoreError(error) };
     } finally {
@@ -127,10 +126,7 @@ function createReading(db: Database, transactions: Transactions): GroupCommit {
 }
 
 /** Looks at one connection's database: what waits for routing, and whether a change is committed. */
-export function createHealthReading(
-  db: Database,
-  path: string,
-): () => Omit<StoreHealth, "full" | "freeBytes" | "diskBytes" | "damage"> {
+export function createHealthReading(db: Database, path: string) {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
     .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")

@@ -59,7 +59,11 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
       return;
     }
     const results = calls.map((call, index) => fromWireResult(answer.results[index], call));
-    settle(batch, results);
+    batch.forEach(({ resolve, reject }, index) => {
+      const result = results[index] as CallResult;
+      if (result.ok) resolve(result.value);
+      else reject(result.error);
+    });
     options.onCommitted?.(calls, { ...answer, results });
   }
 
@@ -79,12 +83,4 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
       await line.end();
     },
   };
-}
-
-function settle(batch: Waiting[], results: CallResult[]): void {
-  batch.forEach((entry, index) => {
-    const result = results[index] as CallResult;
-    if (result.ok) entry.resolve(result.value);
-    else entry.reject(result.error);
-  });
 }

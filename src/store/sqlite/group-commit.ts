@@ -104,7 +104,7 @@ function askedFrom(calls: readonly Call[], at: number): Asked[] {
   return asked;
 }
 
-function run(transactions: Transactions, call: Call): unknown {
+export function run(transactions: Transactions, call: Call): unknown {
   const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
   return transaction(...call.arguments);
 }

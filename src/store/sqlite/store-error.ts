@@ -8,7 +8,7 @@ import { libraryRepair } from "./sqlite-library.ts";
 const codesOfFullDisk = new Set(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"]);
 
 /** Codes of a statement that this program should not have made: no state of a disk explains them. */
-const codesOfBugs = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG)/;
+const isBug = (code: string) => /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG)/.test(code);
 
 export function isDiskFull(error: unknown): boolean {
   return codesOfFullDisk.has(sqliteCode(error) ?? "");
@@ -17,11 +17,6 @@ export function isDiskFull(error: unknown): boolean {
 /** Whether a page could not be read. A call that does not need the page may succeed. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
-}
-
-/** Whether a code of SQLite means a mistake in this program. */
-function isBug(code: string): boolean {
-  return codesOfBugs.test(code);
 }
 
 /**

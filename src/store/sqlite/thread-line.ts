@@ -83,20 +83,12 @@ export async function openLine<Served extends Serving>(data: object, options: Li
 
   await new Promise<void>((resolve, reject) => {
     worker.on("message", (message: FromThread) => {
-      switch (message.kind) {
-        case "ready":
-          resolve();
-          return;
-        case "not_opened":
-          ending = true;
-          reject(fromWireError(message.error));
-          return;
-        case "answer":
-          take(message.id)?.resolve(message.answer);
-          return;
-        case "failure":
-          take(message.id)?.reject(fromWireError(message.error));
-          return;
+      if (message.kind === "answer") take(message.id)?.resolve(message.answer);
+      else if (message.kind === "failure") take(message.id)?.reject(fromWireError(message.error));
+      else if (message.kind === "ready") resolve();
+      else {
+        ending = true;
+        reject(fromWireError(message.error));
       }
     });
     const stop = (cause?: unknown) => {

@@ -21,16 +21,8 @@ import type { Writing } from "./transactions/writing.ts";
 /** What is given by name. */
 type Named = Record<string, unknown>;
 
-interface Executable {
-  /** Its first row. */
-  get(values: Named): unknown;
-  /** Its rows. */
-  all(values: Named): unknown[];
-  /** How many rows it has changed. */
-  run(values: Named): number;
-}
-
-type Prepare = (text: string, given: Record<string, string>) => Executable;
+type Executable = ReturnType<typeof compile>;
+type Prepare = (text: string, given: Record<string, string>) => () => Executable;
 
 type Insert = (row: Named, values: Named) => boolean;
 /** @param changed is given the alert */
@@ -46,36 +38,29 @@ export function createSqliteDialect(
   { db, now }: Pick<TransactionContext, "db" | "now">,
   once: Once = atFirstUse,
 ): Dialect {
-  const prepare: Prepare = (text, given) => {
-    const compiled = once(() => compile(db, text, given));
-    return {
-      run: (values) => compiled().run(values),
-      get: (values) => compiled().get(values),
-      all: (values) => compiled().all(values),
-    };
-  };
+  const prepare: Prepare = (text, given) => once(() => compile(db, text, given));
   db.function("now_ms", now);
   db.function("digest", (bytes) => digestOf(bytes as Uint8Array));
   db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
     ...wordsOf("sqlite"),
     change(_name, table, given, set) {
-      const { run } = prepare(`UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
-      return { given, prepared: run };
+      const update = prepare(`UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
+      return { given, prepared: (values: Named) => update().run(values) };
     },
     statement(_name, given, text, read = (row) => row as never) {
-      const { all } = prepare(typeof text === "string" ? text : text.sqlite, given);
-      return { given, prepared: (values: Named) => (all(values) as never[]).map(read) };
+      const own = prepare(typeof text === "string" ? text : text.sqlite, given);
+      return { given, prepared: (values: Named) => (own().all(values) as never[]).map(read) };
     },
     insertion(_name, table, { where, ...options } = {}) {
       const columns = insertedColumns(table);
       const names = columns.map(([name]) => name);
       const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
-      const { run } = prepare(`INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`, {
+      const own = prepare(`INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`, {
         ...Object.fromEntries(columns),
         ...where?.given,
       });
-      const insert: Insert = (row, values) => run({ ...row, ...values }) > 0;
+      const insert: Insert = (row, values) => own().run({ ...row, ...values }) > 0;
       return { table, given: where?.given as never, prepared: insert };
     },
     step: (_name, options) => ({ given: options.given, prepared: prepareStep(prepare, options) }),
@@ -99,13 +84,13 @@ function prepareStep<G extends Given, Stored extends StepRow, Result>(
     all,
   );
   return (item, changed) => {
-    if (insertLog?.run(item) === 0) return undefined;
-    const isChanged = update.run(item) > 0;
+    if (insertLog?.().run(item) === 0) return undefined;
+    const isChanged = update().run(item) > 0;
     if (!isChanged && log === undefined) return undefined;
-    const row = findOne.get(item) as Stored;
+    const row = findOne().get(item) as unknown as Stored;
     changed.add(row.alert_seq);
     if (!isChanged) return { isChanged };
-    if (memory !== undefined && item[memory.when] === 1) insertMemory?.run(item);
+    if (memory !== undefined && item[memory.when] === 1) insertMemory?.().run(item);
     return { isChanged, found: find?.read(row) };
   };
 }
@@ -122,7 +107,7 @@ const atFirstUse: Once = <T>(make: () => T) => {
 };
 
 /** `:name` becomes `?`, with the names in their order: SQLite binds those without names quicker. */
-function compile(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Executable {
+function compile(db: Pick<Database, "prepare">, text: string, given: Record<string, string>) {
   const names: string[] = [];
   const sql = withPlaces(text, Object.keys(given), (name) => {
     names.push(name);
@@ -139,18 +124,20 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
     });
     return object;
   };
-  const bind = (values: Record<string, unknown>) =>
+  const bind = (values: Named) =>
     names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
-  const run = (values: Record<string, unknown>) => statement.run(bind(values)).changes;
+  /** How many rows it has changed. */
+  const run = (values: Named): number => statement.run(bind(values)).changes;
   return {
     run,
-    get: (values) => toRow(statement.get(bind(values))),
-    all: statement.reader
-      ? (values) => statement.all(bind(values)).map(toRow)
-      : (values) => {
-          run(values);
-          return [];
-        },
+    /** Its first row. */
+    get: (values: Named) => toRow(statement.get(bind(values))),
+    /** Its rows. */
+    all(values: Named): Named[] {
+      if (statement.reader) return statement.all(bind(values)).map(toRow);
+      run(values);
+      return [];
+    },
   };
 }
 
@@ -163,10 +150,6 @@ function toTx(
   const prepared = <P>(one: { prepared: unknown }): P => {
     if (isOver) throw new Error("a statement of a transaction that is over");
     return one.prepared as P;
-  };
-  const write = (): Writing => {
-    if (writing === undefined) throw new Error("a transaction that writes no alerts");
-    return prepared<Writing>({ prepared: writing });
   };
   const tx: Tx = {
     notes,
@@ -184,8 +167,8 @@ function toTx(
       const take = prepared<Take>(step);
       return items.map((item) => take(item, changed)) as never;
     },
-    storeRequests: (requests) => write().storeRequests(requests),
-    routeAlerts: (alerts) => write().routeAlerts(alerts),
+    storeRequests: (requests) => prepared<Writing>({ prepared: writing }).storeRequests(requests),
+    routeAlerts: (alerts) => prepared<Writing>({ prepared: writing }).routeAlerts(alerts),
     changed(alertSeqs) {
       const all = prepared<Set<number>>({ prepared: changed });
       for (const seq of alertSeqs) all.add(seq);

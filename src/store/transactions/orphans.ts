@@ -18,10 +18,8 @@ const destinationsOf = (name: string, kind: string) => `
 
 /** What waits for destinations that no configuration has. */
 export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences) {
-  const [usual, bulk] = [false, true].map((isBulk) => `due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`) as [
-    string,
-    string,
-  ];
+  const dueOf = (isBulk: boolean) => `due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
+  const [usual, bulk] = [dueOf(false), dueOf(true)];
   /** The configuration of another relay that sends to it may be newer. */
   const isNotElsewhere = sql.isShared
     ? `destination NOT IN (

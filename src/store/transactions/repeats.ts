@@ -171,12 +171,9 @@ function decide(rows: readonly Row[], records: readonly RoutingRecord[]): Map<nu
     if (body === null || fingerprint === null) continue;
     const beside = firsts.get(body) ?? [];
     const since = receivedAt - (windows.get(seq) ?? 0);
-    const first = beside
+    const [first] = beside
       .filter((one) => one.received_at > since && one.seq > (row.first?.seq ?? 0))
-      .reduce(
-        (newest: Row | undefined, one) => (newest === undefined || one.seq > newest.seq ? one : newest),
-        undefined,
-      );
+      .sort((one, other) => other.seq - one.seq);
     const repeatOf = (first ?? row.first)?.id;
     if (repeatOf === undefined) {
       unrouted.fingerprint = fingerprint;

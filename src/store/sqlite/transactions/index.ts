@@ -29,14 +29,13 @@ export function createTransactions(context: TransactionContext, sql = createSqli
     claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
     recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
   };
-  const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
     ...(Object.fromEntries(bound) as SharedMethods),
     ...together,
     acceptRequests: accept,
     ...createRouting(context),
     ...createLog(context, sql),
-    ...indexing,
+    indexAlerts: searching.indexAlerts,
     ...createRemoving(context, removeOld),
   };
 }
