@@ -152,10 +152,12 @@ export class SpoolDatabase {
     const upTo = this.#writtenTo;
     const waited = this.#untaken;
     this.#untaken = { requests: 0, alerts: 0 };
-    const { rows, readTo } = await this.#askToTake(upTo).catch((error) => {
-      this.#add(waited);
-      throw error;
-    });
+    const { rows, readTo } = await this.#startedThread()
+      .then((thread) => thread.ask("take", [this.#takenTo, upTo, this.#done.splice(0)]))
+      .catch((error) => {
+        this.#add(waited);
+        throw error;
+      });
     this.#takenTo = readTo;
     this.#undone += rows.length;
     const left = {
@@ -169,11 +171,6 @@ export class SpoolDatabase {
       request: { ...request, body: toBuffer(request.body) },
       done: () => this.#finish(seq, request),
     }));
-  }
-
-  async #askToTake(upTo: number) {
-    const thread = await this.#startedThread();
-    return thread.ask("take", [this.#takenTo, upTo, this.#done.splice(0)]);
   }
 
   #add({ requests, alerts }: SpooledCount): void {

@@ -60,13 +60,7 @@ const pageBytes = 4096;
 const rowBytes = 300;
 
 /** Bytes of the file that a request takes. A large one has pages of its own. */
-export function sizeOf({
-  body,
-  headers,
-}: {
-  body: Pick<Uint8Array, "length">;
-  headers: Pick<string, "length">;
-}): number {
+export function sizeOf({ body, headers }: Record<"body" | "headers", { length: number }>): number {
   const bytes = body.length + headers.length + rowBytes;
   return bytes < pageBytes / 2 ? bytes : Math.ceil(bytes / pageBytes) * pageBytes;
 }
@@ -258,13 +252,6 @@ function add({ prepare }: OpenedRows, seq: number, { body, ...fields }: Incoming
 /** The body first: zlib begins anew where it is given no bytes. */
 const checksumOf = (request: string, body: Uint8Array): number => crc32(request, crc32(body));
 
-interface CountedRow {
-  alerts: number;
-  receivedAt: number;
-  body: number;
-  headers: number;
-}
-
 /** One by one, so that what is damaged hides no other. */
 function countRows({ prepare }: OpenedRows) {
   const counted = { requests: 0, alerts: 0, oldestAt: undefined as number | undefined, lastSeq: 0, bytes: 0 };
@@ -283,7 +270,7 @@ function countRows({ prepare }: OpenedRows) {
   let known = begin;
   for (let seq = begin; seq <= (end === undefined ? known + mostAskedInVain : (end.seq ?? 0)); seq += 1) {
     counted.lastSeq = seq;
-    const row = read<CountedRow>(
+    const row = read<Record<"alerts" | "receivedAt" | "body" | "headers", number>>(
       `SELECT alerts, received_at AS receivedAt, octet_length(body) AS body, length(request ->> 'headers') AS headers
        FROM spooled WHERE seq = ?`,
       seq,

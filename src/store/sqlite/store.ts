@@ -62,10 +62,7 @@ const few = 4;
 const asksForMany = ([of]: unknown[]) => Array.isArray(of) && of.length > few;
 
 /** Every port, and each part of administration that another driver may be without. */
-export type SqliteStore = Store &
-  Required<Omit<Administration, "standbys">> &
-  Retention &
-  Required<Pick<Retention, "giveBackRoom">>;
+export type SqliteStore = Store & Required<Omit<Administration, "standbys"> & Pick<Retention, "giveBackRoom">>;
 
 /** Small, since the index is written by the thread that accepts alerts. */
 const indexBatch = 50;

@@ -1,4 +1,5 @@
 import type { NewId } from "../../core/id.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createAccepting } from "./accepting.ts";
 import { createArrivals } from "./arrivals.ts";
@@ -9,7 +10,6 @@ import { createExpiringKeys } from "./expiring-keys.ts";
 import { createFences } from "./fence.ts";
 import { createGrouping } from "./grouping.ts";
 import { createHolding } from "./holding.ts";
-import type { Joint } from "./joint.ts";
 import { createKeyHistory } from "./key-history.ts";
 import { createLanes, type Self } from "./lanes.ts";
 import { createMutes } from "./mutes.ts";
@@ -86,14 +86,8 @@ export type RemoveOld = All["removeOld"];
 export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
 export type JointTransactions = All["joint"];
-export type JointName = keyof JointTransactions;
-
 /** Each as a method of the port. */
-export type JointMethods = {
-  [N in JointName]: JointTransactions[N] extends Joint<infer Call, infer Answer>
-    ? (...call: Call) => Promise<Answer>
-    : never;
-};
+export type JointMethods = Pick<Dispatch, keyof JointTransactions>;
 
 /** Each with a `tx` of its own. */
 export type SharedMethods = {
