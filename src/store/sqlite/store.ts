@@ -1,4 +1,4 @@
-import type { Administration, Maintenance, StoreHealth } from "../../core/ports/administration.ts";
+import type { Administration, Maintenance } from "../../core/ports/administration.ts";
 import type { RelayView } from "../../core/ports/relays.ts";
 import type { Retention } from "../../core/ports/retention.ts";
 import type { Signals } from "../../core/ports/signals.ts";
@@ -9,18 +9,15 @@ import { isChangeCursor } from "./cursors.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** How a store reaches its database: in a thread of its own, or in this one. */
-export interface StoreDriver extends Signals {
+export interface StoreDriver extends Signals, Required<Pick<Administration, "health" | "backup" | "close">> {
   /** Resolves after the commit that holds this call. Calls commit in the order they were made. */
   write(name: TransactionName, args: unknown[]): Promise<unknown>;
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
-  health(): Promise<StoreHealth>;
   /**
    * Empties the write-ahead log and gives free pages back, a bounded number a time; removes keys that expired before
    * `now`.
    */
   maintain(now: number): Promise<Maintenance>;
-  backup(path: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 /**
@@ -71,24 +68,25 @@ const indexBatchesAtOnce = 40;
 const maintainEveryMs = 60 * 60 * 1000;
 
 /** All ports over one database. */
-export function createStore(driver: StoreDriver): SqliteStore {
+export function createStore({ write, read, maintain, ...driver }: StoreDriver): SqliteStore {
   const methods: Record<string, unknown> = {};
-  for (const name of onWriter) methods[name] = (...args: unknown[]) => driver.write(name, args);
-  for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
+  for (const name of onWriter) methods[name] = (...args: unknown[]) => write(name, args);
+  for (const name of onReader) methods[name] = (...args: unknown[]) => read(name, args);
   for (const [name, way] of Object.entries(sharedWays) as [SharedName, string][])
     methods[name] = (...args: unknown[]) =>
-      way === "read" || (way === "load" && asksForMany(args)) ? driver.read(name, args) : driver.write(name, args);
+      way === "read" || (way === "load" && asksForMany(args)) ? read(name, args) : write(name, args);
   let maintainedAt: number | undefined;
   /** The one that runs on this database; a command that only looks knows of none. */
   const relays: RelayView[] = [];
 
   async function indexAlerts(stop?: AbortSignal): Promise<void> {
     for (let batch = 0; batch < indexBatchesAtOnce && !stop?.aborted; batch += 1) {
-      if ((await driver.write("indexAlerts", [indexBatch])) !== indexBatch) return;
+      if ((await write("indexAlerts", [indexBatch])) !== indexBatch) return;
     }
   }
 
   return {
+    ...driver,
     ...(methods as unknown as Pick<SqliteStore, Transacted>),
     isPosition,
     isChangeCursor,
@@ -101,19 +99,15 @@ export function createStore(driver: StoreDriver): SqliteStore {
       relays.length = 0;
     },
     listRelays: async () => relays,
-    subscribe: driver.subscribe,
-    health: () => driver.health(),
     async maintain(now, stop) {
       maintainedAt ??= now;
       const isDue = now - maintainedAt >= maintainEveryMs;
       if (isDue) maintainedAt = now;
       // First, so that an index that cannot be written does not keep it from being done.
-      const done = isDue ? await driver.maintain(now) : undefined;
-      while (isDue && !stop?.aborted && (await driver.write("forgetOld", [now])));
+      const done = isDue ? await maintain(now) : undefined;
+      while (isDue && !stop?.aborted && (await write("forgetOld", [now])));
       await indexAlerts(stop);
       return done;
     },
-    backup: (path) => driver.backup(path),
-    close: () => driver.close(),
   };
 }
