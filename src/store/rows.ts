@@ -12,15 +12,9 @@ type Outside<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Outside<Rest>>}`
   : Name;
 
-type Inside<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Inside<Rest>}`
-  : Name;
-
 type FromRow<R> = {
   [C in keyof R as null extends R[C] ? never : Outside<C & string>]: R[C];
 } & { [C in keyof R as null extends R[C] ? Outside<C & string> : never]?: NonNullable<R[C]> };
-
-type ToRow<T> = { [N in keyof T as Inside<N & string>]: T[N] };
 
 const outside = new Map<string, string>();
 
@@ -55,15 +49,6 @@ export function rowOf<T extends object, C extends string>(object: T, names: read
   for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
   return row as RowFrom<T, C>;
 }
-
-/** All of an object by the names of columns. */
-export const toRow = <T extends object>(object: T): ToRow<T> =>
-  Object.fromEntries(
-    Object.entries(object).map(([name, value]) => [
-      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  ) as ToRow<T>;
 
 /** What planning does not need of a delivery. */
 const unplanned = [

@@ -1,8 +1,8 @@
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence, LaneMemory, LaneRequest, Lanes } from "../../core/ports/lanes.ts";
-import { toPace, toRow } from "../rows.ts";
-import type { Row } from "../tables.ts";
+import { rowOf, toPace } from "../rows.ts";
+import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
 import { underFence } from "./fence.ts";
 
@@ -13,6 +13,8 @@ export interface Self {
   /** When this process began, by the database's clock: ISO 8601. */
   startedAt: string;
 }
+
+const paceColumns = columnNames("paces");
 
 /**
  * What is free: nobody's, or past its lease by the database's clock, the asker's own (the answer to it was lost), or held by
@@ -176,7 +178,10 @@ function createLaneMemory(sql: Dialect) {
     async savePaces(tx, { group, fence }, paces) {
       if (paces.length === 0) return "done";
       const last = new Map(paces.map((pace) => [pace.key, pace]));
-      const rows = [...last.values()].map((pace) => toRow({ ...pace, sentAt: JSON.stringify(pace.sentAt) }));
+      const rows = [...last.values()].map((pace) => ({
+        ...rowOf(pace, paceColumns),
+        sent_at: JSON.stringify(pace.sentAt),
+      }));
       return (await tx.insert(savePaces, rows, { group, fence })) > 0 ? "done" : "lost";
     },
 

@@ -1,6 +1,6 @@
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { MuteStore } from "../../core/ports/shared.ts";
-import { toMute, toRow } from "../rows.ts";
+import { rowOf, toMute } from "../rows.ts";
 import { columnNames } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
 import { createLockedLook } from "./name-lock.ts";
@@ -36,7 +36,8 @@ export function createMutes(sql: Dialect) {
         const [[last] = []] = await lookLocked(tx, findLast, [{ key: mute.untilOver }], ({ key }) => key);
         if (last === "resolved") return "over";
       }
-      await tx.insert(insert, [toRow({ ...mute, matchers: JSON.stringify(mute.matchers) })], {});
+      const row = rowOf({ ...mute, matchers: JSON.stringify(mute.matchers) }, columnNames("mutes"));
+      await tx.insert(insert, [row], {});
       tx.notes.mutes = true;
       return "done";
     },

@@ -1,6 +1,6 @@
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import { groupBy } from "../../ground/group-by.ts";
-import { refusedColumns, toRefusedSummary, toRow } from "../rows.ts";
+import { refusedColumns, rowOf, toRefusedSummary } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
@@ -65,7 +65,7 @@ export function createRefusing(sql: Dialect) {
   return {
     async recordRefused(tx, request) {
       const [, kept] = await Promise.all([
-        tx.insert(insert, [toRow(request)], {}),
+        tx.insert(insert, [rowOf(request, [...refusedColumns, "headers", "body"])], {}),
         tx.run(sizes, { source: request.source }),
       ]);
       const overflow = listOverflow(kept);
