@@ -30,12 +30,6 @@ export interface AlertChart {
   theme: ChartTheme;
 }
 
-export interface DrawnAlertChart {
-  svg: string;
-  /** What is to be seen, in words, on one line: at most 500 characters. */
-  alt: string;
-}
-
 /** Pixels: as wide as a chat on a phone shows it, so that 12 stays 12. */
 const width = 360;
 const margin = 16;
@@ -54,9 +48,10 @@ interface Panel {
 
 /**
  * The picture in a message: the value and its limit in large, the last 24 hours, and below them the last seven days. A
- * panel that would show the same as the other, or nothing, is left out.
+ * panel that would show the same as the other, or nothing, is left out. `alt` says what is to be seen, on one line: at most
+ * 500 characters.
  */
-export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
+export function drawAlertChart(chart: AlertChart) {
   const { at, theme, timeZone = "UTC", isSparse = false } = chart;
   const title = shorten(cleanLine(chart.title), 120);
   const unit = chart.unit === undefined ? undefined : shorten(cleanLine(chart.unit), 12);
@@ -83,7 +78,7 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   const head = [
     drawLabel({ x: margin, y: 24, text: shorten(title, 40), size: 13, fill: theme.soft }),
     drawLabel({ x: margin, y: 52, text: said, size: valueSize, bold: true, fill: theme.ink }),
-    limit === undefined ? "" : drawLabel({ x: margin, y: 72, text: limit, fill: theme.threshold }),
+    limit === undefined ? "" : drawLabel({ x: margin, y: 72, text: limit, fill: theme.bad }),
     drawLabel({ x: margin, y: limit === undefined ? 72 : 88, text: when, fill: theme.soft }),
   ];
   let top = limit === undefined ? 82 : 98;

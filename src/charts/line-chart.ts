@@ -206,7 +206,7 @@ interface ThresholdWords {
 function drawThreshold(threshold: number, plot: Plot, { range, unit, last, isNamed }: ThresholdWords): string {
   const { y, left, right, top, bottom, theme } = plot;
   const label = (text: string, at: number) =>
-    drawLabel({ x: left + 6, y: at, text, fill: theme.threshold, rim: theme.background });
+    drawLabel({ x: left + 6, y: at, text, fill: theme.bad, rim: theme.background });
   const words = `threshold ${writeValue(threshold, unit, [last])}`;
   const orShort = (text: string, short: string) => (widthOf(text, 12) * 0.9 < right - left ? text : short);
   if (range.threshold === "above") return label(orShort(`↑ ${words}, above this picture`, `↑ ${words}`), top + 12);
@@ -215,7 +215,7 @@ function drawThreshold(threshold: number, plot: Plot, { range, unit, last, isNam
   // Above its line, or below it where there is no room.
   const textAt = at - 6 < top + 10 ? at + 15 : at - 6;
   return (
-    `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" ` +
+    `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.bad}" ` +
     `stroke-width="1.5" stroke-dasharray="6 4"/>${isNamed ? label(words, textAt) : ""}`
   );
 }

@@ -16,21 +16,17 @@ export function createScale(low: number, high: number, from: number, to: number)
 /** A limit further away than this many times the range of the values would leave nothing to see of them. */
 const farThreshold = 2;
 
-export interface ValueRange {
-  low: number;
-  high: number;
-  /** Where the limit stands: within the picture, which has room made for it, or above or below all of it. */
-  threshold?: "within" | "above" | "below";
-}
-
-/** What a picture of these values covers: the limit too, unless it is so far away that the line would be flat. */
-export function rangeWith(low: number, high: number, threshold?: number): ValueRange {
+/**
+ * What a picture of these values covers: the limit too, unless it is so far away that the line would be flat. `threshold` says where
+ * the limit stands: within the picture, or above or below all of it.
+ */
+export function rangeWith(low: number, high: number, threshold?: number) {
   if (threshold === undefined) return { low, high };
   const distance = Math.max(low - threshold, threshold - high, 0);
   if (high > low && distance > farThreshold * (high - low)) {
-    return { low, high, threshold: threshold > high ? "above" : "below" };
+    return { low, high, threshold: threshold > high ? "above" : "below" } as const;
   }
-  return { low: Math.min(low, threshold), high: Math.max(high, threshold), threshold: "within" };
+  return { low: Math.min(low, threshold), high: Math.max(high, threshold), threshold: "within" as const };
 }
 
 /** The `d` of a path along an unbroken stretch; no longer than a picture of this width can show. */

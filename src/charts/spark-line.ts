@@ -36,7 +36,7 @@ export function drawSparkLine(spark: SparkLine): string {
   const y = createScale(range.low, range.high, height - inset, inset);
   const limit =
     threshold !== undefined && range.threshold === "within"
-      ? `<path d="M0 ${pixel(y(threshold))}H${width}" stroke="${theme.threshold}" stroke-dasharray="3 2"/>`
+      ? `<path d="M0 ${pixel(y(threshold))}H${width}" stroke="${theme.bad}" stroke-dasharray="3 2"/>`
       : "";
   const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch));
   const end =

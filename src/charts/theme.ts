@@ -5,12 +5,12 @@ export interface ChartTheme {
   soft: string;
   grid: string;
   line: string;
-  threshold: string;
   critical: string;
   warning: string;
   info: string;
   unknown: string;
   good: string;
+  /** Also the limit. */
   bad: string;
   /** Whether it brings its own background and font: a file or a picture in a message. Otherwise it is part of a page. */
   standsAlone: boolean;
@@ -22,7 +22,6 @@ export const lightTheme: ChartTheme = {
   soft: "#54606d",
   grid: "#e1e6ec",
   line: "#0a58a6",
-  threshold: "#a11c15",
   critical: "#c42b21",
   warning: "#b36b00",
   info: "#2569b3",
@@ -38,7 +37,6 @@ export const darkTheme: ChartTheme = {
   soft: "#9eabb9",
   grid: "#2d3844",
   line: "#7cb9f6",
-  threshold: "#ffa197",
   critical: "#f0655b",
   warning: "#dd9a2e",
   info: "#5a9fe6",
@@ -55,7 +53,6 @@ export const pageTheme: ChartTheme = {
   soft: "var(--soft)",
   grid: "var(--line)",
   line: "var(--accent)",
-  threshold: "var(--bad)",
   critical: "var(--critical)",
   warning: "var(--warning)",
   info: "var(--info)",
