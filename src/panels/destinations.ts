@@ -167,7 +167,8 @@ export const resendTo = (name: string, label: string): Action => ({
 
 function cardActs({ name, counts, paused, heldByQuietHours: held }: DestinationView): (Action | false | undefined)[] {
   const failed = countIn({ counts }, "failed", "expired");
-  const asks = (title: string, text: Section) => ({ asks: { title, panel: [text] } });
+  const asked = (label: string, act: string, text: Section) =>
+    actOn(name, label, act, { asks: { title: `${label}…`, panel: [text] } });
   return [
     actOn(name, "Try now", "try"),
     failed > 0 && resendTo(name, `Resend ${failed} failed …`),
@@ -175,32 +176,26 @@ function cardActs({ name, counts, paused, heldByQuietHours: held }: DestinationV
     held &&
       actOn(name, "Release now", "release", {
         about: `${held.count} held for ${name}`,
-        ...asks(
-          `Release ${held.count} held now…`,
-          paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once
+        asks: {
+          title: `Release ${held.count} held now…`,
+          panel: [
+            paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once
             as one summary, with sound unless all of it is over.`,
-        ),
+          ],
+        },
       }),
-    actOn(
-      name,
+    asked(
       "Send a test",
       "test",
-      asks(
-        "Send a test…",
-        paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say.
+      paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say.
           People there see and hear it.`,
-      ),
     ),
     !paused &&
-      actOn(
-        name,
+      asked(
         "Pause",
         "pause",
-        asks(
-          "Pause…",
-          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not
+        paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not
             given up; routes' fallbacks still work. Every page says so meanwhile.`,
-        ),
       ),
   ];
 }

@@ -10,7 +10,7 @@ import {
   summarizeGaps,
 } from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { emptyOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
+import { emptyOf, type Panel, paragraph, say, type Tone, tableOf, titledFacts } from "./panel.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
@@ -33,22 +33,18 @@ export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
       { title: summary },
     ),
     missing.length > 0 && paragraph`Missing alerts are listed here, not sent.`,
-    {
-      kind: "facts",
-      title: "What was compared",
-      rows: [
-        ["looked", { at: checkedAt }],
-        ["since", { at: since }],
-        ["until", until !== checkedAt && { at: until }],
-        ["found", describeCrossings(report)],
-        ["too fresh", `an alert may be on its way for ${formatDuration(freshMs)}, as the past shows`],
-        [
-          "not seen",
-          recordEveryMs !== undefined &&
-            `crossings that begin and end between two records, ${formatDuration(recordEveryMs)}`,
-        ],
+    titledFacts({ title: "What was compared" }, [
+      ["looked", { at: checkedAt }],
+      ["since", { at: since }],
+      ["until", until !== checkedAt && { at: until }],
+      ["found", describeCrossings(report)],
+      ["too fresh", `an alert may be on its way for ${formatDuration(freshMs)}, as the past shows`],
+      [
+        "not seen",
+        recordEveryMs !== undefined &&
+          `crossings that begin and end between two records, ${formatDuration(recordEveryMs)}`,
       ],
-    },
+    ]),
     outages.length > 0 && {
       kind: "list",
       title: "Outages",

@@ -169,7 +169,7 @@ type Take<Row> = (row: Row) => Cell;
 export function tableOf<Row>(
   rows: readonly Row[],
   columns: Readonly<Record<string, Take<Row> | (Omit<Column, "title"> & { of: Take<Row> })>>,
-  { keep = Object.keys(columns).slice(0, 1), ids, ...head }: SectionHead & TableOptions = {},
+  { keep = Object.keys(columns).slice(0, 1), ids, ...head }: TableOptions = {},
 ): Section | false {
   if (rows.length === 0) return false;
   const taken = Object.entries(columns).map(([title, column]) => {
@@ -182,13 +182,16 @@ export function tableOf<Row>(
   return { ...head, kind: "table", columns: taken.map(({ column }) => column), rows: cells, ids };
 }
 
-interface TableOptions {
+interface TableOptions extends SectionHead {
   keep?: readonly string[];
   ids?: readonly string[];
 }
 
 /** A list of facts alone. */
 export const factsOf = (rows: readonly Fact[]): Section => ({ kind: "facts", rows });
+
+/** Facts under a title. */
+export const titledFacts = (head: SectionHead, rows: readonly Fact[]): Section => ({ ...head, kind: "facts", rows });
 
 /** Sections under one title. */
 export const groupOf = (head: SectionHead & { isTrouble?: boolean }, panel: Panel): Section => ({

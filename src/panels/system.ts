@@ -17,6 +17,7 @@ import {
   type Section,
   say,
   type Tone,
+  titledFacts,
 } from "./panel.ts";
 import { verdictTones } from "./watches.ts";
 
@@ -42,11 +43,8 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
       ]),
     },
     relaysPanel(relays, relay?.hearing),
-    alerts && {
-      kind: "facts",
-      title: "Alerts",
-      id: "load-title",
-      rows: [
+    alerts &&
+      titledFacts({ title: "Alerts", id: "load-title" }, [
         ["last minute", system?.accepted.minute],
         ["last hour", system?.accepted.hour],
         ["last day", system?.accepted.day],
@@ -58,13 +56,9 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
           (relay?.unreadableAlerts ?? 0) > 0 && say`${relay?.unreadableAlerts} since the start, sent as received`,
         ],
         ["spool", spool && describeSpool(spool)],
-      ],
-    },
-    disk && {
-      kind: "facts",
-      title: "Disk",
-      id: "disk-title",
-      rows: [
+      ]),
+    disk &&
+      titledFacts({ title: "Disk", id: "disk-title" }, [
         ["the log takes", formatBytes(disk.databaseBytes)],
         [
           "free",
@@ -82,21 +76,16 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
           disk.damage !== undefined &&
             say`the database is probably damaged, and repeats may be sent; ask: ${{ code: "tocsin doctor" }}`,
         ],
-      ],
-    },
-    relay && {
-      kind: "facts",
-      title: "Process",
-      id: "process-title",
-      rows: [
+      ]),
+    relay &&
+      titledFacts({ title: "Process", id: "process-title" }, [
         ["Tocsin", relay.version],
         ["Node.js", system?.nodeVersion],
         ["started", say`${{ at: relay.startedAt }}, up ${formatDuration(relay.uptimeMs)}`],
         ["public address", account?.publicUrl ?? "PUBLIC_URL is not set, so there is no address to give to senders"],
         ["configuration", system && describeConfiguration(system.configuration)],
         ["metrics", system && say`${{ code: "GET /metrics" }} with the admin token, for Prometheus`],
-      ],
-    },
+      ]),
   ];
 }
 

@@ -5,15 +5,6 @@ import { AppError } from "../core/errors.ts";
 import { packFile, takesGzip } from "./compress.ts";
 import type { WebEnv } from "./web-env.ts";
 
-/** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
-interface Asset {
-  path: string;
-  contentType: string;
-  content: string;
-  /** The file as gzip. */
-  packed: Uint8Array<ArrayBuffer>;
-}
-
 export type Assets = ReturnType<typeof loadAssets>;
 
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" } as const;
@@ -61,12 +52,14 @@ function read(file: string): string {
   return readFileSync(new URL(`./assets/${file}`, import.meta.url), "utf8");
 }
 
-function toAsset(name: string, extension: keyof typeof types, content: string): Asset {
+/** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
+function toAsset(name: string, extension: keyof typeof types, content: string) {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
   return {
     path: `/assets/${name}-${hash}.${extension}`,
     contentType: types[extension],
     content,
+    /** The file as gzip. */
     packed: packFile(content),
   };
 }

@@ -1,20 +1,14 @@
 /** Deeper levels are not indented further, so that a deeply nested body cannot grow a thousandfold. */
 const deepestIndent = 32;
 
-export interface PrintedJson {
-  text: string;
-  /** Printing stopped where `maxUnits` was reached. */
-  isCut: boolean;
-}
-
 /** A string, one structural character, or a run of anything else, each where the one before it ends. */
 const tokens = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^{}[\],:"\s]+)/gy;
 
 /**
  * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
- * least `maxUnits` of it where there is as much, cut after a token. Undefined when the text is not JSON.
+ * least `maxUnits` of it where there is as much, cut after a token, which `isCut` says. Undefined when the text is not JSON.
  */
-export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY): PrintedJson | undefined {
+export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY) {
   try {
     JSON.parse(text);
   } catch {

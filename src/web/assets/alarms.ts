@@ -40,18 +40,13 @@ function beep(): void {
   }
 }
 
-/** What is done when one is switched on, by the name of its box; says why it cannot be. */
-const beginnings: Record<string, () => Promise<string | undefined>> = {
-  async notify() {
-    if (!("Notification" in window)) return "This browser has none here.";
-    const answer = await Notification.requestPermission();
-    return answer === "granted" ? undefined : "The browser does not allow it for this site.";
-  },
-  async sound() {
-    beep();
-    return undefined;
-  },
-};
+/** What is done when one is switched on; says why it cannot be. */
+async function begin(name: string): Promise<string | undefined> {
+  if (name === "sound") return void beep();
+  if (!("Notification" in window)) return "This browser has none here.";
+  const answer = await Notification.requestPermission();
+  return answer === "granted" ? undefined : "The browser does not allow it for this site.";
+}
 
 export function offerAlarms(): void {
   const menu = document.getElementById("alarms");
@@ -62,7 +57,7 @@ export function offerAlarms(): void {
     const words = text?.textContent ?? "";
     box.checked = wish(box.name) === "on";
     box.addEventListener("change", async () => {
-      const problem = box.checked ? await beginnings[box.name]?.() : undefined;
+      const problem = box.checked ? await begin(box.name) : undefined;
       if (problem) box.checked = false;
       if (text) text.textContent = problem ?? words;
       keepWish(box.name, box.checked ? "on" : undefined);

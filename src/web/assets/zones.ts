@@ -1,9 +1,5 @@
-const exactStyle = {
-  ...({ day: "numeric", month: "short", year: "numeric" } as const),
-  ...({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short" } as const),
-};
 const clockStyle = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
-const dayStyle = { weekday: "short", day: "numeric", month: "short", year: "numeric" } as const;
+const dateStyle = { day: "numeric", month: "short", year: "numeric" } as const;
 
 /** How times are written in one zone. */
 export interface Zone {
@@ -17,9 +13,9 @@ export interface Zone {
 /** @param timeZone IANA; undefined: the browser's */
 export function formatsOf(timeZone: string | undefined): Zone {
   const format = (style: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { ...style, timeZone });
-  const exact = format(exactStyle);
+  const exact = format({ ...dateStyle, ...clockStyle, timeZoneName: "short" });
   const name = exact.formatToParts(Date.now()).find(({ type }) => type === "timeZoneName")?.value ?? "";
-  return { exact, clock: format(clockStyle), day: format(dayStyle), name };
+  return { exact, clock: format(clockStyle), day: format({ ...dateStyle, weekday: "short" }), name };
 }
 
 /** Not 24 hours ago: where clocks are set, a day has 23 or 25. */

@@ -35,27 +35,8 @@ const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === u
 /** Worst first. */
 const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted", "digested"] as const;
 
-/** What went wrong or is not done yet for one alert at one destination. */
-interface Exception {
-  destination: string;
-  /** The worst of its recipients. */
-  tone: Tone;
-  /** `held`, or `1 failed, 1 queued` for several mailboxes. */
-  words: string;
-  reasons: string[];
-}
-
 /** Where one alert stands. */
-export interface Outcome {
-  /** The worst first. */
-  exceptions: Exception[];
-  /** Deliveries that are sent or in a digest, as the commands count them. */
-  sent: number;
-  /** Where to. */
-  sentTo: string[];
-}
-
-export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
+export function outcomeOf(deliveries: DeliverySummary[]) {
   const standing = standingOf({ deliveries });
   const isSent = (delivery: DeliverySummary) => lookOf(delivery)[1] === "good";
   const sent = standing.filter(isSent);
@@ -63,19 +44,24 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
     standing.filter((delivery) => delivery.state === state && !isSent(delivery)),
   );
   return {
+    /** The worst first. */
     exceptions: [...groupBy(open, ({ destination }) => destination)].map(([name, own]) => summarise(name, own)),
+    /** Deliveries that are sent or in a digest, as the commands count them. */
     sent: sent.length,
+    /** Where to. */
     sentTo: [...new Set(sent.map(({ destination }) => destination))],
   };
 }
 
-/** `open`: the worst first. */
-function summarise(destination: string, open: DeliverySummary[]): Exception {
+/** What went wrong or is not done yet for one alert at one destination. `open`: the worst first. */
+function summarise(destination: string, open: DeliverySummary[]) {
   const [word, tone] = lookOf(open[0] ?? { state: "queued" });
   const counts = [...groupBy(open, (one) => lookOf(one)[0])].map(([word, { length }]) => `${length} ${word}`);
   return {
     destination,
+    /** The worst of its recipients. */
     tone,
+    /** `held`, or `1 failed, 1 queued` for several mailboxes. */
     words: open.length === 1 ? word : counts.join(", "),
     reasons: open.map(({ reason }) => reason),
   };
@@ -128,6 +114,8 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
     </ul>
   );
 }
+
+type Exception = ReturnType<typeof summarise>;
 
 /** A chip for exceptions that are alike, or for the rest. Null without any. */
 function ExceptionChip({ those, isRest = false }: { those: readonly Exception[]; isRest?: boolean }) {

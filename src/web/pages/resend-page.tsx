@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { z } from "zod";
-import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
+import { failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import type { ResendPreview } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { actsOf, type Panel, sentence } from "../../panels/panel.ts";
@@ -43,16 +43,8 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-interface Asked {
-  /** As they stand in the address. */
-  written: Record<string, string>;
-  failed: FailedFilters;
-  isRelease: boolean;
-  back: { label: string; link: string };
-}
-
 /** @throws AppError `invalid_request` for a filter that cannot be read: without it far more would be resent. */
-function readAsked(parameter: (name: string) => string | undefined): Asked {
+function readAsked(parameter: (name: string) => string | undefined) {
   const log = readLogFilters(parameter);
   const { state, mute, over } = failedFilters.shape;
   const [readState, id, withOver] = [log.read.state, parameter("mute"), parameter("over")].map(
@@ -69,12 +61,17 @@ function readAsked(parameter: (name: string) => string | undefined): Asked {
   const back = isRelease
     ? { label: "Back to the mutes", link: "/mutes" }
     : { label: "Back to the log", link: addressOf(log.written) };
-  const written = { ...log.written, ...(id && { mute: id }), ...(withOver && { over: withOver }) };
+  /** As they stand in the address. */
+  const written: Record<string, string> = {
+    ...log.written,
+    ...(id && { mute: id }),
+    ...(withOver && { over: withOver }),
+  };
   return { written, failed: { ...log.read, state: undefined, ...read.data }, isRelease, back };
 }
 
 function askPanel(
-  { written, isRelease, back }: Asked,
+  { written, isRelease, back }: ReturnType<typeof readAsked>,
   preview: ResendPreview,
   now: number,
   mute?: { reason: string },
