@@ -37,7 +37,10 @@ export interface Route {
   instead?: string;
 }
 
-const route = <const R extends Route>(one: R) => one;
+const route = <const P extends Route["path"], const R extends Omit<Route, "path">>(path: P, rest: R) => ({
+  path,
+  ...rest,
+});
 
 /** Each destination that refuses may take 20 s to say so again. */
 const tryTimeoutMs = 60_000;
@@ -94,8 +97,7 @@ const muted = {
 };
 
 export const api = {
-  listAlerts: route({
-    path: "GET /api/alerts",
+  listAlerts: route("GET /api/alerts", {
     says: "The log, newest first",
     query: z.strictObject({
       ...logQuery,
@@ -107,8 +109,7 @@ export const api = {
     data: z.array(alerts.alertView),
     meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
   }),
-  exportAlerts: route({
-    path: "GET /api/export",
+  exportAlerts: route("GET /api/export", {
     says: "Every alert that the filters let through, newest first, as a file",
     more: "Sent as it is read. A file that is not whole ends with a line that says so (NDJSON: `error`), and its connection breaks.",
     query: z.strictObject({
@@ -125,29 +126,25 @@ export const api = {
     answers: "The file.",
     media: ["application/x-ndjson", "text/csv"],
   }),
-  findAlert: route({
-    path: "GET /api/alerts/:id",
+  findAlert: route("GET /api/alerts/:id", {
     says: "One alert: its request as received, what was decided, every delivery and attempt",
     answers: "All that is known of it.",
     data: alerts.alertDetailView,
   }),
-  readEvidence: route({
-    path: "GET /api/alerts/:id/evidence",
+  readEvidence: route("GET /api/alerts/:id/evidence", {
     says: "All that is known of one alert, as one document",
     more: "`GET /api/alerts/{id}`, its messages made again, the alerts of the same key, the hash of the configuration. No credentials.",
     answers: "The evidence.",
     data: alerts.evidenceView,
   }),
-  routeAgain: route({
-    path: "GET /api/alerts/:id/routes",
+  routeAgain: route("GET /api/alerts/:id/routes", {
     says: "What today's routes and mutes would do with an alert, next to what was decided then",
     more: "Judges the facts as they were read when it arrived. Stores and sends nothing.",
     answers: "What differs by destination, and each route's answer.",
     data: alerts.routedAgainView,
     fails: { 409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself." },
   }),
-  findByIdPart: route({
-    path: "GET /api/ids",
+  findByIdPart: route("GET /api/ids", {
     says: "Alerts whose id begins or ends with a part of one",
     query: z.strictObject({
       part: z
@@ -163,16 +160,14 @@ export const api = {
     fails: { 400: "The part cannot be one." },
     instead: "give it the whole id",
   }),
-  resend: route({
-    path: "POST /api/alerts/:id/resend",
+  resend: route("POST /api/alerts/:id/resend", {
     says: "Send an alert once more, marked as a resend",
     body: z.strictObject({ destination: z.string().optional().describe("Default: every destination that it had.") }),
     answers: "The new deliveries.",
     data: z.array(alerts.deliveryView),
     fails: { 404: "No such alert or destination.", 409: "Not routed yet, or nowhere to send it." },
   }),
-  release: route({
-    path: "POST /api/release",
+  release: route("POST /api/release", {
     says: "Send now what quiet hours hold",
     more: `Without a body: all of it, everywhere, as the summary that the end of the quiet hours would bring. An alert that is held because
     nobody knows whether it arrived is sent only where it is named, marked as a possible repeat. Asked again, it sends nothing more.`,
@@ -189,8 +184,7 @@ export const api = {
     data: z.array(destinations.releaseView),
     fails: { 404: "No such alert or destination." },
   }),
-  previewResend: route({
-    path: "GET /api/resend",
+  previewResend: route("GET /api/resend", {
     says: "How much failed and was not resent, by destination",
     more: "The filters are those of the log. Changes nothing; see `POST /api/resend`.",
     query: failedQuery,
@@ -198,8 +192,7 @@ export const api = {
     data: destinations.resendPreviewView,
     timeoutMs: tryTimeoutMs,
   }),
-  resendFailed: route({
-    path: "POST /api/resend",
+  resendFailed: route("POST /api/resend", {
     says: "Resend everything that failed",
     more: `Goes where it failed, one message in four while other alerts are due, as digests when it is much; \`resending\` of the
     destination counts what has arrived. With the \`failedUntil\` of the preview, nothing is resent that the preview has not counted. Asked
@@ -209,16 +202,14 @@ export const api = {
     data: destinations.resendResultView,
     timeoutMs: resendTimeoutMs,
   }),
-  readStatus: route({
-    path: "GET /api/status",
+  readStatus: route("GET /api/status", {
     says: "Health of the relay, its queue, its destinations and its disk",
     more: "For monitors, as cheap as `/readyz`. Answers 200 also while not ready: see `relay.ready`, `relay.reasons`. Fields may be added.",
     answers: "As it is now.",
     data: status.statusView,
     fails: { 503: "The store does not answer." },
   }),
-  putBack: route({
-    path: "POST /api/account/put-back",
+  putBack: route("POST /api/account/put-back", {
     says: "Make the account send to this relay again",
     more: "Sets webhook and messenger channel at the alerting service as setup left them, and reads back. Changes nothing if they are.",
     body: z.strictObject({
@@ -232,29 +223,25 @@ export const api = {
       502: "The service refused it, or could not be reached.",
     },
   }),
-  listRelays: route({
-    path: "GET /api/relays",
+  listRelays: route("GET /api/relays", {
     says: "The relays that run on this log, and what each of them does",
     more: "The same on every relay, as each has told it some seconds ago. With SQLite it is one.",
     answers: "The one that answers first.",
     data: z.array(relays.runningRelayView),
   }),
-  listDestinations: route({
-    path: "GET /api/destinations",
+  listDestinations: route("GET /api/destinations", {
     says: "Every destination with its health and the states of its deliveries",
     answers: "In the order of the configuration.",
     data: z.array(destinations.destinationView),
   }),
-  tryDestination: route({
-    path: "POST /api/destinations/:name/try",
+  tryDestination: route("POST /api/destinations/:name/try", {
     says: "Ask a destination now whether it works",
     more: "Nothing is sent to people. If it works, what waits is sent. It is not called while it has asked for silence.",
     answers: "What it said.",
     data: destinations.tryResultView,
     timeoutMs: tryTimeoutMs,
   }),
-  testDestination: route({
-    path: "POST /api/destinations/:name/test",
+  testDestination: route("POST /api/destinations/:name/test", {
     says: "Send one marked test message straight to a destination",
     more: `Whatever routes, mutes and quiet hours say, and also where it is dead or paused. \`GET /api/alerts/{id}\` with the id in
     \`alert\` says what becomes of it. While one is on its way, and within 10 s of one, that one is the answer.`,
@@ -264,30 +251,26 @@ export const api = {
     answers: "The test, with a delivery for each recipient.",
     data: destinations.destinationTestView,
   }),
-  pauseDestination: route({
-    path: "POST /api/destinations/:name/pause",
+  pauseDestination: route("POST /api/destinations/:name/pause", {
     says: "Let nothing be sent to a destination until it is resumed",
     more: `New alerts for it wait and do not expire; fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a
     restart. Nothing changes at one that is paused already.`,
     answers: "The destination, with `paused`.",
     data: destinations.destinationView,
   }),
-  resumeDestination: route({
-    path: "POST /api/destinations/:name/resume",
+  resumeDestination: route("POST /api/destinations/:name/resume", {
     says: "Send to a destination again",
     more: "What waited is sent now, as digests when it is much. Nothing changes at one that is not paused.",
     answers: "The destination.",
     data: destinations.destinationView,
   }),
-  readShapes: route({
-    path: "GET /api/shapes",
+  readShapes: route("GET /api/shapes", {
     says: "What the payloads of alerts are made of",
     more: "One entry a kind of alert, the last seen first: its paths with type, example, how many had it and when, and what reads it.",
     answers: "As far as this relay has seen.",
     data: watches.shapesView,
   }),
-  listRefused: route({
-    path: "GET /api/refused",
+  listRefused: route("GET /api/refused", {
     says: "Requests whose sender did not pass the check of their source, newest first",
     more: "They are no alerts and went to nobody. Each source keeps 200, and only some of a flood.",
     query: z.strictObject({
@@ -298,29 +281,25 @@ export const api = {
     answers: "One page.",
     data: z.array(refused.refusedView),
   }),
-  findRefused: route({
-    path: "GET /api/refused/:id",
+  findRefused: route("GET /api/refused/:id", {
     says: "One of them as received",
     answers: "With headers and body.",
     data: refused.refusedDetailView,
   }),
-  releaseRefused: route({
-    path: "POST /api/refused/:id/release",
+  releaseRefused: route("POST /api/refused/:id/release", {
     says: "Relay one of them anyway",
     more: "Accepted now, as if its sender had passed. Asked again, or sent again by a sender that passed, it is the same alerts.",
     answers: "Ids of the alerts; `duplicate`: they were there before.",
     data: refused.releasedRefusedView,
   }),
-  lastGaps: route({
-    path: "GET /api/gaps",
+  lastGaps: route("GET /api/gaps", {
     says: "Alerts that should have arrived and did not, as the last look found",
     more: "Compares the records of the service with the log. Asks nobody now; null before the first look, or where nobody looks.",
     query: z.strictObject({ source: gapSource }),
     answers: "What the last seven days show.",
     data: watches.gapsView.nullable(),
   }),
-  checkGaps: route({
-    path: "POST /api/gaps",
+  checkGaps: route("POST /api/gaps", {
     says: "Look now for alerts that should have arrived and did not",
     more: "Asks the alerting service, one metric after the other, so it may take a minute. Sends no notice.",
     body: z.strictObject({
@@ -337,8 +316,7 @@ export const api = {
     },
     timeoutMs: checkTimeoutMs,
   }),
-  listMutes: route({
-    path: "GET /api/mutes",
+  listMutes: route("GET /api/mutes", {
     says: "Active and coming mutes",
     query: z.strictObject({
       ended: trueOrFalse.describe("`true` lists past ones as well."),
@@ -346,8 +324,7 @@ export const api = {
     answers: "Those of the configuration among them.",
     data: z.array(mutes.muteView),
   }),
-  addMute: route({
-    path: "POST /api/mutes",
+  addMute: route("POST /api/mutes", {
     says: "Record matching alerts without sending them, until a time",
     body: z.strictObject({
       ...muted,
@@ -369,22 +346,19 @@ export const api = {
     status: 201,
     fails: { 400: "A matcher, a time or the reason is missing or cannot be read.", 409: "It is over already." },
   }),
-  previewMute: route({
-    path: "POST /api/mutes/preview",
+  previewMute: route("POST /api/mutes/preview", {
     says: "What a mute would have held of the last 24 hours; makes none",
     body: z.strictObject(muted),
     answers: "Judged by the matcher that routing uses.",
     data: mutes.mutePreviewView,
     fails: { 400: "A matcher is missing or cannot be read." },
   }),
-  endMute: route({
-    path: "DELETE /api/mutes/:id",
+  endMute: route("DELETE /api/mutes/:id", {
     says: "End a mute now",
     answers: "It is ended.",
     fails: { 404: "No such active mute.", 409: "It is in the configuration, and is ended there." },
   }),
-  openStream: route({
-    path: "GET /api/stream",
+  openStream: route("GET /api/stream", {
     says: "Changes of alerts as server-sent events",
     more: `\`event: alert\` has the alert as in the list, its version as \`id\`, and only the last of several changes. Resumes by
     Last-Event-ID. \`event: ready\` comes first, with the place where the stream begins; what is before is read through /api/alerts.

@@ -5,7 +5,7 @@ import { pictureResults } from "../../core/picture-outcome.ts";
 import { dampers } from "../../core/ring.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { instant } from "../encode.ts";
-import { bodyEncoding, channel, count, flag, headers, id, text, view } from "./shapes.ts";
+import { bodyEncoding, channel, count, flag, headers, id, listOf, maybe, text, view } from "./shapes.ts";
 
 /** One alert: as lists give it, with all that is known of it, and as evidence. */
 
@@ -38,48 +38,36 @@ export const deliveryView = view("Delivery", {
   finishedAt: instant.optional(),
   digestId: id.optional().describe("Sent together with the others of the same digest."),
   insteadOf: text.optional().describe("The destination whose fallback it is."),
-  extras: z
-    .object({
-      silent: z.literal(true).optional().describe("Without a sound, where the channel can be silent."),
-      note: text.optional(),
-      title: text.optional().describe("The first line of its message, in place of the built-in one."),
-      links: z.array(z.object({ label: text, url: text })).optional(),
-      with: z
-        .object({ count, titles: z.array(text) })
-        .optional()
-        .describe("Alerts that wait while it fires."),
-      late: text.optional().describe("Why it is late: a mute had held it back."),
-    })
-    .optional()
-    .describe("What its route adds to its message."),
-  damped: z
-    .object({
-      by: z.enum(dampers).optional().describe("What holds it back. Absent: it rings, or tells what did not ring."),
-      why: text,
-      count: count.describe("Alerts of its key that did not ring since the last one that did, up to it."),
-      sinceAt: instant,
-      worst: z.object({ id, at: instant, severity: z.enum(severities), value: z.number().optional() }),
-      lowest: z.number().optional(),
-      highest: z.number().optional(),
-      advice: text.optional().describe("What would mend the rule."),
-    })
-    .optional()
-    .describe("What its message says of the alerts of its key that did not ring there."),
+  extras: maybe("What its route adds to its message.", {
+    silent: z.literal(true).optional().describe("Without a sound, where the channel can be silent."),
+    note: text.optional(),
+    title: text.optional().describe("The first line of its message, in place of the built-in one."),
+    links: z.array(z.object({ label: text, url: text })).optional(),
+    with: maybe("Alerts that wait while it fires.", { count, titles: z.array(text) }),
+    late: text.optional().describe("Why it is late: a mute had held it back."),
+  }),
+  damped: maybe("What its message says of the alerts of its key that did not ring there.", {
+    by: z.enum(dampers).optional().describe("What holds it back. Absent: it rings, or tells what did not ring."),
+    why: text,
+    count: count.describe("Alerts of its key that did not ring since the last one that did, up to it."),
+    sinceAt: instant,
+    worst: z.object({ id, at: instant, severity: z.enum(severities), value: z.number().optional() }),
+    lowest: z.number().optional(),
+    highest: z.number().optional(),
+    advice: text.optional().describe("What would mend the rule."),
+  }),
   resentBy: id.optional().describe("It was resent: id of the delivery that replaces it. It counts as that one does."),
 });
 
 export const deliveryDetailView = view("DeliveryWithAttempts", {
   ...deliveryView.shape,
   attempts: z.array(attemptView),
-  picture: z
-    .object({
-      result: z.enum(pictureResults),
-      afterMs: count.optional().describe("From the text to the picture, or to its first fetch."),
-      times: count.optional().describe("How often its address was fetched."),
-      reason: text.optional().describe("Why there is none, in words."),
-    })
-    .optional()
-    .describe("Known of the latest 200 of a destination, once it has come or failed."),
+  picture: maybe("Known of the latest 200 of a destination, once it has come or failed.", {
+    result: z.enum(pictureResults),
+    afterMs: count.optional().describe("From the text to the picture, or to its first fetch."),
+    times: count.optional().describe("How often its address was fetched."),
+    reason: text.optional().describe("Why there is none, in words."),
+  }),
 });
 
 /** What was read of a body; title, severity and status stand next to it. */
@@ -120,16 +108,13 @@ export const alertView = view("Alert", {
     description: "What messages and pages call it. Absent: the relay is older.",
     example: "ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)",
   }),
-  learnedName: z
-    .object({
-      kind: z.enum(["token", "pool"]),
-      chain: text,
-      address: text.describe("As the sender wrote it."),
-      name: text.describe("Plain text of the service's, as it stands in messages."),
-      learnedAt: instant.describe("Messages of before have the address."),
-    })
-    .optional()
-    .describe("What the service calls a token or pool that the sender names by its address alone."),
+  learnedName: maybe("What the service calls a token or pool that the sender names by its address alone.", {
+    kind: z.enum(["token", "pool"]),
+    chain: text,
+    address: text.describe("As the sender wrote it."),
+    name: text.describe("Plain text of the service's, as it stands in messages."),
+    learnedAt: instant.describe("Messages of before have the address."),
+  }),
   severity: z.enum(severities).nullable(),
   status: z.enum(statuses).nullable(),
   facts: factsView.nullable(),
@@ -198,34 +183,26 @@ export const evidenceView = view("Evidence", {
     configurationSha256: text.nullable().describe("Names the configuration in force then, without its secrets."),
   }),
   alert: alertDetailView,
-  messages: z
-    .array(
-      z.object({
-        destination: text,
-        channel,
-        texts: z.array(text).describe("Part by part; none where the destination is gone."),
-        inDigest: flag.describe("It was sent in one message with others."),
-      }),
-    )
-    .describe("Rebuilt from the stored alert, as its first message."),
+  messages: listOf("Rebuilt from the stored alert, as its first message.", {
+    destination: text,
+    channel,
+    texts: z.array(text).describe("Part by part; none where the destination is gone."),
+    inDigest: flag.describe("It was sent in one message with others."),
+  }),
   sameKey: z.object({
     isAll: flag.describe("Every alert of this key that is kept is listed."),
-    alerts: z
-      .array(
-        z.object({
-          id,
-          severity: z.enum(severities),
-          status: z.enum(statuses),
-          value: text.optional(),
-          threshold: text.optional(),
-          unit: text.optional(),
-          metric: text.optional(),
-          token: text.optional(),
-          chain: text.optional(),
-          isRepeat: flag,
-          receivedAt: instant,
-        }),
-      )
-      .describe("Newest first."),
+    alerts: listOf("Newest first.", {
+      id,
+      severity: z.enum(severities),
+      status: z.enum(statuses),
+      value: text.optional(),
+      threshold: text.optional(),
+      unit: text.optional(),
+      metric: text.optional(),
+      token: text.optional(),
+      chain: text.optional(),
+      isRepeat: flag,
+      receivedAt: instant,
+    }),
   }),
 });

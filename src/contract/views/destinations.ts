@@ -3,7 +3,7 @@ import { deliveryStates, reasonCodes } from "../../core/delivery.ts";
 import { destinationVerdicts } from "../../vendors/verdict.ts";
 import { instant } from "../encode.ts";
 import { alertView } from "./alerts.ts";
-import { channel, count, flag, health, text, view } from "./shapes.ts";
+import { channel, count, flag, health, listOf, maybe, text, view } from "./shapes.ts";
 
 /** Destinations, and what people do about them. */
 
@@ -30,14 +30,11 @@ export const destinationView = view("Destination", {
     .enum(["delivery", "account", "connection"])
     .describe("What a probe proves: a message would arrive, the login is accepted, or only the host answers."),
   lastProvenAt: instant.optional().describe("When it last said yes to a probe."),
-  failedProbes: z
-    .object({ count: count, detail: text })
-    .optional()
-    .describe("The latest had no answer; it is asked again in some minutes."),
-  paused: z
-    .object({ at: instant, by: text.describe("`page`, `api` or `command`.") })
-    .optional()
-    .describe("A person has paused it: alerts for it wait until it is resumed."),
+  failedProbes: maybe("The latest had no answer; it is asked again in some minutes.", { count: count, detail: text }),
+  paused: maybe("A person has paused it: alerts for it wait until it is resumed.", {
+    at: instant,
+    by: text.describe("`page`, `api` or `command`."),
+  }),
   movedTo: text.optional().describe("The group was upgraded; messages go there."),
   relay: text.optional().describe("The relay that delivers to it, while several run. Absent: none has it just now."),
   definedAt: text,
@@ -45,14 +42,12 @@ export const destinationView = view("Destination", {
     .partialRecord(z.enum(deliveryStates), count)
     .describe("Deliveries by state. One that was resent counts as its resend does."),
   oldestWaitingAt: instant.optional(),
-  heldByQuietHours: z
-    .object({ count: count, until: instant })
-    .optional()
-    .describe("What quiet hours hold, and when the first of it is sent."),
-  resending: z
-    .object({ made: count, arrived: count, since: instant })
-    .optional()
-    .describe("Given while some of what was resent together waits."),
+  heldByQuietHours: maybe("What quiet hours hold, and when the first of it is sent.", { count: count, until: instant }),
+  resending: maybe("Given while some of what was resent together waits.", {
+    made: count,
+    arrived: count,
+    since: instant,
+  }),
 });
 
 export const releaseView = z
@@ -81,7 +76,7 @@ export const resendPreviewView = view("ResendPreview", {
 export const resendResultView = view("ResendResult", {
   made: count.describe("New deliveries."),
   resent: count.describe("Failed ones that count as their resend does now."),
-  left: z.array(z.object({ destination: text, deliveries: count, why: text })).describe("What stays failed."),
+  left: listOf("What stays failed.", { destination: text, deliveries: count, why: text }),
 });
 
 export const tryResultView = view("TryResult", {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { refusedReasons } from "../../core/source.ts";
 import { instant } from "../encode.ts";
-import { bodyEncoding, count, flag, headers, id, text, view } from "./shapes.ts";
+import { bodyEncoding, count, flag, headers, id, maybe, text, view } from "./shapes.ts";
 
 /** Requests whose sender did not pass the check of its source. */
 
@@ -16,10 +16,7 @@ export const refusedView = view("RefusedRequest", {
   unkept: count.describe("How many before it were refused and not kept: of a flood only some are."),
   bodyBytes: count,
   receivedAt: instant,
-  released: z
-    .object({ at: instant, alertIds: z.array(text) })
-    .optional()
-    .describe("When a person had it relayed anyway."),
+  released: maybe("When a person had it relayed anyway.", { at: instant, alertIds: z.array(text) }),
 });
 
 export const refusedDetailView = refusedView

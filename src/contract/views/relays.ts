@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { instant } from "../encode.ts";
-import { count, flag, notReady, text, view } from "./shapes.ts";
+import { count, flag, listOf, maybe, notReady, text, view } from "./shapes.ts";
 
 /** The relays of a log, and what each keeps. */
 
@@ -13,14 +13,11 @@ export const relayView = view("Relay", {
   reasons: notReady,
   unreadableAlerts: count.describe("Alerts that were sent as received, because reading or routing them failed twice."),
   socketIsHeld: flag.describe("It outlives the relay: alerts that arrive while it restarts wait there."),
-  hearing: z
-    .object({
-      by: z.enum(["listen", "polls"]).describe("`polls`: only by looking every few seconds."),
-      why: text.optional().describe("Why not at once."),
-      isPooled: flag.describe("`DATABASE_URL` leads through a pooler."),
-    })
-    .optional()
-    .describe("How it hears of what other relays have done; absent with SQLite."),
+  hearing: maybe("How it hears of what other relays have done; absent with SQLite.", {
+    by: z.enum(["listen", "polls"]).describe("`polls`: only by looking every few seconds."),
+    why: text.optional().describe("Why not at once."),
+    isPooled: flag.describe("`DATABASE_URL` leads through a pooler."),
+  }),
 });
 
 export const runningRelayView = view("RunningRelay", {
@@ -40,9 +37,10 @@ export const runningRelayView = view("RunningRelay", {
   spooled: count.optional().describe("Alerts that wait in its spool; absent without one."),
   startedAt: instant,
   seenAt: instant.describe("When it last said that it runs: every 3 s."),
-  destinations: z
-    .array(z.object({ name: text, since: instant.optional() }))
-    .describe("Those of the answering relay's destinations that it serves."),
+  destinations: listOf("Those of the answering relay's destinations that it serves.", {
+    name: text,
+    since: instant.optional(),
+  }),
 });
 
 export const alertCountsView = view("AlertCounts", {

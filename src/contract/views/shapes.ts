@@ -15,4 +15,8 @@ export const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 export const bodyEncoding = z.enum(["utf8", "base64"]);
 export const headers = z.array(z.tuple([text, text]));
 export const view = <S extends z.ZodRawShape>(id: string, shape: S) => z.object(shape).meta({ id });
+/** An object that may be absent, with what it means. */
+export const maybe = <S extends z.ZodRawShape>(says: string, shape: S) => z.object(shape).optional().describe(says);
+/** A list of objects, with what it means. */
+export const listOf = <S extends z.ZodRawShape>(says: string, shape: S) => z.array(z.object(shape)).describe(says);
 export const notReady = z.array(text).describe("Why it is not ready; empty when it is.");

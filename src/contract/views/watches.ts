@@ -5,7 +5,7 @@ import { placeTypes } from "../../core/shape.ts";
 import { refusedReasons } from "../../core/source.ts";
 import { instant } from "../encode.ts";
 import { canaryStages } from "../operations.ts";
-import { count, flag, id, text, view } from "./shapes.ts";
+import { count, flag, id, listOf, maybe, text, view } from "./shapes.ts";
 
 /** What a relay watches around it, and what is wrong. */
 
@@ -13,24 +13,21 @@ export const accountView = view("Account", {
   publicUrl: text.optional().describe("Absent: `PUBLIC_URL` is not set."),
   serviceConfigured: flag.describe("`ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs."),
   canPutBack: flag.default(false).describe("The outputs are others than setup left."),
-  answer: z
-    .object({
-      at: instant,
-      id: text.optional(),
-      name: text.optional(),
-      keyExpiresAt: instant.optional(),
-      webhook: z
-        .enum(["here", "stranger", "elsewhere", "answered", "nowhere"])
-        .optional()
-        .describe(
-          `Where alerts go. \`stranger\`: here, with a secret that it does not take. \`answered\`: to another address than the registered
+  answer: maybe("What the alerting service said last. Absent: it was not heard since the start.", {
+    at: instant,
+    id: text.optional(),
+    name: text.optional(),
+    keyExpiresAt: instant.optional(),
+    webhook: z
+      .enum(["here", "stranger", "elsewhere", "answered", "nowhere"])
+      .optional()
+      .describe(
+        `Where alerts go. \`stranger\`: here, with a secret that it does not take. \`answered\`: to another address than the registered
           one, where this relay answers. \`nowhere\`: the webhook is off.`,
-        ),
-      webhookAddress: text.optional().describe("Without its path, which may be a secret."),
-      messengerChannelId: text.nullable().optional(),
-    })
-    .optional()
-    .describe("What the alerting service said last. Absent: it was not heard since the start."),
+      ),
+    webhookAddress: text.optional().describe("Without its path, which may be a secret."),
+    messengerChannelId: text.nullable().optional(),
+  }),
 });
 
 export const watchView = view("Watch", {
@@ -175,61 +172,45 @@ export const gapsView = view("Gaps", {
   since: instant,
   until: instant,
   checkedAt: instant,
-  downtimes: z
-    .array(
-      z.object({
-        fromAt: instant,
-        toAt: instant,
-        asleep: flag.describe("A relay ran and did nothing: asleep, or its clock was set."),
-        restored: flag.describe("The log was restored from a backup, which lacks what came then."),
-      }),
-    )
-    .describe("When no relay ran, to a minute."),
-  missing: z
-    .array(
-      z.object({
-        verdict: z.enum(gapVerdicts).describe("`likely`: chance would seldom explain it, and `reason` says what may."),
-        odds: z.number().describe("It is 1 to so many that nothing is wrong."),
-        rule: text.describe("The subscription's id, or metric and condition."),
-        metricKey: text,
-        metricName: text.optional().describe("What the service calls the metric."),
-        condition: text.meta({ example: "above 3300" }),
-        status: z.enum(["firing", "resolved"]).describe("What the alert would have said."),
-        fromAt: instant.describe("The record before the crossing."),
-        toAt: instant.describe("The record after it."),
-        before: z.number(),
-        after: z.number(),
-        reason: text,
-        whileDown: flag.describe("The relay did not run then."),
-        outage: text.optional().describe("The `id` of its outage. Absent: it is missing alone."),
-      }),
-    )
-    .describe("Alerts that should have arrived, the newest first. None is sent afterwards."),
-  outages: z
-    .array(
-      z.object({
-        id: text.describe("In this answer alone."),
-        fromAt: instant,
-        toAt: instant,
-        due: count.describe("Alerts that were due in it."),
-        lost: count.describe("Those of them that are missing."),
-        rule: text.optional().describe("It is about this rule alone. Absent: the account."),
-        whileDown: flag,
-        asleep: flag.optional().describe("The relay ran and did nothing: asleep, or its clock was set."),
-        comesAgainAt: instant.optional().describe("When the first alert after it came, or the relay ran again."),
-      }),
-    )
-    .describe("Times in which alerts did not arrive, more than chance explains."),
-  unknown: z
-    .array(
-      z.object({
-        what: text.describe("The first names of those that it is true of."),
-        names: count.describe("How many names there are."),
-        why: text,
-        crossings: count.describe("That cannot be told for this reason."),
-      }),
-    )
-    .describe("What is not known, each reason once."),
+  downtimes: listOf("When no relay ran, to a minute.", {
+    fromAt: instant,
+    toAt: instant,
+    asleep: flag.describe("A relay ran and did nothing: asleep, or its clock was set."),
+    restored: flag.describe("The log was restored from a backup, which lacks what came then."),
+  }),
+  missing: listOf("Alerts that should have arrived, the newest first. None is sent afterwards.", {
+    verdict: z.enum(gapVerdicts).describe("`likely`: chance would seldom explain it, and `reason` says what may."),
+    odds: z.number().describe("It is 1 to so many that nothing is wrong."),
+    rule: text.describe("The subscription's id, or metric and condition."),
+    metricKey: text,
+    metricName: text.optional().describe("What the service calls the metric."),
+    condition: text.meta({ example: "above 3300" }),
+    status: z.enum(["firing", "resolved"]).describe("What the alert would have said."),
+    fromAt: instant.describe("The record before the crossing."),
+    toAt: instant.describe("The record after it."),
+    before: z.number(),
+    after: z.number(),
+    reason: text,
+    whileDown: flag.describe("The relay did not run then."),
+    outage: text.optional().describe("The `id` of its outage. Absent: it is missing alone."),
+  }),
+  outages: listOf("Times in which alerts did not arrive, more than chance explains.", {
+    id: text.describe("In this answer alone."),
+    fromAt: instant,
+    toAt: instant,
+    due: count.describe("Alerts that were due in it."),
+    lost: count.describe("Those of them that are missing."),
+    rule: text.optional().describe("It is about this rule alone. Absent: the account."),
+    whileDown: flag,
+    asleep: flag.optional().describe("The relay ran and did nothing: asleep, or its clock was set."),
+    comesAgainAt: instant.optional().describe("When the first alert after it came, or the relay ran again."),
+  }),
+  unknown: listOf("What is not known, each reason once.", {
+    what: text.describe("The first names of those that it is true of."),
+    names: count.describe("How many names there are."),
+    why: text,
+    crossings: count.describe("That cannot be told for this reason."),
+  }),
   rules: count,
   crossings: count.describe("Each is answered, missing, fresh, unclear or not due."),
   answered: count.describe("Those of them of which an alert came."),
