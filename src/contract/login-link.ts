@@ -10,13 +10,8 @@ export const loginLinkLifetimeMs = 15 * 60 * 1000;
  * An address that logs one browser in, once, within 15 minutes. It holds no admin token, only a code signed with it,
  * so any process that knows the token can make one.
  */
-export function loginLink(
-  publicUrl: string,
-  adminToken: Secret,
-  now: number,
-  nonce: string = randomBytes(12).toString("base64url"),
-): string {
-  const text = `${(now + loginLinkLifetimeMs).toString(36)}.${nonce}`;
+export function loginLink(publicUrl: string, adminToken: Secret, now: number): string {
+  const text = `${(now + loginLinkLifetimeMs).toString(36)}.${randomBytes(12).toString("base64url")}`;
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
 }
 

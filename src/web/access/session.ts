@@ -13,13 +13,6 @@ export interface Session {
   seenAt: number;
 }
 
-export interface SessionOptions {
-  /** A session ends this long after its last request. Default 12 h. Milliseconds. */
-  idleMs?: number;
-  /** A session ends this long after the login, whatever happens. Default 7 d. Milliseconds. */
-  absoluteMs?: number;
-}
-
 export interface SessionDeps {
   adminToken: Secret;
   store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
@@ -31,6 +24,10 @@ export interface SessionDeps {
 export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
 const hour = 60 * 60 * 1000;
+/** A session ends this long after its last request, */
+const idleMs = 12 * hour;
+/** and this long after the login, whatever happens. */
+const absoluteMs = 7 * 24 * hour;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**
@@ -40,9 +37,7 @@ const renewAfterMs = 5 * 60 * 1000;
  *
  * Not Hono's signed cookies: they sign as strongly, but write another form, so that an upgrade would log everybody out.
  */
-export async function openSessions(deps: SessionDeps, options: SessionOptions = {}) {
-  const { adminToken, store, now } = deps;
-  const { idleMs = 12 * hour, absoluteMs = 7 * 24 * hour } = options;
+export async function openSessions({ adminToken, store, now, onEnded }: SessionDeps) {
   const known = await store.listKeys("ended-session", now());
   const ended = new Map(known.map(({ key, expiresAt }) => [key, expiresAt]));
 
@@ -78,7 +73,7 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
       forgetEnded();
       ended.set(entry.key, entry.expiresAt);
-      deps.onEnded();
+      onEnded();
       await store.putKeyIfAbsent("ended-session", entry, now());
     },
     /** Takes for ended what other relays have ended since. @throws AppError `store_unavailable` */
@@ -87,7 +82,7 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       if (news.length === 0) return;
       forgetEnded();
       for (const { key, expiresAt } of news) ended.set(key, expiresAt);
-      deps.onEnded();
+      onEnded();
     },
     format({ id, startedAt, seenAt }: Session): string {
       const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;

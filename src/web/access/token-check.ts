@@ -12,8 +12,6 @@ type GuessLimit = Omit<Allowance, "name">;
 export interface TokenCheckOptions {
   /** For one network. Default: 10, then one every 6 s. */
   perNetwork?: GuessLimit;
-  /** For all together. Default: 100, then one every 600 ms. */
-  together?: GuessLimit;
   /** Networks remembered; the one that was silent longest is forgotten first. Default 10,000. */
   maxNetworks?: number;
 }
@@ -30,6 +28,9 @@ export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limi
 
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
+/** For all networks together. */
+const together: GuessLimit = { burst: 100, intervalMs: 600 };
+
 /** While the database is away or slow, each relay counts by itself. */
 const longestLookMs = 1_000;
 
@@ -44,11 +45,7 @@ const longestLookMs = 1_000;
  */
 export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}) {
   const { adminToken, store, clock } = deps;
-  const {
-    perNetwork = { burst: 10, intervalMs: 6_000 },
-    together = { burst: 100, intervalMs: 600 },
-    maxNetworks = 10_000,
-  } = options;
+  const { perNetwork = { burst: 10, intervalMs: 6_000 }, maxNetworks = 10_000 } = options;
   /** Until when the failures of a network would have been paid off, one interval each. */
   const paidOffAt = new RecentMap<string, number>(maxNetworks);
   let allPaidOffAt = 0;

@@ -15,13 +15,6 @@ export interface EventStreamsDeps extends ViewContext {
   log: Log;
 }
 
-export interface EventStreamsOptions {
-  /** Readers at once. Default 200. */
-  maxStreams?: number;
-  /** Comments keep proxies from ending a silent stream. Default 15 s. Milliseconds. */
-  heartbeatMs?: number;
-}
-
 export interface StreamRequest {
   /** Changes after this one are sent. Absent: changes from now on. */
   after?: ChangeCursor;
@@ -36,6 +29,8 @@ const batch = 50;
 const mostBatchesKept = 8;
 const encoder = new TextEncoder();
 const reconnectMs = 2_000;
+/** Comments keep proxies from ending a silent stream. */
+const heartbeatMs = 15_000;
 
 /** Changes as one piece of a stream, ready to be sent to any number of readers. */
 interface ChangeBatch {
@@ -92,10 +87,10 @@ class ChangeReader {
  * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the
  * store for what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
  * states in between, never an alert.
+ * @param maxStreams readers at once
  */
-export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}) {
+export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } = {}) {
   const { store, clock, log } = deps;
-  const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
   const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
   const reader = new ChangeReader(deps);
