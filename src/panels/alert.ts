@@ -21,6 +21,7 @@ import {
   type Cell,
   type Fact,
   factsOf,
+  foldOf,
   groupOf,
   type Panel,
   paragraph,
@@ -335,14 +336,10 @@ function todayPanel(
     },
     isTooLarge &&
       aside`The body is too large to be read again for this page, so conditions on ${{ code: "payload" }} count as not met.`,
-    {
-      kind: "fold",
-      summary: say`Each route's answer now`,
-      panel: [
-        aside`As if it came ${{ at }}, with what was read of it then. Nothing was sent. Whether it rings depends on what rang before.`,
-        decisionsTable(decisions),
-      ],
-    },
+    foldOf({ summary: say`Each route's answer now` }, [
+      aside`As if it came ${{ at }}, with what was read of it then. Nothing was sent. Whether it rings depends on what rang before.`,
+      decisionsTable(decisions),
+    ]),
   ];
 }
 
@@ -400,14 +397,10 @@ export function conditionsFold(alert: AlertDetailView): Section | undefined {
     if (value === undefined || value.length > longestValue) return [];
     return describeMatcher({ field, condition: { equals: [value] } });
   });
-  return {
-    kind: "fold",
-    summary: say`As conditions for a route or a mute`,
-    panel: [
-      { kind: "list", items: conditions.map((code) => ({ code })) },
-      aside`Paths into the body: ${{ code: `tocsin explain ${id}` }}`,
-    ],
-  };
+  return foldOf({ summary: say`As conditions for a route or a mute` }, [
+    { kind: "list", items: conditions.map((code) => ({ code })) },
+    aside`Paths into the body: ${{ code: `tocsin explain ${id}` }}`,
+  ]);
 }
 
 /** How it came. */

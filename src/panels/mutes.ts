@@ -10,6 +10,7 @@ import {
   type Cell,
   type Choices,
   factsOf,
+  foldOf,
   groupOf,
   type Input,
   joined,
@@ -175,12 +176,7 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
           text: say`Send what one of them has held back: ${{ code: "tocsin mutes release ID" }}`,
         },
       ]),
-    over.length > 0 && {
-      kind: "fold",
-      summary: "Ended",
-      command: "tocsin mutes list --all",
-      panel: [mutesTable(over)],
-    },
+    over.length > 0 && foldOf({ summary: "Ended", command: "tocsin mutes list --all" }, [mutesTable(over)]),
   ];
 }
 

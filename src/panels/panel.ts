@@ -200,6 +200,13 @@ export const groupOf = (head: SectionHead & { isTrouble?: boolean }, panel: Pane
   panel,
 });
 
+/** Sections that are folded away. */
+export const foldOf = (head: SectionHead & { summary: Cell; command?: string }, panel: Panel): Section => ({
+  ...head,
+  kind: "fold",
+  panel,
+});
+
 /** What can be done, side by side. */
 export const actsOf = (...acts: (Action | false | undefined)[]): Section => ({ kind: "acts", acts });
 

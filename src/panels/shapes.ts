@@ -1,6 +1,6 @@
 import type { ShapeKindView, ShapePlaceView, ShapesView } from "../contract/operations.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { emptyOf, groupOf, noteWarning, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import { emptyOf, foldOf, groupOf, noteWarning, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 /** What the payloads of alerts are made of: of each kind what is read from it, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {
@@ -17,15 +17,11 @@ function kindSection(kind: ShapeKindView): Section {
   const { title, source, alerts, shapes, firstAt, lastAt, places } = kind;
   const read = places.filter(isRead);
   const rest = places.filter((place) => !isRead(place));
+  const unread = `${countOf(rest.length, "place")} that no fact and no route reads`;
   return groupOf({ title: source ? say`${source}: like “${title}”` : say`Like “${title}”` }, [
     paragraph`${countOf(alerts, "alert")} of ${countOf(shapes, "shape")}, the first ${{ at: firstAt }}, the last ${{ at: lastAt }}.`,
     placesTable(read, alerts),
-    rest.length > 0 && {
-      kind: "fold",
-      summary: `${countOf(rest.length, "place")} that no fact and no route reads`,
-      command: "tocsin shapes --all",
-      panel: [placesTable(rest, alerts)],
-    },
+    rest.length > 0 && foldOf({ summary: unread, command: "tocsin shapes --all" }, [placesTable(rest, alerts)]),
   ]);
 }
 

@@ -2,7 +2,7 @@ import type { AlertDetailView } from "../../contract/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../panels/alert.ts";
-import { actsOf, aside, factsOf, type Panel, type Section, say } from "../../panels/panel.ts";
+import { actsOf, aside, factsOf, foldOf, type Panel, type Section, say } from "../../panels/panel.ts";
 import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import { asReceived } from "./as-received.ts";
@@ -22,7 +22,7 @@ interface EvidenceProps {
 export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidenceProps) {
   const { id, request } = alert;
   const fold = (id: string, summary: string, panel: Panel) => (
-    <PanelView panel={[{ kind: "fold", id, summary, panel }]} frame={frame} />
+    <PanelView panel={[foldOf({ id, summary }, panel)]} frame={frame} />
   );
   const read: Panel = [factsOf(readFacts(seen)), ...fieldsPanel(seen), conditionsFold(seen)];
   const received: Panel = [

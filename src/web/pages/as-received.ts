@@ -1,5 +1,5 @@
 import { countOf } from "../../ground/text/count-of.ts";
-import { aside, type Panel, say, tableOf } from "../../panels/panel.ts";
+import { aside, foldOf, type Panel, tableOf } from "../../panels/panel.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
 
 const formWords: Record<ShownBody["form"], string> = {
@@ -21,10 +21,8 @@ export function asReceived({ body, headers }: Received, whole: string): Panel {
     aside`${{ words: formWords[form] }}`,
     form !== "empty" && { kind: "block", blockId: "body", text, isBytes: form === "bytes", canCopy: true },
     isCut && aside`This is the beginning; ${{ words: whole }} has all of it.`,
-    {
-      kind: "fold",
-      summary: say`${{ words: countOf(headers.length, "header") }}`,
-      panel: [tableOf(headers, { name: ([name]) => name, value: ([, value]) => value })],
-    },
+    foldOf({ summary: { words: countOf(headers.length, "header") } }, [
+      tableOf(headers, { name: ([name]) => name, value: ([, value]) => value }),
+    ]),
   ];
 }

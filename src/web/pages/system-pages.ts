@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { ApiDocument, OperationObject, SchemaObject } from "../../contract/openapi.ts";
-import { aside, type Cell, groupOf, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
+import { aside, type Cell, foldOf, groupOf, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
 import { systemPanel } from "../../panels/system.ts";
 import type { WebEnv } from "../web-env.ts";
 import type { PageDeps } from "./frame.ts";
@@ -39,12 +39,9 @@ function apiPanel({ paths, components }: ApiDocument, publicUrl: string): Panel 
     ...operations,
     groupOf(
       { title: "Shapes" },
-      Object.entries(components.schemas).map(([name, schema]) => ({
-        kind: "fold",
-        summary: name,
-        id: `shape-${name}`,
-        panel: [fieldTable(fieldsOf(schema))],
-      })),
+      Object.entries(components.schemas).map(([name, schema]) =>
+        foldOf({ summary: name, id: `shape-${name}` }, [fieldTable(fieldsOf(schema))]),
+      ),
     ),
   ];
 }
