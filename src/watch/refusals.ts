@@ -151,7 +151,9 @@ class RefusalRules implements WatchRules<Told> {
     const refusing = [...this.#deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
       const count = found === undefined ? 0 : countSince(sight, found);
-      return found === undefined || count === 0 ? [] : [{ source, sight, found, count }];
+      // One may have passed since the last look.
+      const isOver = found?.lastAcceptedAt !== sight.lastAcceptedAt;
+      return found === undefined || isOver || count === 0 ? [] : [{ source, sight, found, count }];
     });
     const lockedOut = refusing.filter(({ count }) => count >= leastRefused);
     const troubles = lockedOut.map(

@@ -546,6 +546,7 @@ export class Deliverer {
 
   /** The last message of its group, where it was due with that. */
   #lastWith({ deliveries }: Claim) {
+    if (this.#lastOfGroups.size === 0) return undefined;
     const key = groupKeyOf(deliveries[0]);
     const last = this.#lastOfGroups.get(key);
     return last && deliveries.every((one) => groupKeyOf(one) === key && openSince(one) <= last.dueAt)

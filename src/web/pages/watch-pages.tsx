@@ -183,7 +183,7 @@ function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
       watches.length === 0
         ? emptyOf(
             "No notice when alerts stop arriving",
-            say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns
+            say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }}: Tocsin learns
               from the last six weeks how long it is usually quiet at each hour of the week, and sends one notice when
               it lasts too long. A time, e.g. ${{ code: "silence: 6h" }}, needs nothing to be learned.`,
           )
