@@ -15,10 +15,20 @@ interface Waiting {
 export function createGroupMessages() {
   /** Waiting alerts by destination and name; the alert that is due first comes first. */
   const byName = new Map<string, Waiting[]>();
-  const waitingFor = (key: string): Waiting[] => {
-    const all = byName.get(key) ?? [];
-    byName.set(key, all);
-    return all;
+  /** What was due at one time went out together. */
+  const tell = (due: Waiting[]): void => {
+    const told = due.filter(({ isOver }) => !isOver);
+    for (const together of groupBy(told, ({ dueAt }) => dueAt).values()) {
+      const endOf = new Map<string, number>();
+      for (const [index, { event }] of together.entries())
+        if (event.status === "resolved") endOf.set(event.alertKey, index);
+      // What is over in its own message makes no sound.
+      const rung = together.find(({ event, rings }, index) => rings && !((endOf.get(event.alertKey) ?? -1) > index));
+      if (rung) rung.count.rings += 1;
+      if (together.length < 2) continue;
+      for (const { count } of together) count.joined += 1;
+      for (const count of new Set(together.map((one) => one.count))) count.messages += 1;
+    }
   };
   return {
     /** In the order of the log. */
@@ -27,46 +37,36 @@ export function createGroupMessages() {
       alert: Omit<Waiting, "dueAt">,
       { held, changes }: Pick<Gathered, "held" | "changes">,
     ): void {
-      const keyOf = (name: string) => `${destination}\n${name}`;
+      const waitingFor = (name: string): Waiting[] => {
+        const key = `${destination}\n${name}`;
+        const all = byName.get(key) ?? [];
+        byName.set(key, all);
+        tell(all.splice(0, all.findLastIndex(({ dueAt }) => dueAt < alert.event.at) + 1));
+        return all;
+      };
       for (const { name, dueAt, ...change } of changes) {
-        const all = waitingFor(keyOf(name));
-        const first = all.findLastIndex((one) => one.dueAt < alert.event.at) + 1;
+        const all = waitingFor(name);
         if (change.kind === "move") {
           const isMoved = ({ event }: Waiting) => change.keys.includes(event.alertKey);
-          const left = all.splice(first);
+          const left = all.splice(0);
           all.push(...left.filter((one) => !isMoved(one)));
-          const there = waitingFor(keyOf(change.to));
+          const there = waitingFor(change.to);
           there.push(...left.filter(isMoved).map((one) => Object.assign(one, { dueAt })));
           there.sort((one, other) => one.event.at - other.event.at);
           continue;
         }
         const ended = new Set<string>();
-        for (const one of all.slice(first).reverse()) {
+        for (const one of all.toReversed()) {
           if (one.event.status === "resolved" && change.kind === "release") ended.add(one.event.alertKey);
           one.isOver ||= ended.has(one.event.alertKey);
           one.dueAt = Math.min(one.dueAt, dueAt);
         }
       }
-      if (held !== undefined) waitingFor(keyOf(held.name)).push({ ...alert, dueAt: held.dueAt });
+      if (held !== undefined) waitingFor(held.name).push({ ...alert, dueAt: held.dueAt });
     },
     /** Nothing more comes: what still waits goes out when it is due. */
     end(): void {
-      for (const all of byName.values()) {
-        const told = all.filter(({ isOver }) => !isOver);
-        for (const together of groupBy(told, ({ dueAt }) => dueAt).values()) {
-          const endOf = new Map<string, number>();
-          for (const [index, { event }] of together.entries())
-            if (event.status === "resolved") endOf.set(event.alertKey, index);
-          // What is over in its own message makes no sound.
-          const rung = together.find(
-            ({ event, rings }, index) => rings && !((endOf.get(event.alertKey) ?? -1) > index),
-          );
-          if (rung) rung.count.rings += 1;
-          if (together.length < 2) continue;
-          for (const { count } of together) count.joined += 1;
-          for (const count of new Set(together.map((one) => one.count))) count.messages += 1;
-        }
-      }
+      for (const all of byName.values()) tell(all);
     },
   };
 }

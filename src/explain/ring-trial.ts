@@ -14,6 +14,8 @@ export const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, m
 
 interface Tried {
   place: Place;
+  /** The number of its destination. */
+  at: number;
   rule: RingRule;
   isCounted: boolean;
   count: Counted;
@@ -29,23 +31,25 @@ const [goesOut, isRing] = [1, 2];
 export class RingTrial {
   readonly #alerts: KeptAlerts;
   readonly #places: readonly Tried[];
-  /** The memories of the key that is judged, by destination. */
-  #memories = new Map<string, RingMemory>();
+  /** The memories of the key that is judged, by the number of the destination. */
+  readonly #memories: (RingMemory | undefined)[];
   readonly #outcomes: Uint8Array;
 
   /** @param change changes a place's rule; undefined: the rule stays, and nothing is counted there */
   constructor(alerts: KeptAlerts, places: readonly Place[], change: (place: Place) => RingRule | undefined) {
     this.#alerts = alerts;
+    const destinations = [...new Set(places.map(({ destination }) => destination))];
+    this.#memories = destinations.map(() => undefined);
     this.#places = places.map((place) => {
       const rule = change(place);
-      return { place, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
+      const at = destinations.indexOf(place.destination);
+      return { place, at, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
     });
     this.#outcomes = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
   }
 
   beginKey(): void {
-    // A cleared map leaves a chain behind it, which only the slow collector takes away.
-    this.#memories = new Map();
+    this.#memories.fill(undefined);
   }
 
   /**
@@ -57,12 +61,12 @@ export class RingTrial {
     const found = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
     const { place, quietUntil, isMuted } = found;
     const isQuiet = quietUntil !== undefined;
-    const { rule, isCounted, count } = this.#places[place.index] as Tried;
+    const { at, rule, isCounted, count } = this.#places[place.index] as Tried;
     const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
-    const known = this.#memories.get(place.destination);
+    const known = this.#memories[at];
     const isFirst = beginsAnew(known, event);
     const judged = (isFirst ? first : undefined) ?? judgeRing(isFirst ? undefined : known, event, rule, false);
-    this.#memories.set(place.destination, judged.memory);
+    this.#memories[at] = judged.memory;
     // The summary of quiet hours rings for each that goes out with it, whether it is a message of its own or not.
     const rings = (isQuiet ? judged.rings && event.status !== "resolved" : judged.asNew) && sounds(found, event.at);
     if (mayWait(found)) {
