@@ -5,10 +5,7 @@ import type { AlertStatus, Severity } from "./alert.ts";
  * channel's renderer turns into Telegram entities, HTML, or plain text. Text is always literal.
  */
 export type Inline =
-  | { kind: "text"; text: string }
-  | { kind: "bold"; text: string }
-  | { kind: "italic"; text: string }
-  | { kind: "code"; text: string }
+  | { kind: "text" | "bold" | "italic" | "code"; text: string }
   | { kind: "link"; text: string; href: string }
   /** An instant; a channel shows it in the destination's zone, or in the reader's own where it can. */
   | {

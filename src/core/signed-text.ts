@@ -23,10 +23,10 @@ export function parseSignedText(text: string): SignedPart[] | string {
     const body = bodyParts.find((one) => one === name);
     return [body === undefined ? { header: name.slice("header:".length).toLowerCase() } : { body }];
   });
-  const [unknown] = parts.flatMap((part) => ("text" in part ? (/\{[a-z][\w:-]*\}/i.exec(part.text) ?? []) : []));
+  const texts = parts.flatMap((part) => ("text" in part ? part.text : []));
+  const [unknown] = texts.flatMap((one) => /\{[a-z][\w:-]*\}/i.exec(one) ?? []);
   if (unknown !== undefined) return `${unknown} is no part of a request`;
-  const tails = parts.flatMap((part) => ("text" in part ? part.text.slice(part.text.lastIndexOf("{")) : []));
-  const unended = tails.find((tail) => /^\{(?:header:|body|sent)[^}]*$/.test(tail));
+  const [unended] = texts.flatMap((one) => /\{(?:header:|body|sent)[^{}]*$/.exec(one) ?? []);
   if (unended !== undefined) return `${unended} has no } at its end`;
   if (!parts.some((part) => "body" in part)) return "leaves the body out, so anybody could change it";
   return parts;

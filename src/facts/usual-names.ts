@@ -78,16 +78,9 @@ const subscriptionNames = {
   below: "below under lt lte lessthan lower lowerbound lowerthreshold",
   threshold: thresholdNames,
   percent: `percent percentage changepercent pct changepct ${thresholdNames}`,
-  window: ends("window timewindow period interval timeframe lookback duration", ["", ...Object.keys(windowUnits)]),
-  since: ends("created updated modified changed", ["", "at", "on", "time"]),
-  until: ends("expire expires expiry expiration end ends validuntil activeuntil", [
-    "",
-    "at",
-    "on",
-    "time",
-    "date",
-    "timestamp",
-  ]),
+  window: ends("window timewindow period interval timeframe lookback duration", Object.keys(windowUnits)),
+  since: ends("created updated modified changed", ["at", "on", "time"]),
+  until: ends("expire expires expiry expiration end ends validuntil activeuntil", wordsOf("at on time date timestamp")),
 };
 
 /** A container or member of such a name may keep a subscription silent at times. */
@@ -104,9 +97,10 @@ const metricNames = {
 };
 const tokenNames = { symbol: "symbol tokensymbol ticker name" };
 
+/** Each name alone and with each ending. */
 function ends(names: string, endings: readonly string[]): string {
   return wordsOf(names)
-    .flatMap((name) => endings.map((ending) => name + ending))
+    .flatMap((name) => ["", ...endings].map((ending) => name + ending))
     .join(" ");
 }
 

@@ -9,22 +9,19 @@ import type {
   Trouble,
   TryResult,
 } from "../contract/operations.ts";
-import { type Clock, within } from "../core/clock.ts";
+import { within } from "../core/clock.ts";
 import type { DestinationState, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
-import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
-import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { Destination, Route } from "../core/rules.ts";
+import type { Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
@@ -35,21 +32,21 @@ import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { type SystemDeps, viewSystem } from "./system.ts";
 import { findNamed } from "./targets.ts";
-import { createDestinationTests } from "./test-destination.ts";
+import { createDestinationTests, type DestinationTestDeps } from "./test-destination.ts";
 import { createTroubles } from "./troubles.ts";
 import { viewDestinations, viewLog, viewRoutes } from "./views.ts";
 
 /** Without a spool, what the store does not take is refused. */
-export interface OperationsDeps extends Pick<ReadinessDeps, "spool" | "stopping" | "draining"> {
+export interface OperationsDeps
+  extends DestinationTestDeps,
+    Pick<RefusedDeps, "inbox">,
+    Pick<ReadinessDeps, "spool" | "stopping" | "draining"> {
   store: AlertLog &
     Dispatch &
     RefusedLog &
     Statistics &
     Pick<RoutingDesk, "recordNotice"> &
     Pick<Administration, "health">;
-  /** Takes what is released. */
-  inbox: Inbox;
-  destinations: Destination[];
   routes: Route[];
   /** What other parts of the relay answer themselves. */
   parts: Pick<
@@ -105,9 +102,6 @@ export interface OperationsDeps extends Pick<ReadinessDeps, "spool" | "stopping"
   market(): MarketServiceView[];
   /** The health of the store, just now. Default: nothing is known. */
   health?: StoreHealth;
-  clock: Clock;
-  newId: NewId;
-  log: Log;
 }
 
 interface WatchedAccount {

@@ -10,6 +10,7 @@ export interface RefusedDeps {
   store: RefusedLog;
   /** The key by which its sender marks it, signed or not; undefined when it has none. */
   keyOf(refused: RefusedDetail): string | undefined;
+  /** Takes what is released. */
   inbox: Inbox;
   clock: Clock;
   newId: NewId;

@@ -98,22 +98,22 @@ function viewOf(
   lookedAt?: number,
 ): WatchView {
   const view = { name: "heartbeat", lookedAt, troubles: [] };
+  const inTrouble = (summary: string, advice = ""): WatchView => {
+    return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}.${advice}`] };
+  };
   const from = `since ${new Date(since).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   switch (name) {
     case "starting":
       return { ...view, verdict: "unknown", summary: `the first is about to be sent to ${host}` };
     case "beating":
       return { ...view, verdict: "well", summary: `${host} takes it` };
-    case "silent": {
-      const summary = `none is sent to ${host} ${from}, as the relay is not ready: ${reason}`;
-      return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}.`] };
-    }
-    case "not_taken": {
-      const summary = `${host} does not take it ${from}: ${reason}`;
-      const advice =
-        "Compare the address with the one that the service shows; people there get an alarm that the relay is gone.";
-      return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}. ${advice}`] };
-    }
+    case "silent":
+      return inTrouble(`none is sent to ${host} ${from}, as the relay is not ready: ${reason}`);
+    case "not_taken":
+      return inTrouble(
+        `${host} does not take it ${from}: ${reason}`,
+        " Compare the address with the one that the service shows; people there get an alarm that the relay is gone.",
+      );
     default:
       return name satisfies never;
   }

@@ -98,35 +98,26 @@ class JsonReader {
     this.skipSpace();
     if (!this.readValue()) return false;
     for (let top = this.stack.at(-1); top !== undefined; top = this.stack.at(-1)) {
-      if (!(Array.isArray(top) ? this.readElement() : this.readMember())) return false;
+      const isList = Array.isArray(top);
+      const end = isList ? closeBracket : closeBrace;
+      this.skipSpace();
+      if (this.text.charCodeAt(this.at) === end) this.close();
+      else if (!this.fresh && !this.skipComma(end)) return false;
+      else if (!(isList ? this.readValue() : this.readMember())) return false;
     }
     this.skipSpace();
     return this.at === this.text.length || this.fail("there is more text after the end of the JSON");
   }
 
-  private readElement(): boolean {
+  private skipComma(end: number): boolean {
+    const closing = end === closeBracket ? "]" : "}";
+    if (this.text.charCodeAt(this.at) !== comma) return this.fail(`expected "," or "${closing}"`);
+    this.at += 1;
     this.skipSpace();
-    const code = this.text.charCodeAt(this.at);
-    if (code === closeBracket) return this.close();
-    if (!this.fresh) {
-      if (code !== comma) return this.fail('expected "," or "]"');
-      this.at += 1;
-      this.skipSpace();
-      if (this.text.charCodeAt(this.at) === closeBracket) return this.fail('a "," stands before "]"');
-    }
-    return this.readValue();
+    return this.text.charCodeAt(this.at) !== end || this.fail(`a "," stands before "${closing}"`);
   }
 
   private readMember(): boolean {
-    this.skipSpace();
-    const code = this.text.charCodeAt(this.at);
-    if (code === closeBrace) return this.close();
-    if (!this.fresh) {
-      if (code !== comma) return this.fail('expected "," or "}"');
-      this.at += 1;
-      this.skipSpace();
-      if (this.text.charCodeAt(this.at) === closeBrace) return this.fail('a "," stands before "}"');
-    }
     if (this.text.charCodeAt(this.at) !== quote) return this.fail("expected a name in double quotes");
     if (this.keys === this.limits.maxKeys) {
       return this.fail(`it has more than ${this.limits.maxKeys.toLocaleString("en")} names`, true);
@@ -167,10 +158,10 @@ class JsonReader {
     return this.skip(1);
   }
 
-  private close(): boolean {
+  private close(): void {
     this.stack.pop();
     this.fresh = false;
-    return this.skip(1);
+    this.at += 1;
   }
 
   private put(value: Json): boolean {

@@ -150,9 +150,9 @@ function readPhrase(text: string): Condition | undefined {
     /^[^\d<>]{0,60}?(>=?|<=?|\babove\b|\bover\b|\bbelow\b|\bunder\b)[\s$]*(-?\d[\d,_]*(?:\.\d+)?)[^\d,_]{0,16}$/i.exec(
       text,
     );
-  const threshold = parts === null ? undefined : toNumber(parts[2] ?? "");
-  if (parts === null || threshold === undefined) return undefined;
-  return { kind: /^(?:>|above|over)/i.test(parts[1] ?? "") ? "above" : "below", threshold };
+  const [, side = "", number] = parts ?? [];
+  const threshold = toNumber(number);
+  return threshold === undefined ? undefined : { kind: /^(?:>|above|over)/i.test(side) ? "above" : "below", threshold };
 }
 
 /** The different numbers under the first of the usual names that has any. */
