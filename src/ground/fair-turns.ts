@@ -1,13 +1,3 @@
-export interface FairTurnLimits {
-  /** Pieces of work that run at the same time. */
-  atOnce: number;
-  /** What one party may have waiting and running, in the unit of the sizes. One piece is always taken. */
-  mostOfOne: number;
-}
-
-/** @returns undefined, without beginning the work, where its party has too much waiting */
-export type TakeFairTurn = <T>(party: string, size: number, work: () => Promise<T>) => Promise<T> | undefined;
-
 interface Party {
   waiting: (() => void)[];
   size: number;
@@ -17,8 +7,10 @@ interface Party {
 /**
  * Turns for work of several parties, one turn at a time for each; none waits behind the work of another:
  * whose turn ended goes to the end of the row.
+ * @param atOnce pieces of work that run at the same time
+ * @param mostOfOne what one party may have waiting and running, in the unit of the sizes. One piece is always taken
  */
-export function createFairTurns({ atOnce, mostOfOne }: FairTurnLimits): TakeFairTurn {
+export function createFairTurns({ atOnce, mostOfOne }: { atOnce: number; mostOfOne: number }) {
   /** The parties that have work, in the order of their next turns. */
   const parties = new Map<string, Party>();
   let running = 0;
@@ -34,7 +26,8 @@ export function createFairTurns({ atOnce, mostOfOne }: FairTurnLimits): TakeFair
     }
   }
 
-  return (name, size, work) => {
+  /** @returns undefined, without beginning the work, where its party has too much waiting */
+  return <T>(name: string, size: number, work: () => Promise<T>): Promise<T> | undefined => {
     const party = parties.get(name) ?? { waiting: [], size: 0, isBusy: false };
     if (party.size > 0 && party.size + size > mostOfOne) return undefined;
     parties.set(name, party);

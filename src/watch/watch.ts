@@ -10,10 +10,7 @@ import type { Mute } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 
 /** A duty that looks at something around the relay, or does something again and again. */
-export interface Duty {
-  /** Until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
+export type Duty = Pick<Poll, "run">;
 
 /** A duty that page, API, metrics and `tocsin status` show, most of them in one line. */
 export interface ShownDuty<View = WatchView> extends Duty {

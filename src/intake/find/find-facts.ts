@@ -1,4 +1,4 @@
-import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
+import type { AlertFacts, AlertStatus, Severity, Translation } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
 import { readMetricKey } from "../../core/metric-key.ts";
 import { type Leaf, lineOf, perPlace } from "../../facts/leaves.ts";
@@ -15,31 +15,13 @@ import { splitUnit } from "./sentence.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
 export interface FoundFacts
-  extends Pick<
-    AlertFacts,
-    | "severity"
-    | "status"
-    | "metric"
-    | "token"
-    | "chain"
-    | "value"
-    | "previousValue"
-    | "threshold"
-    | "unit"
-    | "occurredAt"
-    | "link"
-    | "externalId"
-    | "source"
-  > {
+  extends Omit<AlertFacts, "title" | "format" | "alertKey" | "fields" | "unlistedFields">,
+    Pick<Translation, "mapped"> {
   title?: string;
   /** A title that is only a kind of event ("price.alert"), taken when there is no other. */
   weakTitle?: string;
-  text?: string;
   /** Only by a mapping. */
   alertKey?: string;
-  /** The paths of the mapping by which facts were found. */
-  mapped?: Partial<Record<MappableFact, string>>;
-  notes: string[];
   /** Leaves that a fact says already and need no line in the field list. */
   used: Set<Leaf>;
   /** The leaf that the value was taken from: its name may say what the number is. */
@@ -175,15 +157,7 @@ function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value
   };
 }
 
-interface Mapped
-  extends Partial<
-    Pick<FoundFacts, Exclude<MappableFact, "value" | "severity" | "status">> & Pick<AlertFacts, "severity" | "status">
-  > {
-  value?: { leaf: Leaf; value: string };
-  by?: FoundFacts["mapped"];
-}
-
-const nothingMapped: Mapped = {};
+const nothingMapped: Partial<ReturnType<typeof readMapped>> = {};
 
 /**
  * The facts that a mapping gives, and in `by` from where. What stands there and does not read as the fact is passed
@@ -193,7 +167,7 @@ const nothingMapped: Mapped = {};
 function readMapped(
   places: MappedPlaces,
   { used, notes, reads, words }: Pick<FoundFacts, "used" | "notes" | "reads"> & { words?: SeverityWords },
-): Mapped {
+) {
   const by: FoundFacts["mapped"] = {};
   const passedOver: string[] = [];
   const choose = <T>(fact: MappableFact, read: (leaf: Leaf) => T | undefined) => {
@@ -219,7 +193,7 @@ function readMapped(
     used.add(severity.leaf);
   const time = choose("occurredAt", (leaf) => readTime(leaf.text));
   if (time?.value.assumedUtc) notes.push(noteOfUtc(time.leaf));
-  const mapped: Mapped = {
+  const mapped = {
     title: take("title", readAny),
     text: take("text", readAny),
     metric: take("metric", readShort),
