@@ -5,9 +5,8 @@ export const schema = command({
   name: "schema",
   summary: "the JSON Schema of tocsin.yaml, for editors",
   says: "the JSON Schema of tocsin.yaml: editors that read it complete, explain and check each option",
-  options: {},
   examples: ["tocsin schema > tocsin.schema.json"],
-  async run(_options, { output }) {
+  async run(_, { output }) {
     const { configJsonSchema } = await import("../config/file.ts");
     const json = configJsonSchema();
     await output.result(json, () => `${JSON.stringify(json, null, 2)}\n`);

@@ -13,14 +13,6 @@ import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamAccess, UpstreamSettings } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
-
-/** What senders may send. */
-export type IntakeSettings = z.output<typeof intakeSchema>;
-/** The watch over the account at the alerting service. */
-export type WatchSettings = z.output<typeof watchSchema>;
-/** What the service is asked for only to decorate messages and pages. */
-export type MarketSettings = z.output<typeof marketSchema>;
 
 export interface ServerSettings {
   /** 0 takes any free port. */
@@ -75,7 +67,8 @@ export type Config = StorePlace & {
   adminToken?: Secret;
   upstream: UpstreamSettings;
   rules: Rules;
-  intake: IntakeSettings;
+  /** What senders may send. */
+  intake: z.output<typeof intakeSchema>;
   /** Empty: every fact is guessed. */
   mapping: FactMapping;
   /** Named hooks besides the account's; none without the file. */
@@ -86,13 +79,13 @@ export type Config = StorePlace & {
   canary?: CanarySchedule;
   delivery: DeliverySettings;
   retention: RetentionRules;
-  /** Without the alerting interface nothing is watched, whatever this says. */
-  watch: WatchSettings;
-  /** Without the alerting interface, and with a watch that is not enabled, nothing is asked, whatever this says. */
-  market: MarketSettings;
+  /** The watch over the account at the service. Without the alerting interface nothing is watched, whatever this says. */
+  watch: z.output<typeof watchSchema>;
+  /** What the service is asked for only to decorate messages and pages. Without the alerting interface, and with a watch that is not enabled, nothing is asked, whatever this says. */
+  market: z.output<typeof marketSchema>;
   /** Absent: no service outside hears that the relay lives. */
   heartbeat?: HeartbeatSettings;
-  logLevel: LogLevel;
+  logLevel: (typeof logLevels)[number];
   /** Absolute path of the YAML file; absent when there is none. */
   configFile?: string;
   /** The hash of the text that was read there. */

@@ -50,10 +50,8 @@ export function openHookSecrets(
   const made = new Map([...taken].filter(([name]) => !isGiven(name)));
 
   return {
-    /** The secrets of the hook without a name, the present one first. */
-    ofHook: () => taken.get(ofAccount) as HookSecrets,
-    /** The secrets of a source's hook, the present one first; none for an unknown name. */
-    ofSource: (name: string): readonly Secret[] => taken.get(`source-${name}`) ?? [],
+    /** The secrets of a source's hook, or of the hook without a name, the present one first; none for an unknown name. */
+    of: (source?: string): readonly Secret[] => taken.get(source === undefined ? ofAccount : `source-${source}`) ?? [],
     /** Finds secrets that another process has made since. Absent: all were given. */
     poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),
   };

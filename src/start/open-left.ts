@@ -1,9 +1,7 @@
-import type { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { UpstreamAccess } from "../config/upstream-env.ts";
 import { createLogAnswers, type LogAnswersDeps } from "../contract/log-answers.ts";
 import type { DestinationView } from "../contract/operations.ts";
-import type { logView } from "../contract/views/status.ts";
 import type { Clock, Now, Random } from "../core/clock.ts";
 import type { StatusKey } from "../core/destination-status.ts";
 import { stateOf } from "../delivery/plan/health.ts";
@@ -15,8 +13,6 @@ import { findRefused } from "../operations/refused.ts";
 import { viewDestinations, viewLog } from "../operations/views.ts";
 import { openReadOnly, type ReadOnlyStore } from "../store/open-read-only.ts";
 import { learnsNames } from "./open-market.ts";
-
-type LogStatus = z.output<typeof logView>;
 
 export type LeftLog = Awaited<ReturnType<typeof openLeft>>;
 
@@ -79,10 +75,7 @@ function createLeftGapCheck(
  * What of the relay's status its log says. Whether new alerts are refused until there is room is known of a relay alone.
  * @throws as `openReadOnly` does
  */
-export async function readLeftStatus(
-  config: Config,
-  now: Now,
-): Promise<Omit<LogStatus, "disk"> & { disk: Omit<LogStatus["disk"], "full"> }> {
+export async function readLeftStatus(config: Config, now: Now) {
   const store = await openReadOnly(config);
   try {
     const destinations = await viewLeft(store, config, now);

@@ -7,7 +7,6 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
-import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { Retention } from "../core/ports/retention.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
@@ -15,6 +14,7 @@ import type { Mute } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
+import type { OpenedStore } from "../store/open-store.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
 import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
@@ -32,9 +32,8 @@ export interface WatchesDeps {
     Retention &
     Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
     Pick<Administration, "health"> &
+    Pick<OpenedStore, "kept"> &
     Pick<MuteStore, "listMutes" | "listSilenced">;
-  /** The records of what setup has registered. */
-  kept: KeptRecords;
   /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
   /** The configuration against the file on disk. */
@@ -45,12 +44,10 @@ export interface WatchesDeps {
   ranSince(): number;
   /** The mutes made at run time that hold now. */
   activeMutes(): Mute[];
-  /** The hook's secrets that the door takes now, the present one first. */
-  hookSecrets(): readonly Secret[];
+  /** The secrets of a source's hook, or of the hook without a name, that the door takes now, the present one first. */
+  hookSecrets(source?: string): readonly Secret[];
   /** What has come to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
-  /** The secrets of a source's hook that the door takes now, the present one first. */
-  secretsOf(source: string): readonly Secret[];
   /** Whether an id that a relay has at the door is that of this relay, or of one on the same database. */
   isOwnRelay(id: string): Promise<boolean>;
   readiness(): Promise<Readiness>;
@@ -221,13 +218,13 @@ export async function openAccountWatch(
     maxAnswerBytes: 1024 * 1024,
   });
   const { everyMs, putBack } = watch;
-  const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
+  const hookSecrets = () => deps.hookSecrets(source);
   async function answersAt(url: string): Promise<boolean> {
     const relay = await findRelayAt(url, hookSecrets());
     return relay !== undefined && deps.isOwnRelay(relay).catch(() => false);
   }
   return createAccountWatch(
-    { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.kept, source) },
+    { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.store.kept, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
   );
 }
@@ -278,7 +275,7 @@ export async function openGaps(
   const { clock, random } = deps;
   const { now, sleep } = clock;
   const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
-  const registration = registrationRecord(deps.kept, source);
+  const registration = registrationRecord(deps.store.kept, source);
   async function readOff() {
     const registered = await registration.read();
     return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };

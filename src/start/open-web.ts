@@ -30,10 +30,10 @@ export async function openWeb({ rules, server, sources }: Config, deps: OpenWebD
     ...given,
     store: { ...store, getAlert: createGetAlert(store, processing.readPayloads) },
     adminToken: secrets.adminToken,
-    hookUrl: () => hookAt(hookSecrets.ofHook()[0]),
+    hookUrl: () => hookAt(hookSecrets.of()[0] as Secret),
     sourceHooks: () =>
       sources.flatMap(({ name }) => {
-        const [present] = hookSecrets.ofSource(name);
+        const [present] = hookSecrets.of(name);
         return present === undefined ? [] : [{ name, url: hookAt(present) }];
       }),
     composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),

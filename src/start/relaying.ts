@@ -64,11 +64,9 @@ export async function startRelaying(
     configuration,
     engine,
     startedAt: self.startedAt,
-    kept: store.kept,
     activeMutes: mutes.active,
-    hookSecrets: hookSecrets.ofHook,
+    hookSecrets: hookSecrets.of,
     hooks: () => door.sources,
-    secretsOf: hookSecrets.ofSource,
     isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
     // Watches run behind `follow`.
     readiness: () => (operations as Operations).readiness(),

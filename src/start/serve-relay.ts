@@ -38,7 +38,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   const ended = AbortSignal.any([signal, failed.signal]);
   let config = first;
   const file = new FileInForce(first, load);
-  const changes = new Changes(file, ended, options);
+  const nextChange = followFile(file, ended, options);
 
   async function start(by: Config, handed?: HandedOver): Promise<Relay> {
     options.onConfig(by);
@@ -76,7 +76,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
     relay = await start(config);
     // It relays whether or not anybody can read this.
     await options.onStarted(relay, config).catch((error) => log.warn("serve.not_announced", { error: String(error) }));
-    for (let next = await changes.next(); next !== undefined; next = await changes.next())
+    for (let next = await nextChange(); next !== undefined; next = await nextChange())
       relay = await replace(relay, next);
   } catch (error) {
     // It was stopped while it waited for its database, and has ended in good order.
@@ -90,40 +90,33 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   throw failed.signal.reason;
 }
 
-/** What lies on disk from now on. */
-class Changes {
-  readonly #file: FileInForce;
-  readonly #ended: AbortSignal;
-  readonly #options: Pick<ServeOptions, "log" | "sleep">;
-  #wake = new AbortController();
-  #isAsked = false;
-
-  constructor(file: FileInForce, ended: AbortSignal, options: Pick<ServeOptions, "log" | "sleep" | "onTakeOver">) {
-    this.#file = file;
-    this.#ended = ended;
-    this.#options = options;
-    // Each signal that is joined to one that lasts leaves something in memory for ever.
-    ended.addEventListener("abort", () => this.#wake.abort(), { once: true });
-    options.onTakeOver?.(() => {
-      this.#isAsked = true;
-      this.#wake.abort();
-    });
-  }
-
-  /** Undefined: it is to end. */
-  async next(): Promise<Config | undefined> {
-    while (!this.#ended.aborted) {
-      this.#wake = new AbortController();
-      const isAsked = this.#isAsked;
-      this.#isAsked = false;
-      const before = this.#file.view().refused;
-      const next = this.#file.look(isAsked);
+/** What lies on disk from now on. @returns waits for the next configuration to take over; undefined: it is to end */
+function followFile(
+  file: FileInForce,
+  ended: AbortSignal,
+  { log, sleep, onTakeOver }: Pick<ServeOptions, "log" | "sleep" | "onTakeOver">,
+) {
+  let wake = new AbortController();
+  let isAsked = false;
+  // Each signal that is joined to one that lasts leaves something in memory for ever.
+  ended.addEventListener("abort", () => wake.abort(), { once: true });
+  onTakeOver?.(() => {
+    isAsked = true;
+    wake.abort();
+  });
+  return async (): Promise<Config | undefined> => {
+    while (!ended.aborted) {
+      wake = new AbortController();
+      const wasAsked = isAsked;
+      isAsked = false;
+      const before = file.view().refused;
+      const next = file.look(wasAsked);
       if (next !== undefined) return next;
-      const { refused } = this.#file.view();
-      if (refused !== undefined && (isAsked || refused.join() !== before?.join()))
-        this.#options.log.error("configuration.refused", { problems: refused });
-      await this.#options.sleep(lookEveryMs, this.#wake.signal).catch(() => {});
+      const { refused } = file.view();
+      if (refused !== undefined && (wasAsked || refused.join() !== before?.join()))
+        log.error("configuration.refused", { problems: refused });
+      await sleep(lookEveryMs, wake.signal).catch(() => {});
     }
     return undefined;
-  }
+  };
 }

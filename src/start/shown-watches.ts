@@ -37,14 +37,10 @@ type Store = Pick<WatchStore, "loadWatchState"> & DutyStates;
 
 /** What the relay that watches has saved for the others to show. */
 export class ShownWatches {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #deps: { store: Store; clock: Clock; log: Log };
 
-  constructor({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(deps: { store: Store; clock: Clock; log: Log }) {
+    this.#deps = deps;
   }
 
   /** Undefined: none, or by another version. */
@@ -62,7 +58,7 @@ export class ShownWatches {
     const saved = await this.#read<ShownGaps>(names.gaps);
     const shown = saved?.reports.find((one) => one.source === source)?.report;
     const last = (shown?.checkedAt ?? 0) > (here?.checkedAt ?? 0) ? shown : here;
-    return last && this.#clock.now() - last.checkedAt < oldestMs ? last : undefined;
+    return last && this.#deps.clock.now() - last.checkedAt < oldestMs ? last : undefined;
   }
 
   /** Saves what is new under the fence of the lane, while other relays run. */
@@ -73,10 +69,11 @@ export class ShownWatches {
       { name: names.shapes, show: shapes, leastMs: shapesEveryMs, mostMs: Number.POSITIVE_INFINITY },
     ];
     const last = new Map<string, { at: number; text: string }>();
+    const { store, clock, log } = this.#deps;
     return createPoll({
       look: async () => {
         if (!hasOthers()) return;
-        const now = this.#clock.now();
+        const now = clock.now();
         for (const { name, show, leastMs, mostMs } of parts) {
           const saved = last.get(name);
           const passedMs = saved === undefined ? Number.POSITIVE_INFINITY : Math.abs(now - saved.at);
@@ -85,18 +82,18 @@ export class ShownWatches {
           if (state === undefined) continue;
           const text = JSON.stringify(state, (key, value) => (growing.has(key) ? undefined : value));
           if (saved?.text === text && passedMs < mostMs) continue;
-          await this.#store.saveWatchStateFor(lane, { name, state: { format, ...state, at: now } });
+          await store.saveWatchStateFor(lane, { name, state: { format, ...state, at: now } });
           last.set(name, { at: now, text });
         }
       },
       everyMs: showEveryMs,
-      clock: this.#clock,
-      onFailed: (error) => this.#log.error("watches.not_shown", { error: String(error).slice(0, 300) }),
+      clock,
+      onFailed: (error) => log.error("watches.not_shown", { error: String(error).slice(0, 300) }),
     });
   }
 
   async #read<T>(name: string): Promise<T | undefined> {
-    const saved = (await this.#store.loadWatchState(name)) as (T & { format: number }) | undefined;
+    const saved = (await this.#deps.store.loadWatchState(name)) as (T & { format: number }) | undefined;
     return saved?.format === format ? saved : undefined;
   }
 }

@@ -91,8 +91,9 @@ export function createAlertingClient(options: UpstreamClientOptions) {
       } catch (error) {
         if (!mayHaveBeenMade(error)) throw error;
         const alertOutputs = await readBack(error, () => readAccount({ signal }));
-        if (!holds(alertOutputs, change)) throw notMade(error);
-        return { alertOutputs, confirmedBy: "read-back" };
+        if (holds(alertOutputs, change)) return { alertOutputs, confirmedBy: "read-back" };
+        const { code, message, hint } = error;
+        throw new AppError(code, `${message}; read back, the outputs are not changed so far`, { hint });
       }
     },
 
@@ -164,12 +165,6 @@ async function readBack(failure: AppError, readAccount: () => Promise<{ account:
       hint: "look with `tocsin upstream outputs` before you change them again",
     });
   }
-}
-
-function notMade(failure: AppError): AppError {
-  return new AppError(failure.code, `${failure.message}; read back, the outputs are not changed so far`, {
-    hint: failure.hint,
-  });
 }
 
 function holds(outputs: AlertOutputs, change: Partial<Outputs>): boolean {

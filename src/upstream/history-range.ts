@@ -8,12 +8,6 @@ export interface HistoryRange {
   toAt?: number;
 }
 
-/** The range in the service's unit. */
-export interface RangeParameters {
-  fromTimestamp?: number;
-  toTimestamp?: number;
-}
-
 interface History {
   points: readonly { timestamp: number | string }[];
 }
@@ -34,7 +28,7 @@ export function createRangeReader() {
   /** @throws what `ask` throws for the range; a refusal of the request that only finds out the unit is passed over. */
   return async function readRange<T extends History>(
     range: HistoryRange,
-    ask: (parameters: RangeParameters) => Promise<T>,
+    ask: (parameters: Partial<ReturnType<typeof toParameters>>) => Promise<T>,
   ): Promise<T> {
     const { fromAt, toAt } = range;
     if (fromAt === undefined && toAt === undefined) {
@@ -54,8 +48,8 @@ export function createRangeReader() {
   };
 }
 
-/** Whole units, rounded outwards. */
-function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit): RangeParameters {
+/** The range in the service's unit: whole ones, rounded outwards. */
+function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit) {
   const unitMs = unit === "seconds" ? 1000 : 1;
   return {
     fromTimestamp: fromAt === undefined ? undefined : Math.floor(fromAt / unitMs),

@@ -24,21 +24,19 @@ const longestTitle = 60;
  */
 export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
-  const {
-    data: alerts,
-    meta: { searchedTo },
-  } = await client.findByIdPart({ part });
+  const { data: alerts, meta } = await client.findByIdPart({ part });
   const [found, ...others] = alerts;
   if (found === undefined) {
+    const { searchedTo } = meta;
     const within = searchedTo === undefined ? "" : `, of those received since ${toSeconds(searchedTo)}`;
     throw new AppError("not_found", `there is no alert whose id begins or ends with ${part}${within}`, {
       hint: "copy its id from: tocsin alerts list. The whole one is found at any age: tocsin alerts list --json",
     });
   }
   if (others.length === 0) return found.id;
-  const lines = alerts.map((alert) => {
-    return `  ${alert.id}  ${toSeconds(alert.receivedAt)}  ${fitText(wordsOf(alert), longestTitle)}`;
-  });
+  const lines = alerts.map(
+    (alert) => `  ${alert.id}  ${toSeconds(alert.receivedAt)}  ${fitText(wordsOf(alert), longestTitle)}`,
+  );
   throw new AppError("usage", [`${part} matches several alerts:`, ...lines].join("\n"), {
     hint: "give more of the id, from its end or its beginning",
   });

@@ -19,29 +19,30 @@ import {
 import { checkAddress, checkRelay } from "./check-relay.ts";
 import { checkAccount } from "./check-service.ts";
 
-/** One look. What cannot be looked at is a problem under its name. */
-interface Row {
-  name: string;
-  look(run: RelayRun, config: Config): Promise<Finding[]>;
-}
+type Look = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
-/** The relay stands behind what it works with: what it says is wrong is looked at further behind it. */
-const looksAt = ({ sources }: Config): readonly Row[] => [
-  { name: "database library", look: checkLibrary },
-  { name: "data folder", look: checkDataFolder },
-  { name: "database", look: checkDatabase },
-  { name: "spool", look: checkSpool },
-  { name: "secrets", look: checkLeftSecrets },
-  { name: "relay", look: checkRelay },
-  { name: "public URL", look: checkAddress },
-  { name: "alerting service", look: checkAccount },
-  ...sources.map((source): Row => {
-    const look: Row["look"] = (run, config) => checkAccount(run, config, source);
-    return { name: `alerting service of ${source.name}`, look };
-  }),
-  { name: "clock", look: checkClock },
-  { name: "destinations", look: checkDestinations },
-];
+/**
+ * What is looked at, by name; what cannot be looked at is a problem under it. The relay stands behind what it works with: what it says
+ * is wrong is looked at further behind it.
+ */
+const looksAt = ({ sources }: Config): Record<string, Look> => ({
+  "database library": checkLibrary,
+  "data folder": checkDataFolder,
+  database: checkDatabase,
+  spool: checkSpool,
+  secrets: checkLeftSecrets,
+  relay: checkRelay,
+  "public URL": checkAddress,
+  "alerting service": checkAccount,
+  ...Object.fromEntries(
+    sources.map((source): [string, Look] => [
+      `alerting service of ${source.name}`,
+      (run, config) => checkAccount(run, config, source),
+    ]),
+  ),
+  clock: checkClock,
+  destinations: checkDestinations,
+});
 
 /** Each finding is printed as soon as it is known. Exit status 1 when one of them is a problem. */
 export async function runDoctor(run: RelayRun): Promise<void> {
@@ -58,7 +59,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 
   await print([checkNode()]);
   const config = await loadConfiguration(run, print);
-  for (const { name, look } of config === undefined ? [] : looksAt(config)) {
+  for (const [name, look] of config === undefined ? [] : Object.entries(looksAt(config))) {
     await output.progress.update("looking");
     await print(await look(run, config as Config).catch((error) => [toFinding(name, error)]));
   }

@@ -1,21 +1,18 @@
 import { z } from "zod";
 import type { Route } from "../../contract/api.ts";
-import type { Client } from "../../contract/client.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { createRelayCaller, type RelayAddress, type RelayCaller } from "../../http/call-relay.ts";
+import { createRelayCaller, type RelayAddress } from "../../http/call-relay.ts";
 
-/** The API of a running relay. Throws as `RelayCaller` does, and `failed` for a relay that is too old to have the route. */
-export interface RelayClient extends Client, Pick<RelayCaller, "isReady" | "openStream"> {
-  readonly url: string;
-  /** Posts JSON to the relay's own hook. The id of the stored alert. */
-  postToHook(hookSecret: Secret, body: unknown, headers: Record<string, string>): Promise<string>;
-}
+export type RelayClient = Awaited<ReturnType<typeof createRelayClient>>;
 
 const hooked = z.object({ data: z.object({ id: z.string() }) });
 
-/** The contract is loaded here, and not with the command line. */
-export async function createRelayClient(address: RelayAddress): Promise<RelayClient> {
+/**
+ * The API of a running relay. Throws as `RelayCaller` does, and `failed` for a relay that is too old to have the route. The contract
+ * is loaded here, and not with the command line.
+ */
+export async function createRelayClient(address: RelayAddress) {
   const { url } = address;
   const { createClient } = await import("../../contract/client.ts");
   const { read, isReady, openStream } = createRelayCaller(address);
@@ -27,7 +24,8 @@ export async function createRelayClient(address: RelayAddress): Promise<RelayCli
   return {
     ...api,
     ...{ url, isReady, openStream },
-    async postToHook(hookSecret, body, headers) {
+    /** Posts JSON to the relay's own hook. The id of the stored alert. */
+    async postToHook(hookSecret: Secret, body: unknown, headers: Record<string, string>): Promise<string> {
       const call = { path: `/hooks/${hookSecret.reveal()}`, method: "POST" as const, body, headers, needsToken: false };
       const said = await unlessMissing(read(call, hooked));
       if (said !== undefined) return said.data.id;

@@ -202,7 +202,7 @@ function toStop(problems: Finding[]): AppError {
 }
 
 async function perform(begun: Run): Promise<void> {
-  const { options, context, saved } = begun;
+  const { options, context, config, kept, saved } = begun;
   if (!options.restore && !options.webhookOff) await prepare(begun);
   // Reading the account verifies the key as well.
   const account = await readAccount(begun);
@@ -219,17 +219,18 @@ async function perform(begun: Run): Promise<void> {
   let canUndo = false;
   const isChange = changeOf(plan.before, plan.after) !== undefined || options.rotateSecret === true;
   if (isChange) {
-    const kept = options.restore ? undefined : await keep(run, plan);
+    const former = options.restore ? undefined : await keep(run, plan);
     await askFirst(run, plan);
     // Everybody has agreed by this point: from here on the relay takes the new secret and the old one.
     if (options.rotateSecret) plan = await rotate(run, plan);
-    if (kept !== undefined && hook === undefined) await saved.write({ ...kept, turnedOff: true });
+    if (former !== undefined && hook === undefined) await saved.write({ ...former, turnedOff: true });
     await change(run, plan);
-    if (kept?.turnedOff && hook !== undefined) await saved.write({ ...kept, turnedOff: false });
-    const isFirst = kept !== undefined && describeDifference(kept.outputs, plan.before) === undefined;
+    if (former?.turnedOff && hook !== undefined) await saved.write({ ...former, turnedOff: false });
+    const isFirst = former !== undefined && describeDifference(former.outputs, plan.before) === undefined;
     canUndo = hook !== undefined && isFirst && !plan.isOurs;
   }
-  if (hook !== undefined) await forgetPrevious(run);
+  // The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends.
+  if (hook !== undefined && config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
   if (options.restore) await forgetRegistration(run);
   else await keepRegistration(run, plan.after);
 
@@ -374,11 +375,6 @@ async function change(run: AccountRun, { before, after }: OutputsPlan): Promise<
       "Run setup again, also with --dry-run: it says whether the account has the change.",
     );
   }
-}
-
-/** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
-async function forgetPrevious({ config, kept }: Run): Promise<void> {
-  if (config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
 }
 
 /** As before setup first changed the account. */

@@ -85,7 +85,7 @@ export function writeText(sink: TextSink, text: string | Uint8Array): Promise<vo
   return new Promise((resolve, reject) => {
     sink.write(text, (error) => {
       if (!error) resolve();
-      else reject(isClosedPipe(error) ? new OutputClosed() : toWriteError(error));
+      else reject(toWriteError(error));
     });
   });
 }
@@ -95,15 +95,11 @@ export function untilTaken(sink: TextSink): Promise<void> {
   return new Promise((resolve) => sink.write("", () => resolve()));
 }
 
-function toWriteError(cause: Error): AppError {
+function toWriteError(cause: Error): Error {
   const code = "code" in cause ? String(cause.code) : "";
+  if (["EPIPE", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"].includes(code)) return new OutputClosed();
   const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
   const why = isFull ? `no room is left where it goes (${code})` : code || cause.message;
   const hint = isFull ? "Free space there, or write it elsewhere." : undefined;
   return new AppError("failed", `The output cannot be written: ${why}.`, { hint, cause });
-}
-
-export function isClosedPipe(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || code === "ERR_STREAM_WRITE_AFTER_END";
 }

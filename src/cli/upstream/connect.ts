@@ -1,5 +1,5 @@
 import { findAccount } from "../../config/find-source.ts";
-import { readUpstreamEnv, requireAlerting, requirePricing, type UpstreamAccess } from "../../config/upstream-env.ts";
+import { readUpstreamEnv, requireAlerting, requirePricing } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -12,12 +12,11 @@ export type AccountRun = Run<{ source?: string }>;
 
 /** The client of `ALERTING_URL`, or of a source's account. Throws `config_invalid` when it is not configured. */
 export async function connectAlerting(run: AccountRun): Promise<AlertingClient> {
-  return createAlertingClient({ ...(await findAccess(run)), ...surroundings(run) });
-}
-
-async function findAccess({ context, flags: { source } }: AccountRun): Promise<UpstreamAccess> {
-  if (source === undefined) return requireAlerting(context.env);
-  return findAccount(await readConfig(context), source).account;
+  const { context, flags } = run;
+  const { source } = flags;
+  const access =
+    source === undefined ? requireAlerting(context.env) : findAccount(await readConfig(context), source).account;
+  return createAlertingClient({ ...access, ...surroundings(run) });
 }
 
 /** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */

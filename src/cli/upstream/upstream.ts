@@ -27,10 +27,7 @@ async function tell<T>({ output }: Run, asked: Promise<T>, panel: (answer: T) =>
   await output.result(answer, () => panel(answer));
 }
 
-interface Listed {
-  data: object[];
-  meta?: Record<string, unknown> | null;
-}
+type Listed = { data: object[]; meta?: Record<string, unknown> | null };
 
 /** Prints a list whose fields nobody documents. */
 async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {

@@ -220,6 +220,21 @@ export function refuseKind(
   }
 }
 
+const mapExamples = new Map(
+  Object.entries({
+    ambiguous: "{ wait: 30s, repeats: 2 }",
+    ambiguousEmail: "{ wait: 30s, repeats: 2 }",
+    breaker: "{ failures: 5, pause: 30s }",
+    webhook: "{ giveUpAfter: 96h }",
+    headers: '{ X-Team: "treasury" }',
+    sources: 'the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }',
+    defaults: "{ timeZone: UTC }",
+    intake: "{ maxBodyBytes: 1048576 }",
+    mapping: "{ title: payload.rule.name }",
+    delivery: "{ giveUpAfter: 24h }",
+  }),
+);
+
 /** What to write for an option that takes a map, made of what was written where that can be known. */
 function adviseOnMap(key: string | number | undefined, value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
@@ -240,26 +255,8 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
       const [, count = "18", unit = "min"] = /^(\d+)\s*(?:\/|per)?\s*(s|sec|min|m)?/i.exec(text) ?? [];
       return `write { ${/^s/i.test(unit) ? "perSecond" : "perMinute"}: ${count} }`;
     }
-    case "ambiguous":
-    case "ambiguousEmail":
-      return "write { wait: 30s, repeats: 2 }";
-    case "breaker":
-      return "write { failures: 5, pause: 30s }";
-    case "webhook":
-      return "write { giveUpAfter: 96h }";
-    case "headers":
-      return 'write { X-Team: "treasury" }';
-    case "sources":
-      return 'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }';
-    case "defaults":
-      return "write { timeZone: UTC }";
-    case "intake":
-      return "write { maxBodyBytes: 1048576 }";
-    case "mapping":
-      return "write { title: payload.rule.name }";
-    case "delivery":
-      return "write { giveUpAfter: 24h }";
     default:
+      if (typeof key === "string" && mapExamples.has(key)) return `write ${mapExamples.get(key)}`;
       return typeof key === "number"
         ? "write the options of the entry after its '- ', e.g. - { match: { severity: critical }, to: [desk] }"
         : "write the options with a name, a colon and a value each, e.g. { name: value }";
