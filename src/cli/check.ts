@@ -3,7 +3,7 @@ import { factsOf, type Panel, paragraph, tableOf } from "../panels/panel.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
-import { terminalText } from "./shell/terminal-text.ts";
+import { terminalLines } from "./shell/terminal-text.ts";
 
 /**
  * `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends
@@ -33,8 +33,7 @@ async function checkConfig({ config: file }: { config?: string }, run: Run): Pro
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     context.setExitStatus(2);
-    const lines = error.message.split("\n").map(terminalText);
-    await output.result({ valid: false, problems: error.problems }, () => `${lines.join("\n")}\n`);
+    await output.result({ valid: false, problems: error.problems }, () => `${terminalLines(error.message)}\n`);
   }
 }
 

@@ -42,7 +42,8 @@ export interface Settings {
 /** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
 export class Unreadable extends Error {}
 
-function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
+/** @param read what it makes of the text */
+export function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
     ...more,
     says,
@@ -92,15 +93,6 @@ export function choice<const T extends string, const S extends Settings = Settin
     throw new Unreadable(near === undefined ? `write one of ${choices.join(", ")}` : `did you mean ${near}?`);
   };
   return reader(read, { choices })(says, settings);
-}
-
-/** What `parse` makes of the text. */
-export function parsed<T, const S extends Settings = Settings>(
-  parse: (text: string) => T,
-  says: string,
-  settings?: S,
-): Reader<T, S> {
-  return reader(parse)(says, settings);
 }
 
 /** `true` when given. */

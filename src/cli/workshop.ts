@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { AppError } from "../core/errors.ts";
 import { command, type GivenOptions, type Run } from "./command.ts";
-import { choice, flag, parsed, text, Unreadable, whole } from "./options.ts";
+import { choice, flag, reader, text, Unreadable, whole } from "./options.ts";
 
 /** Written here, because the help must not load the workshop. A test compares both lists. */
 const shapes = ["flat", "nested", "text", "form", "batch", "minimal"] as const;
@@ -24,7 +24,7 @@ const sandboxFlags = {
   port: whole("port to listen on; 0 takes any free one", { default: "4010" }),
   host: text("address to listen on", { of: "address", default: "127.0.0.1" }),
   key: text("API key of its account; made up and printed when absent"),
-  speed: parsed(parseAmount, "how many times faster than the clock its market and its waiting run", {
+  speed: reader(parseAmount)("how many times faster than the clock its market and its waiting run", {
     of: "x",
     default: "1",
   }),

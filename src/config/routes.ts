@@ -235,15 +235,10 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
   };
 }
 
-/** What only one route may have. */
-interface WrittenRoute {
-  name: string;
-  isDefault: boolean;
-  definedAt: string;
-}
+type WrittenRoute = ReturnType<typeof writtenIn>;
 
-/** As it stands in the file, so that an entry with other mistakes is compared, too. */
-function writtenIn(value: unknown, index: number, problems: ProblemList): WrittenRoute {
+/** What only one route may have, as it stands in the file, so that an entry with other mistakes is compared, too. */
+function writtenIn(value: unknown, index: number, problems: ProblemList) {
   const { name, default: isDefault, disabled } = Object(value) as Record<string, unknown>;
   return {
     name: (typeof name === "string" && name.trim()) || nameOf(index),

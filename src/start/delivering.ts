@@ -8,16 +8,14 @@ import type { Processing } from "../explain/processing.ts";
 import { createFindMute } from "../explain/route-again.ts";
 import { createChannel } from "../vendors/index.ts";
 import type { RelayPictures } from "./open-pictures.ts";
+import type { Common } from "./relaying.ts";
 
-type Given = "self" | "report" | "store" | "clock" | "newId" | "random" | "log";
-
-export interface DeliveringDeps extends Pick<EngineDeps, Given> {
+export interface DeliveringDeps extends Common, Pick<EngineDeps, "self" | "report"> {
   processing: Processing;
   pictures: RelayPictures;
   nameOf: NameOf;
   /** Made at run time. */
   activeMutes(): Mute[];
-  publicUrl: string;
 }
 
 /**

@@ -2,19 +2,12 @@ import { registrationRecord } from "../config/account-records.ts";
 import type { Config } from "../config/config.ts";
 import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
-import type { Clock, Random } from "../core/clock.ts";
-import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
 import type { Administration } from "../core/ports/administration.ts";
-import type { AlertLog } from "../core/ports/alert-log.ts";
-import type { Retention } from "../core/ports/retention.ts";
-import type { MuteStore } from "../core/ports/shared.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
+import type { WatchState } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
-import type { OpenedStore } from "../store/open-store.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
 import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
@@ -26,14 +19,9 @@ import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch } from "../watch/shapes.ts";
 import type { ShownDuty } from "../watch/watch.ts";
+import type { Common } from "./relaying.ts";
 
-export interface WatchesDeps {
-  store: WatchStore &
-    Retention &
-    Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
-    Pick<Administration, "health"> &
-    Pick<OpenedStore, "kept"> &
-    Pick<MuteStore, "listMutes" | "listSilenced">;
+export interface WatchesDeps extends Common {
   /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
   /** The configuration against the file on disk. */
@@ -55,12 +43,6 @@ export interface WatchesDeps {
   countStoreRefused(): number;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
-  /** How the outside reaches hook and pages, as far as anybody knows. */
-  publicUrl: string;
-  clock: Clock;
-  newId: NewId;
-  random: Random;
-  log: Log;
 }
 
 export type Watches = Awaited<ReturnType<typeof openWatches>>;

@@ -1,9 +1,13 @@
 import { randomInt } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
+import type { Clock, Random } from "../core/clock.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import { createProcessing } from "../explain/processing.ts";
 import { openMuteBook } from "../operations/mute-book.ts";
+import type { OpenedStore } from "../store/open-store.ts";
 import type { Accepting } from "./accepting.ts";
 import { startDelivering } from "./delivering.ts";
 import type { Market, MarketDeps } from "./open-market.ts";
@@ -13,6 +17,17 @@ import type { WatchesDeps } from "./open-watches.ts";
 import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
+
+/** What nearly each part asks for. */
+export interface Common {
+  store: OpenedStore;
+  /** How the outside reaches hook and pages, as far as anybody knows. */
+  publicUrl: string;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+  log: Log;
+}
 
 export interface RelayingDeps {
   accepting: Accepting;
@@ -40,8 +55,7 @@ export async function startRelaying(
   const { relayId, clock, newId, store, spool, door, localUrl, hookSecrets } = accepting;
   const { log } = accepting.awayLog;
   const random = () => randomInt(2 ** 32) / 2 ** 32;
-  /** What nearly each part asks for. */
-  const common = { store, publicUrl, clock, newId, random, log };
+  const common: Common = { store, publicUrl, clock, newId, random, log };
   const processing = createProcessing(config, { readingThreadEntry, readsShapes: true });
   const { reader, translator } = processing;
   undo.push(() => reader.close());

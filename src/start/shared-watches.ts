@@ -6,10 +6,8 @@ import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
 import { Mailbox } from "../core/mailbox.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
-import type { Administration } from "../core/ports/administration.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { HookReport } from "../core/ports/relays.ts";
-import type { CommonStates, DutyStates } from "../core/ports/watch.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { dutiesGroup } from "../delivery/duties-lane.ts";
 import type { Engine } from "../delivery/engine.ts";
@@ -29,8 +27,7 @@ import {
 } from "./open-watches.ts";
 import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./shown-watches.ts";
 
-export interface SharedWatchesDeps extends Omit<WatchesDeps, "store" | "notify" | "hooks" | "ranSince" | "isShared"> {
-  store: WatchesDeps["store"] & DutyStates & CommonStates & Pick<Administration, "capabilities">;
+export interface SharedWatchesDeps extends Omit<WatchesDeps, "notify" | "hooks" | "ranSince" | "isShared"> {
   engine: Pick<Engine, "duties" | "lookForLanes" | "notify" | "membership">;
   /** What has come to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;

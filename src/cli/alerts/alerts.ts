@@ -3,12 +3,13 @@ import { failedStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPartPattern } from "../../core/id.ts";
 import { command, type GivenOptions, group, type Run } from "../command.ts";
-import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole, yes } from "../options.ts";
+import { choice, duration, flag, instant, many, reader, text, Unreadable, whole, yes } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
 import { refuseAlone } from "../shell/confirm.ts";
 import { filterOptions, filtersOf, isFiltered, maxPageSize, readFullPage, refuseSearch } from "./filters.ts";
 
+const alertId = reader(readId);
 const idOfAlert = "id of the alert, or its end or beginning";
 
 const list = question({
@@ -17,7 +18,7 @@ const list = question({
   options: {
     ...filterOptions,
     limit: whole("how many at most, up to 200", { from: 1, to: maxPageSize, default: "50" }),
-    cursor: parsed(readCursor, "continue after an earlier page"),
+    cursor: reader(readCursor)("continue after an earlier page"),
   },
   check: refuseSearch,
   examples: ["tocsin alerts list --severity critical --from -6h"],
@@ -33,7 +34,7 @@ const list = question({
 const show = question({
   name: "show",
   says: "one alert: what it says, what was decided and why, every delivery and attempt",
-  args: { id: parsed(readId, idOfAlert) },
+  args: { id: alertId(idOfAlert) },
   options: { headers: flag("also show the headers of its request") },
   examples: [
     "tocsin alerts show ac120002",
@@ -82,7 +83,7 @@ export type ResendOptions = GivenOptions<typeof resendOptions>;
 const resend = command({
   name: "resend",
   says: "send one alert once more, or with --failed all that failed; asks first on a terminal when it goes to several",
-  args: { id: parsed(readId, idOfAlert, { optional: true }) },
+  args: { id: alertId(idOfAlert, { optional: true }) },
   options: resendOptions,
   check: requireOneWay,
   examples: [
@@ -119,9 +120,7 @@ const release = question({
   says: "send now what quiet hours hold, as the summary that their end would bring",
   args: {
     ids: many(
-      parsed(readId, "ids of alerts (default: all that is held); of these also what may have arrived", {
-        optional: true,
-      }),
+      alertId("ids of alerts (default: all that is held); of these also what may have arrived", { optional: true }),
     ),
   },
   options: { destination: text("only for this destination", { of: "name" }), yes },

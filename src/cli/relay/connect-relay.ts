@@ -10,14 +10,14 @@ import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import { type FoundSecret, RelayUnreachable } from "../../http/call-relay.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
-import { parsed, text, Unreadable } from "../options.ts";
+import { reader, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { createRelayClient, type RelayClient } from "./relay-client.ts";
 
 /** Options of every command that talks to a relay. */
 export const relayOptions = {
-  url: parsed(parseUrl, "where the relay listens (default: HOST and PORT of the configuration)", { of: "address" }),
+  url: reader(parseUrl)("where the relay listens (default: HOST and PORT of the configuration)", { of: "address" }),
   tokenFile: text("file that holds the admin token (default: ADMIN_TOKEN, or the one that the relay has made)", {
     of: "file",
   }),

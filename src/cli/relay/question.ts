@@ -4,7 +4,7 @@ import { type CommandSpec, command, type Entry, type Given, type None, type Run 
 import { flag, type Readers } from "../options.ts";
 import { writeText } from "../shell/context.ts";
 import type { Shown } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { terminalLines } from "../shell/terminal-text.ts";
 import { connectRelay, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 import type { RelayClient } from "./relay-client.ts";
 
@@ -88,6 +88,6 @@ export async function printAnswer<N extends JsonRoute>(
 /** On a terminal a stranger's bytes must not move the reader's cursor. */
 async function printRaw({ context, output }: Run, body: Buffer): Promise<void> {
   if (!context.isTty.stdout) return writeText(context.stdout, body);
-  await output.print(`${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`);
+  await output.print(`${terminalLines(body.toString("utf8"))}\n`);
   await output.note("control characters are shown as codes on a terminal; redirect it to get the exact bytes");
 }

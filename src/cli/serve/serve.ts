@@ -5,7 +5,7 @@ import { factsOf } from "../../panels/panel.ts";
 import type { Relay } from "../../start/relay.ts";
 import type { ServeOptions } from "../../start/serve-relay.ts";
 import { command } from "../command.ts";
-import { flag, parsed, Unreadable } from "../options.ts";
+import { flag, reader, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 
@@ -18,8 +18,7 @@ export const serveCommand = command({
     supervised: flag(
       "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
     ),
-    listenFd: parsed(
-      parseDescriptor,
+    listenFd: reader(parseDescriptor)(
       "listen on this file descriptor, an open socket, instead of HOST and PORT (systemd's is found without)",
       { of: "number" },
     ),

@@ -67,15 +67,10 @@ async function follow(
     const page = routed.alert.url;
     const difference = describeStored(routed.alert, sent.body);
     // It is sent to no further destination: it no longer says that it is a test.
-    if (difference !== undefined)
-      return {
-        ok: false,
-        id,
-        page,
-        detail: describeSpoiled(difference),
-        alert: routed.alert,
-        deliveries: routed.deliveries,
-      };
+    if (difference !== undefined) {
+      const { alert, deliveries } = routed;
+      return { ok: false, id, page, detail: describeSpoiled(difference), alert, deliveries };
+    }
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const { name } of destinations) if (!named.has(name)) await client.resend({ id, destination: name });
     const { alert, deliveries, timedOut } = (await wait(id)) ?? routed;

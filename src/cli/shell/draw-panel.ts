@@ -18,7 +18,7 @@ import { toSeconds, withAge } from "./instants.ts";
 import type { Style, StyleName } from "./output.ts";
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
-import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
+import { fitText, hangText, terminalLines, terminalText, wrapText } from "./terminal-text.ts";
 
 /** Where a panel is drawn. */
 interface Pen {
@@ -88,7 +88,7 @@ function draw(section: Section, pen: Pen): string {
     case "group":
       return drawSections(section.panel, pen).join("\n\n");
     case "block":
-      return section.text.split("\n").map(terminalText).join("\n");
+      return terminalLines(section.text);
     case "counts":
       return section.counts.map(({ count, words }) => `${count.toLocaleString("en-US")} ${words}`).join(", ");
     case "messages": {

@@ -2,7 +2,7 @@ import { AppError, exitStatusOf } from "../../core/errors.ts";
 import { type CliContext, OutputClosed, writeText } from "./context.ts";
 import { asAppError, createStyle, DocumentedFailure, errorDocument } from "./output.ts";
 import { asTyped } from "./own-command.ts";
-import { terminalText } from "./terminal-text.ts";
+import { terminalLines } from "./terminal-text.ts";
 
 /**
  * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.
@@ -29,17 +29,12 @@ export function fileFailure(code: "usage" | "failed", what: string, hint?: strin
 
 function describeFailure(error: AppError, thrown: unknown, context: CliContext): string {
   const style = createStyle(context.env, context.isTty.stderr);
-  const lines = [`${style("red", "error:")} ${toLines(error.message)}`];
+  const lines = [`${style("red", "error:")} ${terminalLines(error.message)}`];
   if (error.hint !== undefined)
-    lines.push(`${style("dim", "hint:")}  ${toLines(asTyped(error.hint, context.ownCommand))}`);
+    lines.push(`${style("dim", "hint:")}  ${terminalLines(asTyped(error.hint, context.ownCommand))}`);
   const wantsStack = context.env.LOG_LEVEL === "debug" || context.env.LOG_LEVEL === "trace";
   // The cause of an expected error may be a library's, and hold what must not be shown.
   const defect = error.code === "internal" && error.cause instanceof Error ? error.cause : thrown;
   if (wantsStack && defect instanceof Error) lines.push(defect.stack ?? "");
   return `${lines.join("\n")}\n`;
-}
-
-/** A message may have several lines (all mistakes of a configuration); each is made safe on its own. */
-function toLines(text: string): string {
-  return text.split("\n").map(terminalText).join("\n");
 }

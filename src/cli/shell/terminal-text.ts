@@ -12,6 +12,11 @@ export function terminalText(text: string): string {
   });
 }
 
+/** Text that may have several lines: each is made safe on its own. */
+export function terminalLines(text: string): string {
+  return text.split("\n").map(terminalText).join("\n");
+}
+
 /**
  * C0 and C1 controls, bidirectional overrides and isolates, zero-width characters that hide differences, lone
  * surrogates.
