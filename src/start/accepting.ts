@@ -107,6 +107,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   inbox = store;
   const server = await startListening();
   const { address, port } = server.address();
+  const localUrl = `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`;
   if (listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
     const message = `is ${config.server.port}, and the socket that was handed over listens on ${port}: commands look at the wrong one`;
     log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
@@ -116,7 +117,9 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     relayId,
     clock,
     newId,
-    /** What the relay logs goes through it. To be closed behind the store. */
+    /** What the relay logs goes through it. */
+    log,
+    /** To be closed behind the store. */
     awayLog,
     secrets,
     hookSecrets,
@@ -136,7 +139,9 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     /** Where it listens on this machine. */
     port,
     /** The local address, e.g. `http://127.0.0.1:8080`. */
-    localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
+    localUrl,
+    /** How the outside reaches it, or the local address when nobody has said. */
+    publicUrl: config.server.publicUrl ?? localUrl,
   };
 }
 

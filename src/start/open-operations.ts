@@ -17,17 +17,15 @@ type Given = "configuration" | "runsSince" | "socketIsHeld" | "stopping" | "drai
 export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   accepting: Accepting;
   relaying: Relaying;
-  publicUrl: string;
 }
 
 /** Everything that people can do to this relay, over the parts that run in it. */
 export function openOperations(
   { rules, sources, intake, server, upstream, retention }: Config,
-  { accepting, relaying, publicUrl, ...deps }: OpenOperationsDeps,
+  { accepting, relaying, ...deps }: OpenOperationsDeps,
 ): Operations {
-  const { relayId, store, health, door, spool, clock, newId, awayLog } = accepting;
+  const { relayId, store, health, door, spool, publicUrl, clock, newId, log } = accepting;
   const { processing, pictures, market, nameOf, engine, mutes, watches, routing } = relaying;
-  const { log } = awayLog;
   const { destinations, routes } = rules;
   const { reader, router, readPayloads } = processing;
   const { maxBodyBytes } = intake;

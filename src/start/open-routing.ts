@@ -25,8 +25,7 @@ export function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
   { accepting, engine, processing, ...deps }: RoutingDeps,
 ) {
-  const { store, door, clock } = accepting;
-  const { log } = accepting.awayLog;
+  const { store, door, clock, log } = accepting;
   const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );

@@ -9,7 +9,7 @@ import type { WebDeps } from "../web/web-deps.ts";
 import type { Accepting } from "./accepting.ts";
 import type { Relaying } from "./relaying.ts";
 
-export interface OpenWebDeps extends Pick<WebDeps, "operations" | "tokenCheck" | "publicUrl"> {
+export interface OpenWebDeps extends Pick<WebDeps, "operations" | "tokenCheck"> {
   accepting: Accepting;
   relaying: Relaying;
 }
@@ -17,10 +17,8 @@ export interface OpenWebDeps extends Pick<WebDeps, "operations" | "tokenCheck" |
 /** Pages, API and event streams over the parts of this relay. */
 export async function openWeb({ rules, server, sources }: Config, deps: OpenWebDeps): Promise<Web> {
   const { accepting, relaying, ...given } = deps;
-  const { store, secrets, hookSecrets, clock, newId, awayLog } = accepting;
+  const { store, secrets, hookSecrets, publicUrl, clock, newId, log } = accepting;
   const { processing, pictures, nameOf, configurationHash } = relaying;
-  const { log } = awayLog;
-  const { publicUrl } = given;
   const market = await relaying.market.open();
   const composer = processing.createComposer(publicUrl, log, { nameOf });
   const hookAt = (secret: Secret) => new Secret(`${publicUrl}/hooks/${secret.reveal()}`);
@@ -30,6 +28,7 @@ export async function openWeb({ rules, server, sources }: Config, deps: OpenWebD
     ...given,
     store: { ...store, getAlert: createGetAlert(store, processing.readPayloads) },
     adminToken: secrets.adminToken,
+    publicUrl,
     hookUrl: () => hookAt(hookSecrets.of()[0] as Secret),
     sourceHooks: () =>
       sources.flatMap(({ name }) => {

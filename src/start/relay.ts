@@ -80,19 +80,17 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   setMaxListeners(0, stopping.signal, draining.signal);
 
   const accepting = await startAccepting(options, undo);
-  const { secrets, store, server, localUrl } = accepting;
-  const { log } = accepting.awayLog;
+  const { secrets, store, server, localUrl, publicUrl, log } = accepting;
   const { runsSince = accepting.clock.now() } = options;
-  const publicUrl = config.server.publicUrl ?? localUrl;
   // Alerts are accepted from here on, so nothing above does more than that takes. What alerts need next is loaded first, what
   // people look at last.
   const { startRelaying } = await import("./relaying.ts");
-  const relaying = await startRelaying({ ...options, configuration }, { accepting, publicUrl, stopping }, undo);
-  const parts = { accepting, relaying, publicUrl };
+  const relaying = await startRelaying({ ...options, configuration }, accepting, stopping, undo);
 
   const { openOperations } = await import("./open-operations.ts");
   const operations = openOperations(config, {
-    ...parts,
+    accepting,
+    relaying,
     configuration,
     runsSince,
     socketIsHeld: options.listenFd !== undefined,
@@ -103,7 +101,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   let web: Web | undefined;
   serve(accepting, operations, async (tokenCheck) => {
     const { openWeb } = await import("./open-web.ts");
-    web = await openWeb(config, { ...parts, operations, tokenCheck });
+    web = await openWeb(config, { accepting, relaying, operations, tokenCheck });
     if (stopping.signal.aborted) web.close();
     return web.fetch;
   });
@@ -152,7 +150,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
 
 /** From now on the socket answers probes, metrics and pages; pages are opened by the first request for one. */
 function serve(
-  { server, secrets, store, proxies, clock, awayLog: { log } }: Accepting,
+  { server, secrets, store, proxies, clock, log }: Accepting,
   operations: Operations,
   open: (tokenCheck: TokenCheck) => Promise<Web["fetch"]>,
 ): void {
@@ -175,7 +173,7 @@ function serve(
 }
 
 /** While no other relay runs there is nobody to whom a balancer could send instead. */
-async function drain(drainMs: number, { store, server, clock, awayLog: { log } }: Accepting): Promise<void> {
+async function drain(drainMs: number, { store, server, clock, log }: Accepting): Promise<void> {
   if (drainMs === 0 || !store.capabilities.sharedByRelays) return;
   const asked = store.listRelays().catch(() => undefined);
   const running = await within(asked, longestLookForOthersMs, clock);

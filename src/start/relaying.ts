@@ -29,17 +29,11 @@ export interface Common {
   log: Log;
 }
 
-export interface RelayingDeps {
-  accepting: Accepting;
-  publicUrl: string;
-  /** Ends what runs by itself: routing, watches, polls. */
-  stopping: AbortController;
-}
-
 export type Relaying = Awaited<ReturnType<typeof startRelaying>>;
 
 /**
  * All that lies between an accepted alert and people, and what watches over it: starts routing and delivering over what is accepted.
+ * @param stopping ends what runs by itself: routing, watches, polls
  * @param undo gets what ends each part, as soon as there is something to end
  */
 export async function startRelaying(
@@ -49,11 +43,11 @@ export async function startRelaying(
     readingThreadEntry,
     picturesOnThisMachine,
   }: RelayOptions & Pick<WatchesDeps, "configuration">,
-  { accepting, publicUrl, stopping }: RelayingDeps,
+  accepting: Accepting,
+  stopping: AbortController,
   undo: (() => unknown)[],
 ) {
-  const { relayId, clock, newId, store, spool, door, localUrl, hookSecrets } = accepting;
-  const { log } = accepting.awayLog;
+  const { relayId, clock, newId, store, spool, door, localUrl, publicUrl, hookSecrets, log } = accepting;
   const random = () => randomInt(2 ** 32) / 2 ** 32;
   const common: Common = { store, publicUrl, clock, newId, random, log };
   const processing = createProcessing(config, { readingThreadEntry, readsShapes: true });

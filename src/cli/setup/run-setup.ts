@@ -1,6 +1,4 @@
 import {
-  type AccountRecord,
-  type LastRun,
   lastRunRecord,
   registrationRecord,
   type SavedOutputs,
@@ -68,8 +66,8 @@ export interface Run {
   serviceUrl: string;
   /** Secrets, and what follows. */
   kept: KeptRecords;
-  saved: AccountRecord<SavedOutputs>;
-  progress: AccountRecord<LastRun>;
+  saved: ReturnType<typeof savedOutputsRecord>;
+  progress: ReturnType<typeof lastRunRecord>;
   /** ISO 8601. */
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
