@@ -68,7 +68,8 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
     self.action(async (...values: unknown[]) => {
       const ofArgs = Object.fromEntries(Object.keys(args).map((key, index) => [key, values[index]]));
       const given = { ...ofArgs, ...self.opts() } as Given<A, O>;
-      const run = { context, output: openOutput(context, isJson(self)), flags: given };
+      const isJson = self.optsWithGlobals<{ json?: boolean }>().json === true;
+      const run = { context, output: openOutput(context, isJson), flags: given };
       const wrong = await spec.check?.(given, run);
       if (wrong !== undefined) throw typeof wrong === "string" ? usageOf(self, wrong) : wrong;
       try {
@@ -103,11 +104,6 @@ export function pathOf(self: Command): string {
 /** Wrong usage; the hint names the command whose help says more. */
 export function usageOf(self: Command, message: string): AppError {
   return new AppError("usage", message, { hint: `see: ${pathOf(self)} --help` });
-}
-
-/** Whether `--json` is among what was given. */
-function isJson(self: Command): boolean {
-  return self.optsWithGlobals<{ json?: boolean }>().json === true;
 }
 
 function addArgument(self: Command, key: string, reader: Reader<unknown>, context: CliContext): void {

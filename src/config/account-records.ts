@@ -3,31 +3,15 @@ import { AppError } from "../core/errors.ts";
 import type { Registration } from "../core/ports/account.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 
-/** Something that setup keeps of an account, over a crash and a power cut. */
-export interface AccountRecord<T> {
-  /** The place of the record, for people. */
-  place: string;
-  /**
-   * Undefined where there is none.
-   * @throws AppError `failed` where it cannot be read, `store_unavailable` when the database that keeps it is away
-   */
-  read(): Promise<T | undefined>;
-  /** @throws AppError `failed` where it cannot be kept, `store_unavailable` as `read` */
-  write(value: T): Promise<void>;
-  /** Rejects as `KeptRecords` does. */
-  remove(): Promise<void>;
-  /** Calls this about two seconds after somebody has written or removed it. @returns what ends that */
-  follow(onChange: () => void): () => void;
-}
-
 const followEveryMs = 2_000;
 
 /**
+ * Something that setup keeps of an account, over a crash and a power cut.
  * @param holds what is in it, for words: "what the account had before setup"
  * @returns opens it. `source`: whose account it is about; default: that of `ALERTING_URL`
  */
 function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
-  return (kept: KeptRecords, source?: string): AccountRecord<T> => {
+  return (kept: KeptRecords, source?: string) => {
     const name = `${file}${source === undefined ? "" : `-${source}`}.json`;
     const place = kept.placeOf(name);
     const fail =
@@ -38,19 +22,27 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
       };
     const look = `Look at it; it holds ${holds}.`;
     return {
+      /** The place of the record, for people. */
       place,
-      async read() {
+      /**
+       * Undefined where there is none.
+       * @throws AppError `failed` where it cannot be read, `store_unavailable` when the database that keeps it is away
+       */
+      async read(): Promise<T | undefined> {
         const [text] = await kept.read(name).catch(fail("read", undefined, look));
         if (text === undefined) return undefined;
         const parse = async () => schema.parse(JSON.parse(text));
         return parse().catch(fail("read", "it is not what setup wrote", look));
       },
-      async write(value) {
+      /** @throws AppError `failed` where it cannot be kept, `store_unavailable` as `read` */
+      async write(value: T): Promise<void> {
         const hint = `Before anything is changed it is to hold ${holds}; see whether DATA_DIR is right.`;
         await kept.write(name, `${JSON.stringify(value, null, 2)}\n`).catch(fail("write", undefined, hint));
       },
+      /** Rejects as `KeptRecords` does. */
       remove: () => kept.write(name, undefined),
-      follow(onChange) {
+      /** Calls this about two seconds after somebody has written or removed it. @returns what ends that */
+      follow(onChange: () => void): () => void {
         let known: { text?: string } | undefined;
         const look = async () => {
           const [text] = await kept.read(name);
@@ -81,7 +73,7 @@ const openRegistration = recordOf(registrationSchema, "registration", "what the 
  * What the account is held to: setup writes it, the running relay reads it at each look. Holds no secret. One that cannot be
  * read is none: then there is nothing to hold the account to.
  */
-export function registrationRecord(kept: KeptRecords, source?: string): AccountRecord<Registration> {
+export function registrationRecord(kept: KeptRecords, source?: string) {
   const record = openRegistration(kept, source);
   const unlessAway = (error: AppError) => {
     if (error.code === "failed") return undefined;

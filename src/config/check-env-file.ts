@@ -2,7 +2,6 @@ import { parseEnv } from "node:util";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
-const example = "write NAME=value";
 
 /**
  * Finds lines of a `.env` that are read differently than they look. Node passes over broken lines without a word, and takes the
@@ -73,7 +72,7 @@ function adviseOnLine(content: string): string {
   const yaml = /^\s*([A-Za-z_]\w*):(\s|$)/.exec(content)?.[1];
   if (yaml !== undefined) return `write ${yaml}=value, with = instead of the colon`;
   const spaced = /^\s*(?:set\s+|\$env:)?[A-Za-z_]\w*(?:\s+\w+)+\s*=/.test(content);
-  return spaced ? "a name has no spaces; write NAME=value" : `${example}, or begin a comment with #`;
+  return spaced ? "a name has no spaces; write NAME=value" : "write NAME=value, or begin a comment with #";
 }
 
 /**

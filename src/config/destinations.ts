@@ -31,15 +31,13 @@ export const ownOptions = {
 const types = vendors.map(({ type }) => type);
 const showsPictures = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
 
+const and = new Intl.ListFormat("en-GB");
+const or = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
 const optionsOf = ({ type, can, options }: Vendor) =>
   z
     .strictObject({
-      type: z.literal(type).describe(
-        `${types
-          .slice(0, -1)
-          .map((one) => `\`${one}\``)
-          .join(", ")} or \`${types.at(-1)}\``,
-      ),
+      type: z.literal(type).describe(or.format(types.map((one) => `\`${one}\``))),
       ...commonOptions,
       ...ownOptions,
       ...options,
@@ -47,7 +45,7 @@ const optionsOf = ({ type, can, options }: Vendor) =>
     .check(
       acrossOptions((context) => {
         if (can.pictures !== undefined || context.value.chart !== true) return;
-        const others = `${showsPictures.slice(0, -1).join(", ")} and ${showsPictures.at(-1)}`;
+        const others = and.format(showsPictures);
         const message = `a destination of type ${type} shows no pictures`;
         refuseAt(context, ["chart"], message, `leave it out; ${others} show them`);
       }),

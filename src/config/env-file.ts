@@ -4,22 +4,14 @@ import { parseEnv } from "node:util";
 import { AppError } from "../core/errors.ts";
 import { replaceFile } from "../ground/files/replace-file.ts";
 
-/** `.env` as it is, and as it is to be. */
-export interface EnvFileChange {
-  path: string;
-  /** As it is read now; empty without a file. */
-  before: Readonly<Record<string, string | undefined>>;
-  /** The whole new text: every line that is there stays, but those of the variables that change. */
-  text: string;
-  /** Nothing would change. */
-  isSame: boolean;
-}
+export type EnvFileChange = Awaited<ReturnType<typeof planEnvFile>>;
 
 /**
+ * `.env` as it is, and as it is to be.
  * @throws AppError `failed` where the file cannot be read, or where a value cannot be written so that it is read as it is
  * and every other variable stays what it was.
  */
-export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>): Promise<EnvFileChange> {
+export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>) {
   // A link counts as the file that it leads to.
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
   const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -38,7 +30,15 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
       hint: "look at it with: tocsin check; or move it away and run this again. Nothing was changed",
     });
   }
-  return { path, before, text, isSame: changed.length === 0 };
+  return {
+    path,
+    /** As it is read now; empty without a file. */
+    before,
+    /** The whole new text: every line that is there stays, but those of the variables that change. */
+    text,
+    /** Nothing would change. */
+    isSame: changed.length === 0,
+  };
 }
 
 /** @throws AppError `failed`; the file is then as it was. */

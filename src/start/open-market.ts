@@ -51,7 +51,7 @@ export async function openMarket(
   ]);
   const alerting = createAlertingClient({ ...upstream.alerting, ...client });
   const pricing =
-    upstream.pricing && createPricingClient?.({ ...upstream.pricing, ...client, maxAnswerBytes: mebibyte });
+    upstream.pricing && createPricingClient?.({ ...upstream.pricing, ...client, maxAnswerBytes: 1024 * 1024 });
   const breakers = { alerting: new Breaker({ clock }), pricing: new Breaker({ clock }) };
   const asking = { clock, log, timeLimitMs };
 
@@ -101,16 +101,14 @@ export async function openMarket(
   };
 }
 
-const mebibyte = 1024 * 1024;
-
 function askForPrices(
   service: Pick<PricingClient, "readPoolState" | "readTicker">,
   { timeLimitMs, ...asking }: { clock: Clock; log: Log; breaker: Breaker; timeLimitMs?: number },
 ) {
+  const limits = { timeLimitMs, mostAnHour: mostPricesAnHour };
   const pools = createQuestions(asking, {
     event: "pool_state.failed",
-    timeLimitMs,
-    mostAnHour: mostPricesAnHour,
+    ...limits,
     ask(key, options) {
       const [chainId = "", address = ""] = key.split(" ");
       return service.readPoolState({ chainId, address }, options);
@@ -118,8 +116,7 @@ function askForPrices(
   });
   const tickers = createQuestions(asking, {
     event: "ticker.failed",
-    timeLimitMs,
-    mostAnHour: mostPricesAnHour,
+    ...limits,
     async ask(symbol, options) {
       const { aggregated, cex, dex } = await service.readTicker(symbol, options);
       return { price: aggregated.price, cex: cex?.price ?? undefined, dex: dex?.price ?? undefined };

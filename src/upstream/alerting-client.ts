@@ -18,13 +18,6 @@ import { UpstreamUnreachable } from "./network-failure.ts";
 import { type WalkOptions, walkPages } from "./page-walk.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
 
-interface SetOutputsAnswer {
-  alertOutputs: AlertOutputs;
-  message?: string;
-  /** `read-back`: no answer came to the change itself, and reading the account showed that it was made. */
-  confirmedBy: "answer" | "read-back";
-}
-
 /** A metric matches when it relates to any of the tokens or any of the pools or has one of the keys. */
 interface MetricsQuery {
   chainId: string;
@@ -80,18 +73,18 @@ export function createAlertingClient(options: UpstreamClientOptions) {
 
     /**
      * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
-     * shows the change, or an error says that it was not made or that nobody can know.
+     * shows the change, or an error says that it was not made or that nobody can know. `confirmedBy` says which it was.
      */
-    async setAlertOutputs(change: Partial<Outputs>, { signal }: CallOptions = {}): Promise<SetOutputsAnswer> {
+    async setAlertOutputs(change: Partial<Outputs>, { signal }: CallOptions = {}) {
       refuseWrongChannelId(change);
       try {
         const request = { method: "PUT", path: "/account", body: change, signal } as const;
         const { data } = await requester.read(request, setOutputsAnswerSchema);
-        return { alertOutputs: data.alertOutputs, message: data.message ?? undefined, confirmedBy: "answer" };
+        return { alertOutputs: data.alertOutputs, message: data.message ?? undefined, confirmedBy: "answer" } as const;
       } catch (error) {
         if (!mayHaveBeenMade(error)) throw error;
         const alertOutputs = await readBack(error, () => readAccount({ signal }));
-        if (holds(alertOutputs, change)) return { alertOutputs, confirmedBy: "read-back" };
+        if (holds(alertOutputs, change)) return { alertOutputs, confirmedBy: "read-back" } as const;
         const { code, message, hint } = error;
         throw new AppError(code, `${message}; read back, the outputs are not changed so far`, { hint });
       }
