@@ -15,7 +15,7 @@ export interface OpenWebDeps extends Pick<WebDeps, "operations" | "tokenCheck"> 
 }
 
 /** Pages, API and event streams over the parts of this relay. */
-export async function openWeb({ rules, server, sources }: Config, deps: OpenWebDeps): Promise<Web> {
+export async function openWeb({ rules, sources }: Config, deps: OpenWebDeps): Promise<Web> {
   const { accepting, relaying, ...given } = deps;
   const { store, secrets, hookSecrets, publicUrl, clock, newId, log } = accepting;
   const { processing, pictures, nameOf, configurationHash } = relaying;
@@ -26,6 +26,7 @@ export async function openWeb({ rules, server, sources }: Config, deps: OpenWebD
   const tryRules = createTryRules({ store, reader: processing.reader, listMutes });
   return createWeb({
     ...given,
+    ...accepting.proxies,
     store: { ...store, getAlert: createGetAlert(store, processing.readPayloads) },
     adminToken: secrets.adminToken,
     publicUrl,
@@ -46,8 +47,6 @@ export async function openWeb({ rules, server, sources }: Config, deps: OpenWebD
     notePictureFetched: pictures.noteFetched,
     version: readVersion(),
     configurationHash,
-    trustedProxies: server.trustedProxies,
-    behindFly: server.isBehindFly,
     clock,
     newId,
     log,

@@ -3,6 +3,7 @@ import {
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   Lexer,
@@ -15,9 +16,8 @@ import {
 } from "yaml";
 import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
+import type { Env } from "../variables.ts";
 import { type ConfigPath, type ConfigProblem, formatPath, type Locate } from "./problem-list.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Far more than any configuration has, and far less than a file of nested aliases can unfold to. */
 const maxNodes = 20_000;
@@ -203,10 +203,6 @@ function memberOf(container: unknown, step: string | number): Member | undefined
     return item === undefined ? undefined : { node: item, offset, keyOffset: offset };
   }
   return undefined;
-}
-
-function isNode(value: unknown): value is Node {
-  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value);
 }
 
 function keyText(key: unknown): string {
