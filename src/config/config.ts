@@ -9,31 +9,11 @@ import type { Source } from "../core/source.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { intakeSchema, marketSchema, watchSchema } from "./sections.ts";
+import type { readServer } from "./server-env.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
-import type { UpstreamAccess, UpstreamSettings } from "./upstream-env.ts";
+import type { readUpstream, UpstreamAccess } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-
-export interface ServerSettings {
-  /** 0 takes any free port. */
-  port: number;
-  host: string;
-  /** How the outside reaches it, without a trailing slash. Absent: nobody has said. */
-  publicUrl?: string;
-  /** `host` is not this machine's own loopback, `publicUrl` names a host of the network, or proxies are named. */
-  isPublic: boolean;
-  /** Addresses and CIDR ranges of proxies that are believed about the client's address. */
-  trustedProxies: string[];
-  /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
-  isBehindFly: boolean;
-  /**
-   * How long a relay that has to stop continues while others run on its database: not ready, and doing all else, so that a
-   * balancer sends nothing here any more when it closes.
-   */
-  drainMs: number;
-  /** How people call it among several relays. Absent: as its machine is called. */
-  relayName?: string;
-}
 
 /** One entry of `sources:`. */
 export interface SourceSettings extends Source {
@@ -58,14 +38,14 @@ export interface SpoolSettings {
 
 /** All that was configured, checked as a whole. */
 export type Config = StorePlace & {
-  server: ServerSettings;
+  server: ReturnType<typeof readServer>;
   /** Where alerts wait while PostgreSQL is away. Absent: they are refused. */
   spool?: SpoolSettings;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   webhookSecret?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   adminToken?: Secret;
-  upstream: UpstreamSettings;
+  upstream: ReturnType<typeof readUpstream>;
   rules: Rules;
   /** What senders may send. */
   intake: z.output<typeof intakeSchema>;

@@ -3,7 +3,7 @@ import type { StorePlace } from "../core/store-place.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import type { EnvReader } from "../vendors/vendor.ts";
-import type { Config, ServerSettings } from "./config.ts";
+import type { Config } from "./config.ts";
 import { readVendorsEnv } from "./destinations.ts";
 import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { readServer } from "./server-env.ts";
@@ -66,7 +66,7 @@ function readSpool(env: Env, cwd: string, dataDir: string | undefined, problems:
 /** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */
 function readTokens(
   env: Env,
-  server: ServerSettings,
+  server: Config["server"],
   problems: ProblemList,
 ): Pick<Config, "webhookSecret" | "adminToken"> {
   const webhookSecret = readVariable(env, "WEBHOOK_SECRET", problems.refuseVariable);

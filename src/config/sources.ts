@@ -7,7 +7,7 @@ import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { readKeyPath } from "../matching/path.ts";
 import { checksSchema } from "./checks.ts";
-import type { ServerSettings, SourceSettings } from "./config.ts";
+import type { Config, SourceSettings } from "./config.ts";
 import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { adviseOnPath, mappingSchema, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
@@ -93,7 +93,7 @@ function readKeyPlace(value: unknown): KeyPlace | Refusal {
 const maxSources = 50;
 
 export interface SourcesContext {
-  server: Pick<ServerSettings, "isPublic">;
+  server: Pick<Config["server"], "isPublic">;
   /** Secrets that guard something else. */
   otherSecrets: (Secret | undefined)[];
   /** The account of the environment. */

@@ -9,28 +9,22 @@ export interface UpstreamAccess {
   apiKey: Secret;
 }
 
-export interface UpstreamSettings {
-  /** `ALERTING_URL`, `ALERTING_API_KEY`. Absent unless both are set. */
-  alerting?: UpstreamAccess;
-  /** `PRICING_URL`, `PRICING_API_KEY` (default: the alerting key). Absent unless both are known. */
-  pricing?: UpstreamAccess;
-  /**
-   * `PRICING_EQUITIES_PRICE_PATH`. The service documents neither method nor path of the equities price, so both the
-   * path and how the symbols go into it can be set: `{symbols}` stands for the comma-separated list; without it the
-   * list is sent as `?symbols=`. Default `/v1/equities/price`.
-   */
-  equitiesPricePath: string;
-}
-
 /** Reads what is set. What is absent, or refused, stays absent. */
-export function readUpstream(env: Env, refuse: RefuseVariable): UpstreamSettings {
+export function readUpstream(env: Env, refuse: RefuseVariable) {
   const alertingUrl = readVariable(env, "ALERTING_URL", refuse);
   const alertingKey = readVariable(env, "ALERTING_API_KEY", refuse);
   const pricingUrl = readVariable(env, "PRICING_URL", refuse);
   const pricingKey = readVariable(env, "PRICING_API_KEY", refuse) ?? alertingKey;
   return {
+    /** `ALERTING_URL`, `ALERTING_API_KEY`. Absent unless both are set. */
     alerting: alertingUrl && alertingKey ? { url: alertingUrl, apiKey: alertingKey } : undefined,
+    /** `PRICING_URL`, `PRICING_API_KEY` (default: the alerting key). Absent unless both are known. */
     pricing: pricingUrl && pricingKey ? { url: pricingUrl, apiKey: pricingKey } : undefined,
+    /**
+     * `PRICING_EQUITIES_PRICE_PATH`. The service documents neither method nor path of the equities price, so both the
+     * path and how the symbols go into it can be set: `{symbols}` stands for the comma-separated list; without it the
+     * list is sent as `?symbols=`. Default `/v1/equities/price`.
+     */
     equitiesPricePath: readVariable(env, "PRICING_EQUITIES_PRICE_PATH", refuse),
   };
 }
@@ -39,7 +33,7 @@ export function readUpstream(env: Env, refuse: RefuseVariable): UpstreamSettings
  * Reads the variables, and throws an `AppError("config_invalid")` for what is set wrongly. No error holds a value that may be
  * secret.
  */
-export function readUpstreamEnv(env: Env): UpstreamSettings {
+export function readUpstreamEnv(env: Env) {
   return readUpstream(env, (name, { message, instead }) => {
     throw new AppError("config_invalid", `${name} ${message}`, { hint: instead });
   });

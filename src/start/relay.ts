@@ -1,9 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { FileInForce } from "../config/file-in-force.ts";
-import type { ServerSecrets } from "../config/generated-secrets.ts";
 import type { Operations } from "../contract/operations.ts";
 import { within } from "../core/clock.ts";
-import type { Store } from "../core/ports/store.ts";
 import { createRequestNetwork } from "../ground/net/client-address.ts";
 import { admitToken, createTokenCheck, type TokenCheck } from "../web/access/token-check.ts";
 import type { Web } from "../web/web.ts";
@@ -33,31 +31,10 @@ const longestLookForOthersMs = 1_000;
 
 export type HandedOver = Required<Pick<RelayOptions, "listener" | "runsSince">>;
 
-/** A running relay. */
-export interface Relay {
-  /** Where it listens on this machine, e.g. `http://127.0.0.1:8080`. */
-  localUrl: string;
-  /** How the outside reaches it: `PUBLIC_URL`, or `localUrl` when nobody has said. */
-  publicUrl: string;
-  operations: Operations;
-  store: Store;
-  secrets: ServerSecrets;
-  /**
-   * Not ready, and else as before for `drainMs` while other relays run → nothing more is changed over pages and API, event
-   * streams end → no new claims; calls in flight until the deadline, the rest aborted and recorded → no new connections,
-   * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored
-   * for the next start. A second call waits for the first.
-   */
-  stop(): Promise<void>;
-  /**
-   * The same for another relay of this process that follows at once, with what that one gets: the listener holds what comes until then.
-   * Calls under way have `handOverMs` to end.
-   */
-  handOver(): Promise<HandedOver>;
-}
+export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
 /** The composition root: builds every room, hands each what it needs, and says what listens to what. */
-export async function startRelay(options: RelayOptions): Promise<Relay> {
+export async function startRelay(options: RelayOptions) {
   /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
   const undo: (() => unknown)[] = [];
   try {
@@ -72,7 +49,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   }
 }
 
-async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promise<Relay> {
+async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
   const { config, configuration = new FileInForce(config).view } = options;
   const draining = new AbortController();
   const stopping = new AbortController();
@@ -136,11 +113,21 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     operations,
     store,
     secrets,
-    stop: () => {
+    /**
+     * Not ready, and else as before for `drainMs` while other relays run → nothing more is changed over pages and API, event
+     * streams end → no new claims; calls in flight until the deadline, the rest aborted and recorded → no new connections,
+     * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored
+     * for the next start. A second call waits for the first.
+     */
+    stop: (): Promise<void> => {
       stopped ??= stop(false);
       return stopped;
     },
-    async handOver() {
+    /**
+     * The same for another relay of this process that follows at once, with what that one gets: the listener holds what comes until
+     * then. Calls under way have `handOverMs` to end.
+     */
+    async handOver(): Promise<HandedOver> {
       stopped ??= stop(true);
       await stopped;
       return { listener: server, runsSince };

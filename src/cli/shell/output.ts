@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Panel, Section } from "../../panels/panel.ts";
 import { type CliContext, OutputClosed, writeText } from "./context.ts";
@@ -21,45 +20,24 @@ export class DocumentedFailure extends AppError {
 export type Shown = Panel | Section | string;
 type Meta = Record<string, unknown>;
 type WriteItems = (items: readonly unknown[], forPeople: () => Shown) => Promise<void>;
+type ListWork = (write: WriteItems) => Promise<Meta | undefined>;
+
+export type Output = ReturnType<typeof openOutput>;
 
 /**
- * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}`
- * written by `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ * What one run of a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}` written by
+ * `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ * @param json whether `--json` was given
  */
-export interface Output {
-  readonly json: boolean;
-  /** Colours for stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` say otherwise. */
-  readonly style: Style;
-  /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
-  readonly width: number | undefined;
-  readonly now: Now;
-  /** A command of Tocsin as the person at this terminal types it. */
-  readonly ownCommand: string;
-  /** The command's result, once: `data` for machines, or what `forPeople` makes. */
-  result(data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void>;
-  /**
-   * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
-   * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next
-   * to the items.
-   */
-  list(work: (write: WriteItems) => Promise<Meta | undefined>): Promise<void>;
-  /** For people on stdout. Does nothing with `--json`. */
-  print(shown: Shown): Promise<void>;
-  /** As `print` writes it. `all`: with what a panel folds away otherwise. */
-  draw(shown: Shown, options?: { all?: boolean }): string;
-  /** One line on stderr: something worth knowing besides the result. */
-  note(text: string): Promise<void>;
-  /** Removed by itself before anything else is printed. */
-  readonly progress: Progress;
-}
-
-/** Makes the output of one run of a command. `json`: whether `--json` was given. */
-export function openOutput(context: CliContext, json: boolean): Output {
+export function openOutput(context: CliContext, json: boolean) {
   const { now, ownCommand } = context;
+  /** Colours for stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` say otherwise. */
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
+  /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
   const width = context.isTty.stdout ? context.columns : undefined;
-  const draw: Output["draw"] = (shown, options) =>
+  /** As `print` writes it. `all`: with what a panel folds away otherwise. */
+  const draw = (shown: Shown, options?: { all?: boolean }): string =>
     typeof shown === "string" ? shown : drawPanel([shown].flat(), { style, width, now: now(), ownCommand, ...options });
   const out = async (text: string) => {
     await progress.clear();
@@ -67,16 +45,24 @@ export function openOutput(context: CliContext, json: boolean): Output {
   };
   return {
     ...{ json, style, width, now, ownCommand, draw, progress },
-    result: async (data, forPeople, meta) =>
+    /** The command's result, once: `data` for machines, or what `forPeople` makes. */
+    result: async (data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void> =>
       out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : draw(await forPeople())),
-    list: async (work) => {
+    /**
+     * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
+     * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next
+     * to the items.
+     */
+    list: async (work: ListWork): Promise<void> => {
       if (json) await writeJsonList(out, work);
       else await work((_, forPeople) => out(draw(forPeople())));
     },
-    print: async (shown) => {
+    /** For people on stdout. Does nothing with `--json`. */
+    print: async (shown: Shown): Promise<void> => {
       if (!json) await out(draw(shown));
     },
-    note: async (text) => {
+    /** One line on stderr: something worth knowing besides the result. */
+    note: async (text: string): Promise<void> => {
       await progress.clear();
       await writeText(context.stderr, `${terminalText(asTyped(text, ownCommand))}\n`);
     },
@@ -90,7 +76,7 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
 }
 
-async function writeJsonList(out: (text: string) => Promise<void>, work: Parameters<Output["list"]>[0]): Promise<void> {
+async function writeJsonList(out: (text: string) => Promise<void>, work: ListWork): Promise<void> {
   let separator = '{"data":[';
   const write: WriteItems = async (items) => {
     for (const item of items) {
@@ -123,22 +109,20 @@ export function asAppError(thrown: unknown): AppError {
 /** The content of `error` in the one JSON document. */
 export const errorDocument = ({ code, message, hint }: AppError) => ({ code, message, hint });
 
-/** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
-export interface Progress {
-  update(text: string): Promise<void>;
-  /** Removes the line. Call it when the waiting is over, also after a failure. */
-  clear(): Promise<void>;
-}
-
 /**
- * One terminal has one such line: other output removes it first, so that texts do not run together.
+ * A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. One terminal has one such line:
+ * other output removes it first, so that texts do not run together.
  */
-function createProgressLine({ stderr, isTty, columns = 80 }: CliContext): Progress {
+function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   let shown = "";
   const rewrite = async (text: string) => {
     if (!isTty.stderr || text === shown) return;
     shown = text;
     await writeText(stderr, `\r\u001b[K${text}`);
   };
-  return { update: (text) => rewrite(fitText(terminalText(text), columns - 1)), clear: () => rewrite("") };
+  return {
+    update: (text: string) => rewrite(fitText(terminalText(text), columns - 1)),
+    /** Removes the line. To be called when the waiting is over, also after a failure. */
+    clear: () => rewrite(""),
+  };
 }
