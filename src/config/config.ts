@@ -61,7 +61,10 @@ export type Config = StorePlace & {
   retention: RetentionRules;
   /** The watch over the account at the service. Without the alerting interface nothing is watched, whatever this says. */
   watch: z.output<typeof watchSchema>;
-  /** What the service is asked for only to decorate messages and pages. Without the alerting interface, and with a watch that is not enabled, nothing is asked, whatever this says. */
+  /**
+   * What the service is asked for only to decorate messages and pages. Without the alerting interface, and with a watch that is not
+   * enabled, nothing is asked, whatever this says.
+   */
   market: z.output<typeof marketSchema>;
   /** Absent: no service outside hears that the relay lives. */
   heartbeat?: HeartbeatSettings;
