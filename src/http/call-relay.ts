@@ -4,6 +4,7 @@ import type { Secret } from "../core/secret.ts";
 import { exchangeText, readBoundedText } from "../ground/net/exchange-text.ts";
 import { nameNetworkFailure } from "../ground/net/network-failure.ts";
 import { isTimeout } from "../ground/net/time-limit.ts";
+import { readJson } from "../ground/text/read-json.ts";
 
 /** A secret, and where it was found, for words. */
 export interface FoundSecret {
@@ -97,7 +98,7 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
       if (schema === undefined && answer.status === 204) return undefined;
       if (schema === undefined || answer.status < 200 || answer.status > 299) throw refusal(answer);
       if (answer.text === undefined) throw notARelay(url, "its answer is too long");
-      const parsed = schema.safeParse(parseJson(answer.text));
+      const parsed = schema.safeParse(readJson(answer.text));
       if (parsed.success) return parsed.data;
       throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
     },
@@ -120,14 +121,6 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
 /** Without a query, and without the secret of the hook. */
 function shownPath(path: string): string {
   return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
-}
-
-function parseJson(text = ""): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Nobody listens there. A class of its own, since the caller may then read the database instead. */
@@ -165,7 +158,7 @@ const refusalSchema = z.object({
 
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
 function readRefusal(url: string, { status, text }: Answer, tokenFrom?: string): AppError {
-  const said = z.object({ error: refusalSchema }).safeParse(parseJson(text)).data?.error;
+  const said = z.object({ error: refusalSchema }).safeParse(readJson(text ?? "")).data?.error;
   if (said === undefined) {
     if (status !== 503) return notARelay(url, `it answers with ${status}`);
     // What the listener answers before there are pages.

@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { oneLine } from "../ground/text/clean.ts";
+import { readJson } from "../ground/text/read-json.ts";
 
 /** An answer that is no success, as an error by its cause. The body shapes of errors are not documented. */
 export interface RefusedAnswer {
@@ -74,7 +75,7 @@ function excerpt(answer: { text: string; contentType: string }): string {
     const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
     return title ? `an HTML page, "${oneLine(title, 80)}"` : "an HTML page";
   }
-  return oneLine(messageIn(parseOrUndefined(text)) ?? text, longestExcerpt);
+  return oneLine(messageIn(readJson(text)) ?? text, longestExcerpt);
 }
 
 export function looksLikeHtml(answer: { text: string; contentType: string }): boolean {
@@ -91,12 +92,4 @@ function messageIn(body: unknown, depth = 0): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function parseOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

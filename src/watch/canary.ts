@@ -9,6 +9,7 @@ import type { Secret } from "../core/secret.ts";
 import { exchangeText } from "../ground/net/exchange-text.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { isTimeout } from "../ground/net/time-limit.ts";
+import { readJson } from "../ground/text/read-json.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
@@ -225,11 +226,7 @@ function explainFailure(code = ""): Failure {
 }
 
 function readId(text: string): string | undefined {
-  try {
-    return z.object({ data: z.object({ id: z.string().regex(idPattern) }) }).safeParse(JSON.parse(text)).data?.data.id;
-  } catch {
-    return undefined;
-  }
+  return z.object({ data: z.object({ id: z.string().regex(idPattern) }) }).safeParse(readJson(text)).data?.data.id;
 }
 
 const mends: Record<CanaryStage, string> = {

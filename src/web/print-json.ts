@@ -1,3 +1,5 @@
+import { readJson } from "../ground/text/read-json.ts";
+
 /** Deeper levels are not indented further, so that a deeply nested body cannot grow a thousandfold. */
 const deepestIndent = 32;
 
@@ -9,11 +11,7 @@ const tokens = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^{}[\],:"\s]+)/gy;
  * least `maxUnits` of it where there is as much, cut after a token, which `isCut` says. Undefined when the text is not JSON.
  */
 export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY) {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  if (readJson(text) === undefined) return undefined;
   let printed = "";
   let depth = 0;
   let before = "";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Hearing } from "../../core/ports/signals.ts";
+import { readJson } from "../../ground/text/read-json.ts";
 import { addNotes, emitNotes, hasNews, type Notes, newNotes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
@@ -248,10 +249,6 @@ function writeMessages(from: string, notes: Notes): string[] {
 
 /** Undefined for what no relay has written. */
 function parseMessage(payload: string | undefined): Message | undefined {
-  try {
-    const message = JSON.parse(payload ?? "") as Message;
-    return typeof message?.from === "string" && Array.isArray(message.due ?? []) ? message : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = readJson(payload ?? "") as Message | null | undefined;
+  return typeof message?.from === "string" && Array.isArray(message.due ?? []) ? message : undefined;
 }

@@ -1,4 +1,5 @@
 import { type AlertFacts, severities } from "../../core/alert.ts";
+import { readJson } from "../../ground/text/read-json.ts";
 import type { Row } from "./rescue-rows.ts";
 
 interface JsonText {
@@ -70,19 +71,10 @@ export function mendTexts(table: string, columns: string[], row: Row): "right" |
   for (const { column, isRight, instead } of jsonTexts[table] ?? []) {
     const place = columns.indexOf(column);
     const text = row[place];
-    if (text === null || (typeof text === "string" && isRight(parseJson(text)))) continue;
+    if (text === null || (typeof text === "string" && isRight(readJson(text)))) continue;
     if (instead === undefined) return "unfit";
     row[place] = JSON.stringify(instead(Object.fromEntries(columns.map((name, index) => [name, row[index]]))));
     outcome = "mended";
   }
   return outcome;
-}
-
-/** @returns undefined for a text that is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

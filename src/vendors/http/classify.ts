@@ -1,6 +1,7 @@
 import type { Outcome } from "../../core/delivery.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
 import { oneLine } from "../../ground/text/clean.ts";
+import { readJson } from "../../ground/text/read-json.ts";
 import type { Redact } from "../../ground/text/redact.ts";
 import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
@@ -144,11 +145,7 @@ function wordsOf(answer: Answer, redact: Redact): string {
 export function jsonObjectOf(answer: Answer): Record<string, unknown> | undefined {
   // Most receivers answer `ok` or nothing, and to throw for them takes longer than to read an object.
   if (!/^\s*\{/.test(answer.body)) return undefined;
-  try {
-    return JSON.parse(answer.body) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
+  return readJson(answer.body) as Record<string, unknown> | undefined;
 }
 
 /** Nothing left this machine, so trying again is always safe. */

@@ -2,6 +2,7 @@ import { Api, GrammyError } from "grammy";
 import type { ApiError, ApiSuccess } from "grammy/types";
 import type { CallBounds } from "../../core/ports/channel.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
+import { readJson } from "../../ground/text/read-json.ts";
 import type { AnswerFault } from "../http/exchange.ts";
 import { type MultipartFile, writeMultipart } from "../http/multipart.ts";
 import type { ConnectFault } from "../http/open-connection.ts";
@@ -174,12 +175,8 @@ function readAnswer(sending: Sending): ApiSuccess<never> | ApiError {
 }
 
 function parseObject(text: string): { ok?: unknown; error_code?: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 type Cause = Pick<Extract<Answer, { kind: "no_answer" }>, "why" | "code">;

@@ -12,6 +12,7 @@ import {
 } from "../../contract/api.ts";
 import { statusOf } from "../../contract/openapi.ts";
 import { AppError } from "../../core/errors.ts";
+import { readJson } from "../../ground/text/read-json.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 
 /** What answers each route. A route whose answer is no JSON writes it itself. */
@@ -52,15 +53,10 @@ async function readBody(c: WebContext, { body }: Route): Promise<object> {
       hint: "Add the header Content-Type: application/json.",
     });
   }
-  return body === undefined ? {} : check(body, text === "" ? {} : parseJson(text));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new AppError("invalid_request", "The body is not valid JSON.", { cause });
-  }
+  if (body === undefined) return {};
+  const given = text === "" ? {} : readJson(text);
+  if (given === undefined) throw new AppError("invalid_request", "The body is not valid JSON.");
+  return check(body, given);
 }
 
 function check(schema: z.ZodObject, given: unknown): object {
