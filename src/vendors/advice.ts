@@ -12,47 +12,37 @@ export interface Configured {
 
 /** What a person can do about a reason: one clause, "check …", without its full stop. */
 export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }: Configured): string {
-  const own = reason && vendorOf(channel).words.repairs?.[reason];
-  if (own !== undefined) return own;
-  switch (reason) {
-    case "connect_failed":
-    case "dns_failed":
-    case "timeout_before_send":
-      return `check the network and DNS of this machine, and the address (${definedAt})`;
-    case "tls_failed":
-      return `check the certificate of the other side, and the address (${definedAt})`;
-    case "auth_failed":
-      return `check user, password or token (${definedAt})`;
-    case "chat_not_found":
-      return `check the chat's id (${definedAt}), and add the bot to the chat`;
-    case "kicked":
-      return "add the bot back and let it post";
-    case "no_rights":
-      return `let Tocsin send there (${definedAt})`;
-    case "address_moved":
-      return `write the new address into ${definedAt}`;
-    case "no_starttls":
-      return "use smtps://, a server that offers STARTTLS, or allowInsecureAuth=true on a network you trust";
-    case "address_invalid":
-    case "recipient_refused":
-      return `correct the address (${definedAt})`;
-    case "forbidden_address":
-      return `name its host under allowInternal (${definedAt}) if it is meant to lead into an internal network`;
-    case "gone":
-      return `make a new address, as this one is no longer in use, and write it into ${definedAt}`;
-    case "rate_limited":
-      return "wait; the relay keeps the pace by itself";
-    case "topic_gone":
-      return `open the topic again, or remove it from ${definedAt}`;
-    case "server_error":
-    case "bad_answer":
-    case "temporary_refusal":
-    case "no_answer":
-    case "connection_lost":
-      return "see the other side's status page, as the fault is there";
-    default:
-      return `fix it there, or change the destination in ${definedAt}`;
-  }
+  const own = reason && (vendorOf(channel).words.repairs?.[reason] ?? repairsAt(definedAt)[reason]);
+  return own ?? `fix it there, or change the destination in ${definedAt}`;
+}
+
+function repairsAt(place: string): Partial<Record<ReasonCode, string>> {
+  const ofNetwork = `check the network and DNS of this machine, and the address (${place})`;
+  const ofAddress = `correct the address (${place})`;
+  const ofOtherSide = "see the other side's status page, as the fault is there";
+  return {
+    connect_failed: ofNetwork,
+    dns_failed: ofNetwork,
+    timeout_before_send: ofNetwork,
+    tls_failed: `check the certificate of the other side, and the address (${place})`,
+    auth_failed: `check user, password or token (${place})`,
+    chat_not_found: `check the chat's id (${place}), and add the bot to the chat`,
+    kicked: "add the bot back and let it post",
+    no_rights: `let Tocsin send there (${place})`,
+    address_moved: `write the new address into ${place}`,
+    no_starttls: "use smtps://, a server that offers STARTTLS, or allowInsecureAuth=true on a network you trust",
+    address_invalid: ofAddress,
+    recipient_refused: ofAddress,
+    forbidden_address: `name its host under allowInternal (${place}) if it is meant to lead into an internal network`,
+    gone: `make a new address, as this one is no longer in use, and write it into ${place}`,
+    rate_limited: "wait; the relay keeps the pace by itself",
+    topic_gone: `open the topic again, or remove it from ${place}`,
+    server_error: ofOtherSide,
+    bad_answer: ofOtherSide,
+    temporary_refusal: ofOtherSide,
+    no_answer: ofOtherSide,
+    connection_lost: ofOtherSide,
+  };
 }
 
 /**

@@ -42,46 +42,31 @@ function shorten(document: Document, units: number): Document {
 }
 
 function shortenBlock(block: Block, units: number): Block[] {
-  const rows = Math.max(1, Math.ceil(units / unitsPerRow));
+  const most = Math.max(1, Math.ceil(units / unitsPerRow));
   switch (block.kind) {
     case "heading":
     case "note":
       return [block];
     case "paragraph":
-      return [
-        {
-          ...block,
-          inlines: block.inlines.map((inline) => shortenInline(inline, block.quoted ? units : undefined)),
-        },
-      ];
-    case "fields":
-      return [
-        {
-          ...block,
-          rows: block.rows.slice(0, rows).map((row) => ({
-            ...row,
-            value: row.value.map((inline) => shortenInline(inline, units)),
-          })),
-        },
-        ...leftOut(block.rows.length - rows, "field"),
-      ];
-    case "list":
-      return [
-        {
-          ...block,
-          items: block.items.slice(0, rows).map((item) => item.map((inline) => shortenInline(inline, units))),
-        },
-        ...leftOut(block.items.length - rows, "line"),
-      ];
+      return [block.quoted ? { ...block, inlines: shortenInlines(block.inlines, units) } : block];
+    case "fields": {
+      const rows = block.rows.slice(0, most).map((row) => ({ ...row, value: shortenInlines(row.value, units) }));
+      return [{ ...block, rows }, ...leftOut(block.rows.length - most, "field")];
+    }
+    case "list": {
+      const items = block.items.slice(0, most).map((item) => shortenInlines(item, units));
+      return [{ ...block, items }, ...leftOut(block.items.length - most, "line")];
+    }
     case "code":
       return [{ ...block, text: shortenText(block.text, units) }];
   }
 }
 
-/** `units` undefined: ours, and left whole. */
-function shortenInline(inline: Inline, units: number | undefined): Inline {
-  if (units === undefined || inline.kind === "time" || inline.kind === "link") return inline;
-  return { ...inline, text: shortenText(inline.text, units) };
+function shortenInlines(inlines: Inline[], units: number): Inline[] {
+  return inlines.map((inline) => {
+    if (inline.kind === "time" || inline.kind === "link") return inline;
+    return { ...inline, text: shortenText(inline.text, units) };
+  });
 }
 
 function shortenText(text: string, units: number): string {
@@ -92,13 +77,8 @@ function shortenText(text: string, units: number): string {
 }
 
 function leftOut(rows: number, what: string): Block[] {
-  if (rows <= 0) return [];
-  return [
-    {
-      kind: "note",
-      inlines: [{ kind: "text", text: `${rows} more ${what}${rows === 1 ? "" : "s"} left out here` }],
-    },
-  ];
+  const text = `${rows} more ${what}${rows === 1 ? "" : "s"} left out here`;
+  return rows <= 0 ? [] : [{ kind: "note", inlines: [{ kind: "text", text }] }];
 }
 
 function longestText(document: Document): number {

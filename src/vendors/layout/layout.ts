@@ -34,31 +34,25 @@ export function layOut(document: Document, times: TimeFormat): LaidBlock[] {
 }
 
 function runsOf(block: Block, times: TimeFormat): Run[] {
+  const lineOf = (head: string, inlines: Inline[]): Run[] => [
+    { style: "text", text: head },
+    ...inlines.map((inline) => runOf(inline, times, "text")),
+  ];
   switch (block.kind) {
     case "heading":
-      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "bold")));
     case "paragraph":
-      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "text")));
     case "note":
-      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "italic")));
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, textStyles[block.kind])));
     case "fields":
-      return joinLines(
-        block.rows.map((row) => [
-          { style: "text", text: `${cleanText(row.label)}: ` },
-          ...row.value.map((inline) => runOf(inline, times, "text")),
-        ]),
-      );
+      return joinLines(block.rows.map(({ label, value }) => lineOf(`${cleanText(label)}: `, value)));
     case "list":
-      return joinLines(
-        block.items.map((item) => [
-          { style: "text", text: "• " },
-          ...item.map((inline) => runOf(inline, times, "text")),
-        ]),
-      );
+      return joinLines(block.items.map((item) => lineOf("• ", item)));
     case "code":
       return [{ style: "pre", text: cleanText(block.text) }];
   }
 }
+
+const textStyles = { heading: "bold", paragraph: "text", note: "italic" } as const;
 
 function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "italic"): Run {
   switch (inline.kind) {
