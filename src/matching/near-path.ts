@@ -27,29 +27,17 @@ export function createMissingAdvice(): AdviseOnMissing {
   };
 }
 
-interface Candidate {
-  steps: PathStep[];
-  /** Steps at the end that are the same. */
-  same: number;
-  /** How many more or fewer steps it has. */
-  apart: number;
-}
-
 function findNear(wanted: PathStep[], nodes: PayloadNode[]): string | undefined {
   const last = nameOf(wanted.at(-1));
   if (last === undefined) return undefined;
   const names = [...new Set(nodes.flatMap(({ steps }) => nameOf(steps.at(-1)) ?? []))];
   const name = names.includes(last) ? last : suggest(last, names, 2);
   if (name === undefined) return undefined;
-  let best: Candidate | undefined;
-  for (const { steps, value } of nodes) {
-    if (value === null || nameOf(steps.at(-1)) !== name) continue;
-    const same = countSame(wanted, steps);
-    const apart = Math.abs(wanted.length - steps.length);
-    if (best === undefined || same > best.same || (same === best.same && apart < best.apart)) {
-      best = { steps, same, apart };
-    }
-  }
+  const candidates = nodes.filter(({ steps, value }) => value !== null && nameOf(steps.at(-1)) === name);
+  // The most steps that are the same at the end, and then the fewest more or less.
+  const [best] = candidates
+    .map(({ steps }) => ({ steps, same: countSame(wanted, steps), apart: Math.abs(wanted.length - steps.length) }))
+    .sort((one, other) => other.same - one.same || one.apart - other.apart);
   if (best === undefined) return undefined;
   // Two short words are a slip apart by chance; one in the same place is not.
   if (name !== last && best.same === 0 && name.length < 5) return undefined;
