@@ -49,7 +49,8 @@ export interface LaneGroupDeps
   lease: Lease;
 }
 
-export function requestOf(group: string, destinations: Destination[], settings: DeliverySettings): LaneRequest {
+export function requestOf(group: string, outlets: Outlet[], settings: DeliverySettings): LaneRequest {
+  const destinations = outlets.map(({ destination }) => destination);
   const accounts = new Set(destinations.flatMap((destination) => accountOf(destination) ?? []));
   const paces = destinations.flatMap((destination) =>
     recipientsOf(destination).flatMap((recipient) => paceKeysOf(destination, recipient, settings)),

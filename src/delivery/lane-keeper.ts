@@ -88,13 +88,7 @@ export class LaneKeeper {
   async acquire(): Promise<void> {
     const { store, outlets, membership, duties, owner, settings } = this.#deps;
     const missing = [...outlets].filter(([group]) => !this.holds(group));
-    const requests = missing.map(([group, its]) =>
-      requestOf(
-        group,
-        its.map(({ destination }) => destination),
-        settings,
-      ),
-    );
+    const requests = missing.map(([group, its]) => requestOf(group, its, settings));
     const most = Math.max(0, this.#share().most - this.#held.size);
     this.#leavesSome = false;
     // An older configuration does not know all that is watched, or configured.

@@ -1,32 +1,18 @@
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 
-/** What is asked for the lanes of one group, under their fence. */
-type Fenced =
-  | "claimDeliveries"
-  | "claimRun"
-  | "recordAttempt"
-  | "recordAttempts"
-  | "finishDeliveries"
-  | "releaseClaim"
-  | "savePaces"
-  | "saveStatus";
+export type LaneStore = ReturnType<typeof createLaneStore>;
 
-type WithoutFence<Method> = Method extends (lane: LaneFence, ...rest: infer Rest) => Promise<infer Answer>
-  ? (...rest: Rest) => Promise<Exclude<Answer, "lost">>
-  : never;
-
-/** The store as one lane group has it: whatever it writes goes under its fence. */
-export type LaneStore = { [Name in Fenced]: WithoutFence<Dispatch[Name]> } & Pick<
-  Dispatch,
-  "listDue" | "listByKeys" | "nextDueAt" | "countDueTogether" | "findThread" | "findAlertFacts"
->;
+type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
+/** But for the fence. */
+type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
 
 /**
+ * The store as one lane group has it: whatever it writes goes under its fence.
  * @param onLost another relay holds the group; called at each write that finds it so. For the caller that write has
  * come to nothing: no delivery was claimed, an attempt was late.
  */
-export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void): LaneStore {
+export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void) {
   async function unlessLost<Answer>(
     answer: Promise<Answer | "lost">,
     nothing: Exclude<Answer, "lost">,
@@ -37,23 +23,22 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     return nothing;
   }
   return {
-    claimDeliveries: (...args) => unlessLost(store.claimDeliveries(lane, ...args), []),
-    claimRun: (...args) => unlessLost(store.claimRun(lane, ...args), []),
-    recordAttempt: (...args) => unlessLost(store.recordAttempt(lane, ...args), "late"),
-    recordAttempts: (records) =>
-      unlessLost(
-        store.recordAttempts(lane, records),
-        records.map(() => "late"),
-      ),
-    finishDeliveries: (...args) => unlessLost(store.finishDeliveries(lane, ...args), "done"),
-    releaseClaim: (...args) => unlessLost(store.releaseClaim(lane, ...args), "done"),
-    savePaces: (...args) => unlessLost(store.savePaces(lane, ...args), "done"),
-    saveStatus: (...args) => unlessLost(store.saveStatus(lane, ...args), "done"),
-    listDue: (...args) => store.listDue(...args),
-    listByKeys: (...args) => store.listByKeys(...args),
-    nextDueAt: (...args) => store.nextDueAt(...args),
-    countDueTogether: (...args) => store.countDueTogether(...args),
-    findThread: (...args) => store.findThread(...args),
-    findAlertFacts: (...args) => store.findAlertFacts(...args),
+    claimDeliveries: (...of: Written<"claimDeliveries">) => unlessLost(store.claimDeliveries(lane, ...of), []),
+    claimRun: (...of: Written<"claimRun">) => unlessLost(store.claimRun(lane, ...of), []),
+    recordAttempt: (...of: Written<"recordAttempt">) => unlessLost(store.recordAttempt(lane, ...of), "late"),
+    recordAttempts(...[records]: Written<"recordAttempts">) {
+      const late = records.map(() => "late" as const);
+      return unlessLost(store.recordAttempts(lane, records), late);
+    },
+    finishDeliveries: (...of: Written<"finishDeliveries">) => unlessLost(store.finishDeliveries(lane, ...of), "done"),
+    releaseClaim: (...of: Written<"releaseClaim">) => unlessLost(store.releaseClaim(lane, ...of), "done"),
+    savePaces: (...of: Written<"savePaces">) => unlessLost(store.savePaces(lane, ...of), "done"),
+    saveStatus: (...of: Written<"saveStatus">) => unlessLost(store.saveStatus(lane, ...of), "done"),
+    listDue: (...of: Asked<"listDue">) => store.listDue(...of),
+    listByKeys: (...of: Asked<"listByKeys">) => store.listByKeys(...of),
+    nextDueAt: (...of: Asked<"nextDueAt">) => store.nextDueAt(...of),
+    countDueTogether: (...of: Asked<"countDueTogether">) => store.countDueTogether(...of),
+    findThread: (...of: Asked<"findThread">) => store.findThread(...of),
+    findAlertFacts: (...of: Asked<"findAlertFacts">) => store.findAlertFacts(...of),
   };
 }

@@ -20,7 +20,6 @@ function queueOf(due: DueDelivery[]) {
         return due.filter(({ dueAt }) => dueAt <= until).slice(0, limit);
       },
       listByKeys: async () => [],
-      nextDueAt: async () => undefined,
       async finishDeliveries(seqs, next) {
         ended.push({ seqs, ...next });
         return "done";

@@ -377,12 +377,7 @@ export class Deliverer {
     const [newest] = deliveries;
     const said = digest ? deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b)) : newest;
     const now = clock.now();
-    const context = {
-      status: health.of(destination),
-      channel: destination.type,
-      startedAt: startedAt,
-      now,
-    };
+    const context = { status: health.of(destination), channel: destination.type, startedAt, now };
     return advance(progress, { kind: "composed", at: now, late: explainLateness(said, context) });
   }
 
@@ -490,13 +485,11 @@ export class Deliverer {
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
     this.#remember(work, outcome, now);
     const said = {
-      action: label.action,
-      part: label.part,
-      parts: label.parts,
       outcome: outcome.kind,
       reason: outcome.kind === "sent" ? undefined : outcome.reason,
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
       durationMs: now - calledAt,
+      ...label,
     };
     const writing = this.#write(work, {
       token: claim.token,

@@ -38,7 +38,7 @@ export interface PutOff {
 }
 
 export interface LaneQueueDeps extends Pick<LaneContext, "destination" | "settings" | "log"> {
-  store: Pick<LaneStore, "listDue" | "listByKeys" | "nextDueAt" | "finishDeliveries">;
+  store: Pick<LaneStore, "listDue" | "listByKeys" | "finishDeliveries">;
   planFallbacks: PlanFallbacks;
   findHold: FindHold;
   findMute: FindMute;
@@ -112,10 +112,6 @@ export class LaneQueue {
       const next: Untried = dueAt === 0 ? { state: "failed", reason } : { state: "waiting", reason, dueAt };
       await this.#finish(its, next, because, now);
     }
-  }
-
-  nextDueAt(): Promise<number | undefined> {
-    return this.#deps.store.nextDueAt(this.#deps.destination.name);
   }
 
   async #finish(deliveries: DueDelivery[], next: Untried, because: string, now: number): Promise<void> {

@@ -247,7 +247,7 @@ export class Lane {
   }
 
   async #takeOpenTurn(turn: OpenTurn, stop: AbortSignal, now: number): Promise<number> {
-    const { queue, destination, channel, health } = this.#deps;
+    const { store, queue, destination, channel, health } = this.#deps;
     const sinceResent = this.#sinceResent;
     const afterOutage = this.#outage !== undefined || turn.isTrying;
     const most = turn.isShort ? this.#lengthOfShortList(turn.isQuick) : undefined;
@@ -294,7 +294,7 @@ export class Lane {
     this.#outage = undefined;
     this.#offers.noteListed();
     this.#hasLater = false;
-    const nextAt = await queue.nextDueAt();
+    const nextAt = await store.nextDueAt(destination.name);
     this.#hasLater ||= nextAt !== undefined;
     const waitMs = nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
     this.#offers.noteEmpty(now, now + Math.min(waitMs, pollMs));

@@ -74,6 +74,8 @@ const fewNotices = 3;
  * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const manual = due.find(isManual);
+  if (manual) return { kind: "single", deliveries: [manual] };
   const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
   const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
   if (limits.can.joinsByKey) return planEach(due, ofKeys, limits, now);
@@ -166,8 +168,6 @@ export function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
 }
 
 function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  const manual = due.find(isManual);
-  if (manual) return { kind: "single", deliveries: [manual] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
   const first = notice ?? due.find((delivery) => isResent(delivery) === isTurnOfResent(limits)) ?? due[0];
   const waiting = due.filter(
@@ -236,8 +236,6 @@ function isOfAlert({ purpose }: DueDelivery): boolean {
  * | it fires, else | it alone |
  */
 function planEach(due: DueDelivery[], ofKeys: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  const manual = due.find(isManual);
-  if (manual) return { kind: "single", deliveries: [manual] };
   const dueSeqs = new Set(due.map(({ seq }) => seq));
   // More may be due than were listed.
   const isDue = ({ seq, dueAt }: DueDelivery) => dueSeqs.has(seq) || dueAt <= now;
