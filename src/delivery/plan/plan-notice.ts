@@ -73,9 +73,7 @@ export function writeNotice(
   const isWorse = says === "worse";
   const after = afterMs === undefined || afterMs <= 0 ? "" : ` after ${formatDuration(afterMs)}`;
   return ownFacts({
-    title: isWorse
-      ? titleOf(status, what, concerned.length > 1)
-      : `${what} ${concerned.length > 1 ? "work" : "works"} again${after}`,
+    title: `${titleOf(status, what, concerned.length > 1)}${isWorse ? "" : after}`,
     text: isWorse ? describeTrouble(status, concerned[0], undelivered) : describeRest(undelivered),
     severity: isWorse ? "critical" : "info",
     status: isWorse ? "firing" : "resolved",

@@ -1,6 +1,6 @@
 import { Budget } from "../../core/budget.ts";
 import type { Now } from "../../core/clock.ts";
-import type { AlertPicture, DrawAlertPicture } from "../../core/ports/alert-picture.ts";
+import type { DrawAlertPicture } from "../../core/ports/alert-picture.ts";
 
 /** A mail cannot be changed once it was sent, so it waits for its picture: so long. */
 const waitMs = 2_000;
@@ -15,22 +15,19 @@ const mostAMinute = 20;
 const minuteMs = 60_000;
 
 /** The picture for a mail, or undefined where there is none in time. Never rejects. */
-export type WaitForPicture = (
-  alertId: string,
-  options: { timeZone: string; signal: AbortSignal },
-) => Promise<AlertPicture | undefined>;
+export type WaitForPicture = ReturnType<typeof createPatience>;
 
 /**
  * Waits for pictures as long as mails can bear it: 2 s each, two mails at a time and 20 a minute, and for some minutes not
  * at all when drawing has become slow, as it does while the market-data service hangs.
  */
-export function createPatience(draw: DrawAlertPicture, now: Now): WaitForPicture {
+export function createPatience(draw: DrawAlertPicture, now: Now) {
   const asked = new Budget({ now }, mostAMinute, minuteMs);
   const rests = new Budget({ now }, 1, restMs);
   let waiting = 0;
   let slowInARow = 0;
 
-  return async (alertId, options) => {
+  return async (alertId: string, options: { timeZone: string; signal: AbortSignal }) => {
     if (waiting >= mostWaiting || !asked.isLeft() || !rests.isLeft()) return undefined;
     const startedAt = now();
     waiting += 1;

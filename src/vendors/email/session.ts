@@ -180,7 +180,7 @@ export class SmtpSession {
 
   #restartTimer(stage: Stage): void {
     if (this.#interrupt === undefined) return;
-    const afterMs = limitOf(stage, this.#timeouts);
+    const afterMs = this.#timeouts[limits[stage] ?? "commandMs"];
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#interrupt?.({ kind: "timeout", afterMs });
@@ -258,15 +258,9 @@ function refusal(response: string, command: string): Error {
   return Object.assign(new Error("refused"), { response, responseCode, command });
 }
 
-function limitOf(stage: Stage, timeouts: SmtpTimeouts): number {
-  switch (stage) {
-    case "connect":
-      return timeouts.connectMs;
-    case "greeting":
-      return timeouts.greetingMs;
-    case "content":
-      return timeouts.verdictMs;
-    default:
-      return timeouts.commandMs;
-  }
-}
+/** Of any other stage: `commandMs`. */
+const limits: Partial<Record<Stage, keyof SmtpTimeouts>> = {
+  connect: "connectMs",
+  greeting: "greetingMs",
+  content: "verdictMs",
+};

@@ -42,17 +42,16 @@ export function createNtfyChannel(
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
   });
-  const rest = createPictureRest(options.now);
+  const sendEither = createPictureRest(options.now);
   const publishAs = async (message: NtfyMessage, sequenceId: string, context: SendContext) => {
     const body = publishBody(message, destination.topic, sequenceId, context.silent);
     const headers = { ...auth, "content-type": "application/json" };
     return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, context);
   };
-  const publish = ({ attach, ...message }: NtfyMessage, sequenceId: string, context: SendContext) =>
-    rest.send({
-      withPicture: attach === undefined ? undefined : () => publishAs({ ...message, attach }, sequenceId, context),
-      without: () => publishAs(message, sequenceId, context),
-    });
+  const publish = ({ attach, ...message }: NtfyMessage, sequenceId: string, context: SendContext) => {
+    const pictured = attach === undefined ? undefined : () => publishAs({ ...message, attach }, sequenceId, context);
+    return sendEither(pictured, () => publishAs(message, sequenceId, context));
+  };
 
   return {
     send: (message, context) => publish(message, context.deliveryId, context),

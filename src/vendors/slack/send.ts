@@ -15,7 +15,7 @@ export function createSlackChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<SlackMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
-  const rest = createPictureRest(options.now);
+  const sendEither = createPictureRest(options.now);
   const calls = createPostChannel<SlackMessage>(url, destination, options, {
     classify: classifySlack,
     write: ({ body }) => ({ headers: { "content-type": "application/json; charset=utf-8" }, body }),
@@ -23,11 +23,11 @@ export function createSlackChannel(
   return {
     ...calls,
     // Slack fetches a picture before it answers, and refuses the whole message where it cannot (`invalid_blocks`).
-    send: ({ pictured, ...message }, context) =>
-      rest.send({
-        withPicture: pictured === undefined ? undefined : () => calls.send({ ...message, body: pictured }, context),
-        without: () => calls.send(message, context),
-      }),
+    send({ pictured, ...message }, context) {
+      const withPicture =
+        pictured === undefined ? undefined : () => calls.send({ ...message, body: pictured }, context);
+      return sendEither(withPicture, () => calls.send(message, context));
+    },
   };
 }
 

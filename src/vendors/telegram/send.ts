@@ -123,7 +123,7 @@ async function editMessage(
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
   if (messageId === undefined) return goneFrom(chatId, ref);
-  const edited: Outcome = { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
+  const edited: Outcome = { kind: "sent", ref };
   const target = { chat_id: chatId, message_id: messageId };
   if (!illustrated.has(ref)) {
     const answer = await call("editMessageText", { ...target, ...textOf(message) });
@@ -166,9 +166,9 @@ async function addPicture(
   const payload = { chat_id: chatId, message_id: messageId, media };
   const file = { name: "picture", filename: "chart.png", contentType: "image/png", bytes: png };
   const answer = await call("editMessageMedia", payload, file);
-  const joined: Outcome = { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
+  const joined: Outcome = { kind: "sent", ref };
   const outcome = answer.kind === "ok" ? joined : outcomeOfHarmless(answer, "message", joined);
-  if (outcome.kind === "sent") illustrated.set(formatMessageRef({ chatId, messageId }), true);
+  if (outcome.kind === "sent") illustrated.set(ref, true);
   return outcome;
 }
 
@@ -239,23 +239,19 @@ function sentOutcome(chatId: string, result: unknown, notes: readonly string[], 
   const messageId = asRecord(result).message_id;
   return {
     kind: "sent",
-    ...(typeof messageId === "number" ? { ref: formatMessageRef({ chatId, messageId }) } : {}),
+    ...(typeof messageId === "number" ? { ref: `${chatId}/${messageId}` } : {}),
     ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
     ...(degraded === undefined ? {} : { degraded }),
   };
 }
 
 /**
- * A message's address for later edits and answers: `<chat>/<message>`, e.g. `-1001234567890/57`.
+ * A message's address for later edits and answers is `<chat>/<message>`, e.g. `-1001234567890/57`. `undefined` for what is not a
+ * reference to a message of this chat.
  *
  * The chat belongs to it because Telegram numbers messages per chat: after a group became a supergroup, number 57 there
  * is somebody else's message, and an edit of it would overwrite another alert.
  */
-function formatMessageRef(ref: { chatId: string; messageId: number }): string {
-  return `${ref.chatId}/${ref.messageId}`;
-}
-
-/** `undefined` for what is not a reference to a message of this chat. */
 function messageIdIn(chatId: string, ref: string): number | undefined {
   const slash = ref.lastIndexOf("/");
   if (slash === -1 || ref.slice(0, slash) !== chatId) return undefined;
