@@ -211,7 +211,7 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
   const target = { field, form: "map", refuse } as const;
   const condition: Condition = {};
   if (!isMap(wanted)) {
-    addCondition(condition, "equals", placeValues(wanted, [], refuse, "judged"), target);
+    addCondition(condition, "equals", placeValues(wanted, [], refuse, false), target);
     return condition.equals === undefined ? undefined : condition;
   }
   if (Object.keys(wanted).length === 0) refuse([], new Refusal("is empty", "write e.g. { gt: 5 }"));
@@ -229,10 +229,10 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
       continue;
     }
     // `equals` says itself that a text is meant as it stands; `not` says it by a list.
-    const reading = known === "equals" || (known === "not" && Array.isArray(value)) ? "literal" : "judged";
+    const isLiteral = known === "equals" || (known === "not" && Array.isArray(value));
     const values =
       known === "equals" || known === "not" || known === "glob"
-        ? placeValues(value, [key], refuse, reading)
+        ? placeValues(value, [key], refuse, isLiteral)
         : // Only these take a list; of another condition its first value would hold alone.
           [{ value, path: [key], isLiteral: false }];
     addCondition(condition, known, values, target);
@@ -245,13 +245,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function placeValues(
-  value: unknown,
-  path: (string | number)[],
-  refuse: Refuse,
-  reading: "literal" | "judged",
-): PlacedValue[] {
-  const isLiteral = reading === "literal";
+function placeValues(value: unknown, path: (string | number)[], refuse: Refuse, isLiteral: boolean): PlacedValue[] {
   if (!Array.isArray(value)) return [{ value, path, isLiteral }];
   if (value.length === 0) {
     refuse(path, new Refusal("is an empty list, which matches nothing", "write a value"));

@@ -1,5 +1,5 @@
 import type { Alert, AlertFacts, AlertField } from "../core/alert.ts";
-import type { Inline } from "../core/document.ts";
+import type { Block, Inline } from "../core/document.ts";
 import { readMetricKey } from "../core/metric-key.ts";
 import type { BareSubject } from "../core/subject-name.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
@@ -8,10 +8,7 @@ import { isLinkable } from "../ground/text/linkable.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { code, link, markLongWords, text, time } from "./inlines.ts";
 
-export interface Row {
-  label: string;
-  value: Inline[];
-}
+type Row = Extract<Block, { kind: "fields" }>["rows"][number];
 
 const maxLabelUnits = 80;
 const maxLinkTextUnits = 60;

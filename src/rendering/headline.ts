@@ -1,5 +1,4 @@
 import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
-import type { Inline } from "../core/document.ts";
 import { type FactLine, writeFactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { NameOf } from "../core/subject-name.ts";
@@ -10,25 +9,12 @@ import { bold, markLongWords } from "./inlines.ts";
 
 const maxSubjectUnits = 200;
 
-/** The first line of a message and its subject: what a locked phone shows, some 110 characters of it. */
-export interface Headline {
-  inlines: Inline[];
-  /** At most 200 UTF-16 units on one line, without the symbol. */
-  subject: string;
-  /** The headline with all that we say of the title in brackets before it; see `Document.mailSubject`. */
-  mailSubject: string;
-}
-
 /**
- * The symbol; that it is a test, over or from Tocsin itself; what has happened; the mark of a possible repeat. A subject has the
+ * The first line of a message, what a locked phone shows, some 110 characters of it; and its subject, at most 200 UTF-16 units on
+ * one line. The symbol; that it is a test, over or from Tocsin itself; what has happened; the mark of a possible repeat. A subject has the
  * severity in a word instead of the symbol, unless the title begins with that word.
  */
-export function writeHeadline(
-  alert: Alert,
-  context: MessageContext,
-  status: AlertStatus,
-  facts: FactLine | undefined,
-): Headline {
+export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus, facts: FactLine | undefined) {
   const title = context.extras?.title ?? sayWhatHappened(alert, facts, status);
   const steady = context.extras?.title ?? facts?.steady ?? writeTitle(alert.facts);
   const test = isTest(alert, context);
@@ -48,6 +34,7 @@ export function writeHeadline(
       bold(after),
     ],
     subject: writeSubject(mark === undefined ? "" : `${mark}: `, title, after),
+    /** The headline with all that we say of the title in brackets before it; see `Document.mailSubject`. */
     mailSubject: writeSubject(inBrackets, steady, ""),
   };
 }

@@ -79,7 +79,7 @@ interface Work {
   /** A call was made that is not on the record. */
   isUnrecorded: boolean;
   /** When the last call began. Undefined: none has. */
-  calledAt: number | undefined;
+  calledAt?: number;
   /** To be saved with the next record. */
   paces: PaceRecord[];
 }
@@ -166,7 +166,6 @@ export class Deliverer {
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
       isUnrecorded: false,
-      calledAt: undefined,
       paces: [],
     };
     try {
@@ -474,12 +473,14 @@ export class Deliverer {
     course: "settles" | "more follows",
     thread?: ThreadUpdate,
   ): Promise<void> {
-    const { claims, destination, health, figures, clock, log } = this.#deps;
+    const { claims, destination, health, figures, settings, clock, random, log } = this.#deps;
     const { claim } = work;
     const [newest] = claim.deliveries;
     const now = clock.now();
     const { calledAt = now } = work;
-    const next = course === "settles" ? this.#judge(work, outcome, now) : undefined;
+    let next: NextStep | undefined;
+    if (course === "settles")
+      next = decideNext(outcome, historyOf(claim, destination, work.progress), settings, now, random);
     // An edit that was made is no part of a message.
     const isOfParts = label.action !== "edit" || outcome.kind !== "sent";
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
@@ -562,11 +563,6 @@ export class Deliverer {
     const dueAt = Math.max(...deliveries.map(openSince));
     const { total = deliveries.length } = digest;
     this.#lastOfGroups.set(groupKeyOf(deliveries[0]), { dueAt, rang, total });
-  }
-
-  #judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
-    const { destination, settings, random } = this.#deps;
-    return decideNext(outcome, historyOf(claim, destination, progress), settings, now, random);
   }
 
   #fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {

@@ -40,15 +40,6 @@ function chooseTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts)
   return isHeard(reached, facts) ? chosen : [...chosen, ...well.filter(makesSound)];
 }
 
-/** Where a notice goes next that was not taken, and when to look at it again. */
-export interface FurtherTargets {
-  targets: Destination[];
-  /** Destinations that it was sent to and that have not taken it. */
-  missed: string[];
-  /** Absent: one has it, or there is nobody else. */
-  againAt?: number;
-}
-
 /**
  * What follows for a notice that a destination has failed or has not taken in time. Each is tried once, and those that do
  * not work come last, so this ends. Pure.
@@ -57,13 +48,15 @@ export interface FurtherTargets {
  *     on its way to one that works, for less than 30 s              ──▶ look again then
  *     else ──▶ to each other one that works and makes a sound; or that works; or to all others, where it waits
  * @param startedAt of this relay: before that nobody may have been there to send it
+ * @returns `missed`: destinations that it was sent to and that have not taken it. `againAt`, when to look at it again: absent where
+ * one has it, or there is nobody else
  */
 export function furtherTargets(
   { destinations, isWell }: NoticeWorld,
   { deliveries, decisions, facts }: Pick<AlertDetail, "deliveries" | "decisions" | "facts">,
   now: number,
   startedAt: number,
-): FurtherTargets {
+) {
   const byName = new Map(destinations.map((destination) => [destination.name, destination]));
   const at = (states: readonly string[]) => deliveries.filter(({ state }) => states.includes(state));
   const have = at(["sent", "digested"]).flatMap(({ destination }) => byName.get(destination) ?? []);
