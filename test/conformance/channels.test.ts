@@ -1,4 +1,5 @@
 import { createChannel } from "../../src/vendors/index.ts";
+import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { json, text } from "../support/vendors/http-vendor.ts";
 import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
@@ -112,15 +113,16 @@ describeChannel("pagerduty", { edits: false }, async (answerMs): Promise<Channel
   return {
     channel: await open(destination, answerMs),
     recipient: destination.name,
-    message: (words) => ({
-      kind: "pagerduty",
-      event: {
-        event_action: "trigger",
-        dedup_key: "tocsin:a",
-        client: "Tocsin",
-        payload: { summary: words, source: "desk", severity: "critical", custom_details: { text: words } },
-      },
-    }),
+    message: (words) =>
+      ({
+        kind: "pagerduty",
+        event: {
+          event_action: "trigger",
+          dedup_key: "tocsin:a",
+          client: "Tocsin",
+          payload: { summary: words, source: "desk", severity: "critical", custom_details: { text: words } },
+        },
+      }) as PagerdutyMessage,
     longestText: "é".repeat(1_024),
     other: otherSideOf(vendor, () => vendor.seen, {
       refuses_the_account: json(400, { status: "invalid event", errors: ["Invalid routing key"] }),

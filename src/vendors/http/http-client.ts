@@ -8,22 +8,13 @@ import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
 import { type Classify, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import type { OutgoingRequest } from "./exchange.ts";
-import type { ResolveHost } from "./open-connection.ts";
 import { decodePart, rewordOutcome, secretsOfUrl } from "./redact.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, type TransportOptions } from "./transport.ts";
 
 /** What every HTTP channel is given. */
-export interface HttpChannelOptions {
+export interface HttpChannelOptions
+  extends Partial<Pick<TransportOptions, "connectTimeoutMs" | "answerTimeoutMs" | "resolve">> {
   now: Now;
-  /** Milliseconds for name, TCP and TLS. Default 10,000. */
-  connectTimeoutMs?: number;
-  /**
-   * Milliseconds from the first byte sent to the last byte read. Default 15,000, so that both together end before the
-   * engine's own bound.
-   */
-  answerTimeoutMs?: number;
-  /** Default `dns.lookup`. */
-  resolve?: ResolveHost;
 }
 
 export interface HttpClientOptions extends HttpChannelOptions {
@@ -36,6 +27,7 @@ const maxDetailLength = 300;
 
 /** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
 export function createHttpClient(options: HttpClientOptions) {
+  // Both together end before the engine's own bound.
   const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
   const policy = createAddressPolicy(options.allowInternal);
   const redact = createRedactor(options.secrets);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AlertField } from "../../core/alert.ts";
 import type { Document } from "../../core/document.ts";
-import type { Message, MessageData, MessageForm } from "../../core/message.ts";
+import type { MessageData, MessageForm } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
@@ -18,29 +18,7 @@ const maxKeyUnits = 255;
  */
 const maxTextUnits = 16_000;
 
-export interface PagerdutyMessage extends Message {
-  kind: "pagerduty";
-  /** What is sent, without the routing key. */
-  event: {
-    event_action: "trigger" | "acknowledge" | "resolve";
-    /** Absent, PagerDuty makes one: every event is an incident of its own. */
-    dedup_key?: string;
-    client: string;
-    client_url?: string;
-    links?: { href: string; text: string }[];
-    payload: {
-      summary: string;
-      source: string;
-      /** As in "Parameters" of the page above. */
-      severity: "critical" | "error" | "warning" | "info";
-      timestamp?: string;
-      component?: string;
-      group?: string;
-      class?: string;
-      custom_details: { text: string } & Record<string, unknown>;
-    };
-  };
-}
+export type PagerdutyMessage = ReturnType<typeof renderPagerduty>;
 
 /**
  * One event of the Events API v2. All alerts of one key share the `dedup_key`, so a repeat joins the incident that is
@@ -51,42 +29,40 @@ export function renderPagerduty(
   times: TimeFormat,
   form: MessageForm,
   data: MessageData | undefined,
-): PagerdutyMessage {
+) {
   const text = fitPlainText(document, times, ({ length }) => length <= maxTextUnits);
-  const summary = cut(document.subject, maxSummaryUnits);
-  const severity = severityOf(document);
   const alert = data?.alerts[0];
-  if (alert === undefined) {
-    const payload = { summary, source: "Tocsin", severity, custom_details: { text } };
-    return { kind: "pagerduty", event: { event_action: "trigger", client: "Tocsin", payload } };
-  }
+  const facts: Record<string, unknown> = alert?.facts ?? {};
   const word = (name: string): string | undefined => {
-    const value = alert.facts[name];
+    const value = facts[name];
     return typeof value === "string" && value !== "" ? cut(value, maxKeyUnits) : undefined;
   };
-  const fields = Array.isArray(alert.facts.fields) ? (alert.facts.fields as AlertField[]) : [];
+  const fields = Array.isArray(facts.fields) ? (facts.fields as AlertField[]) : [];
   const link = word("link");
   const links = [
-    ...(alert.url === undefined ? [] : [{ href: alert.url, text: "Open in Tocsin" }]),
+    ...(alert?.url === undefined ? [] : [{ href: alert.url, text: "Open in Tocsin" }]),
     ...(link !== undefined && isLinkable(link) ? [{ href: link, text: "The sender's link" }] : []),
   ];
+  const details = alert === undefined || form === "plain" ? {} : { alert: alert.id, ...detailsOf(facts, fields) };
   return {
-    kind: "pagerduty",
+    kind: "pagerduty" as const,
+    /** What is sent, without the routing key. */
     event: {
-      event_action: actionOf(document, fields),
-      dedup_key: keyOf(alert.facts.alertKey),
+      event_action: alert === undefined ? "trigger" : actionOf(document, fields),
+      /** Absent, PagerDuty makes one: every event is an incident of its own. */
+      dedup_key: alert && keyOf(facts.alertKey),
       client: "Tocsin",
-      ...(alert.url === undefined ? {} : { client_url: alert.url }),
-      ...(links.length === 0 ? {} : { links }),
+      client_url: alert?.url,
+      links: links.length === 0 ? undefined : links,
       payload: {
-        summary,
+        summary: cut(document.subject, maxSummaryUnits),
         source: word("source") ?? "Tocsin",
-        severity,
-        timestamp: isInstant(alert.receivedAt) ? new Date(alert.receivedAt).toISOString() : undefined,
+        severity: severityOf(document),
+        timestamp: alert && isInstant(alert.receivedAt) ? new Date(alert.receivedAt).toISOString() : undefined,
         component: word("token"),
         group: word("chain"),
         class: word("metric"),
-        custom_details: form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts, fields) },
+        custom_details: { text, ...details },
       },
     },
   };

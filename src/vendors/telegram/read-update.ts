@@ -1,36 +1,12 @@
+export type SeenChat = NonNullable<ReturnType<typeof readChat>>;
+export type SeenTopic = NonNullable<ReturnType<typeof readTopic>>;
+
 /**
- * What one update of `getUpdates` says about a chat, as https://core.telegram.org/bots/api#update has it. Pure. The
- * texts are strangers' and may hold anything.
+ * What one update of `getUpdates` says about a chat, as https://core.telegram.org/bots/api#update has it; undefined for what is no
+ * update. Pure. The texts are strangers' and may hold anything.
+ * @returns without a chat where the update is about none (an inline query, a poll)
  */
-export interface SeenUpdate {
-  id: number;
-  /** Absent where the update is about no chat (an inline query, a poll). */
-  chat?: SeenChat;
-}
-
-export interface SeenChat {
-  id: string;
-  /** One person alone with the bot: Tocsin writes to groups and channels. */
-  isPrivate: boolean;
-  /** What the bot may do there has changed. */
-  isMembership: boolean;
-  /** The group was upgraded, and this is its id now. */
-  movedTo?: string;
-  topic?: SeenTopic;
-}
-
-export interface SeenTopic {
-  /** `message_thread_id`. */
-  id: number;
-  name?: string;
-  /** The name was changed to this one, so an older message's is out of date. */
-  isRenamed: boolean;
-  /** True or false when it was just closed or opened. */
-  isClosed?: boolean;
-}
-
-/** Undefined for what is no update. */
-export function readUpdate(value: unknown): SeenUpdate | undefined {
+export function readUpdate(value: unknown): { id: number; chat?: SeenChat } | undefined {
   const update = asRecord(value);
   if (!Number.isSafeInteger(update.update_id)) return undefined;
   const id = update.update_id as number;
@@ -43,24 +19,25 @@ export function readUpdate(value: unknown): SeenUpdate | undefined {
   return { id };
 }
 
-function readChat(kind: string, content: Record<string, unknown>): SeenChat | undefined {
+function readChat(kind: string, content: Record<string, unknown>) {
   const message = content.chat === undefined ? asRecord(content.message) : content;
   const chat = asRecord(message.chat);
   const id = chatIdOf(chat.id);
   if (id === undefined) return undefined;
-  const movedTo = chatIdOf(message.migrate_to_chat_id);
-  const topic = readTopic(message);
   return {
     id,
+    /** One person alone with the bot: Tocsin writes to groups and channels. */
     isPrivate: chat.type === "private",
+    /** What the bot may do there has changed. */
     isMembership: kind === "my_chat_member",
-    ...(movedTo === undefined ? {} : { movedTo }),
-    ...(topic === undefined ? {} : { topic }),
+    /** The group was upgraded, and this is its id now. */
+    movedTo: chatIdOf(message.migrate_to_chat_id),
+    topic: readTopic(message),
   };
 }
 
 /** A thread of answers in a group without topics has a `message_thread_id` as well, and is none. */
-function readTopic(message: Record<string, unknown>): SeenTopic | undefined {
+function readTopic(message: Record<string, unknown>) {
   const id = message.message_thread_id;
   if (message.is_topic_message !== true || !Number.isSafeInteger(id)) return undefined;
   const renamed = textOf(asRecord(message.forum_topic_edited).name);
@@ -70,9 +47,11 @@ function readTopic(message: Record<string, unknown>): SeenTopic | undefined {
   const isClosed = "forum_topic_closed" in message ? true : "forum_topic_reopened" in message ? false : undefined;
   return {
     id: id as number,
+    name,
+    /** The name was changed to this one, so an older message's is out of date. */
     isRenamed: renamed !== undefined,
-    ...(name === undefined ? {} : { name }),
-    ...(isClosed === undefined ? {} : { isClosed }),
+    /** True or false when it was just closed or opened. */
+    isClosed,
   };
 }
 
