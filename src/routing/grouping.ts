@@ -22,10 +22,8 @@ export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhib
 /** What an alert may wait for, but for the group of its route. */
 type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
 
-const noCauses: FindCauses = () => undefined;
-
 function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
-  if (inhibitions.length === 0) return noCauses;
+  if (inhibitions.length === 0) return () => undefined;
   const shared = new SharedMatches();
   const compiled = inhibitions.map((one) => ({
     ...one,

@@ -3,21 +3,17 @@ import type { FallbackCall } from "../../core/ports/dispatch.ts";
 import { anyDestination, type Destination, planDeliveries } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 
-/**
- * What to make at the fallback destinations of these deliveries: one call for each that has one which was not called
- * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
- * @param because why, for its readers, in words that follow "because"
- */
-export type PlanFallbacks = <
-  D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">,
->(
-  deliveries: D[],
-  because: (delivery: D) => string,
-  now: number,
-) => FallbackCall[];
+export type PlanFallbacks = ReturnType<typeof createFallbackPlan>;
 
-export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>): PlanFallbacks {
-  return (deliveries, because, now) =>
+type Called = Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">;
+
+/**
+ * What to make at the fallback destinations of deliveries: one call for each that has one which was not called
+ * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
+ * `because`: why, for its readers, in words that follow "because".
+ */
+export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>) {
+  return <D extends Called>(deliveries: D[], because: (delivery: D) => string, now: number): FallbackCall[] =>
     deliveries.flatMap((delivery): FallbackCall[] => {
       const { seq, destination, fallbackTo, extras, groupName } = delivery;
       if (fallbackTo === undefined) return [];

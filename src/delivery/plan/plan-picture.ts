@@ -19,12 +19,7 @@ export interface PicturePlanDeps {
   linkTo?(alertId: string, destination: Pick<Destination, "name" | "timeZone">): string | undefined;
 }
 
-export type PlanPicture = (
-  alert: Alert,
-  context: Pick<MessageContext, "purpose" | "resolvedBy" | "hasEarlier">,
-  destination: Pick<Destination, "name" | "chart" | "timeZone">,
-  can: Capabilities["pictures"],
-) => MessagePicture | undefined;
+export type PlanPicture = ReturnType<typeof createPicturePlan>;
 
 const maxAltUnits = 200;
 
@@ -32,8 +27,13 @@ const maxAltUnits = 200;
  * Whether a message about one alert is composed with a picture, by what is known without asking anybody: the alert has a
  * value, and there is a record of its metric or an earlier alert of its key.
  */
-export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps): PlanPicture {
-  return (alert, { purpose, resolvedBy = alert, hasEarlier = false }, destination, can) => {
+export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps) {
+  return (
+    alert: Alert,
+    { purpose, resolvedBy = alert, hasEarlier = false }: Pick<MessageContext, "purpose" | "resolvedBy" | "hasEarlier">,
+    destination: Pick<Destination, "name" | "chart" | "timeZone">,
+    can: Capabilities["pictures"],
+  ): MessagePicture | undefined => {
     if (destination.chart !== true || (can !== "linked" && can !== "inline")) return undefined;
     if (alert.origin !== "hook" || purpose === "test") return undefined;
     const { facts, id } = resolvedBy;

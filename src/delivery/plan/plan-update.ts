@@ -61,7 +61,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
   if (policy === "count") return planCount(input);
   if (policy === "summary") return planSummary(input);
-  if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeEnd(input, thread);
+  if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeLast(input, thread);
   if (thread && isContradicted(input, thread)) return [];
   if (!thread || can.joinsByKey) return [{ action: "send" }];
   if (input.status === "resolved") return planResolution(input, thread);
@@ -69,10 +69,8 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (policy === "new" || wasOver || isOutOfSight(input, thread)) return [{ action: "send" }];
   const answer = answerTo(thread, can);
   if (policy === "reply") return [answer];
-  const quick = quickRepeat(input, thread);
-  if (quick) return quick;
-  const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input.severity, thread.severity);
-  return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
+  const mayEdit = isQuickRepeat(input, thread) || (policy === "edit" && !isWorse(input.severity, thread.severity));
+  return [(can.edits && mayEdit ? editOf(thread) : undefined) ?? answer];
 }
 
 /**
@@ -80,11 +78,9 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
  * of what it holds back begins one.
  */
 function planCount(input: UpdateInput): UpdateStep[] {
-  const { thread, can, isOlder, isOfCause = false } = input;
+  const { thread, can, isOfCause = false } = input;
   if (thread === undefined && isOfCause && can.edits) return [{ action: "send" }];
-  const mayEdit = thread !== undefined && can.edits && !isOlder && !isOutOfSight(input, thread);
-  const edit = mayEdit ? editOf(thread) : undefined;
-  return edit ? [edit] : [];
+  return thread === undefined || isOutOfSight(input, thread) ? [] : changeLast(input, thread);
 }
 
 /** Nothing where something newer was told meanwhile, or where the last word is right and there is nothing to add. */
@@ -104,7 +100,7 @@ function isContradicted({ isOlder, status, can }: UpdateInput, thread: Thread): 
   return thread.status === "firing" && (can.joinsByKey || can.carries === "payload");
 }
 
-function changeEnd({ isOlder, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
+function changeLast({ isOlder, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
   const change = thread && can.edits && !isOlder ? editOf(thread) : undefined;
   return change ? [change] : [];
 }
@@ -115,8 +111,8 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
   const answer = answerTo(thread, input.can);
   if (thread.status === "resolved") {
-    const laterEnd = input.policy === "edit" && input.can.edits ? editOf(thread) : undefined;
-    return laterEnd ? [laterEnd] : (quickRepeat(input, thread) ?? [answer]);
+    const mayEdit = input.policy === "edit" || isQuickRepeat(input, thread);
+    return [(input.can.edits && mayEdit ? editOf(thread) : undefined) ?? answer];
   }
   if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
   if (input.can.editsInSight) return replaceAll(thread.rootRef, thread.lastRef);
@@ -140,12 +136,10 @@ export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateSt
     : { action: "reply", ref: rootRef };
 }
 
-function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefined {
-  const sinceMs = input.now - thread.lastNewAt;
+function isQuickRepeat({ now, severity }: UpdateInput, thread: Thread): boolean {
+  const sinceMs = now - thread.lastNewAt;
   // Negative after the clock was set back: who knows how long ago it was, so people are notified.
-  const quick = sinceMs >= 0 && sinceMs < quickRepeatMs;
-  const edit = quick && input.can.edits && !isWorse(input.severity, thread.severity) ? editOf(thread) : undefined;
-  return edit && [edit];
+  return sinceMs >= 0 && sinceMs < quickRepeatMs && !isWorse(severity, thread.severity);
 }
 
 function editOf({ lastRef }: Thread): UpdateStep | undefined {

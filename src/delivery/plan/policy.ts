@@ -86,25 +86,20 @@ function decideRejected(
   history: DeliveryHistory,
   now: number,
 ): NextStep {
-  const { scope } = outcome;
+  const { scope, detail } = outcome;
+  const failed: NextStep = { state: "failed", reason: detail };
+  const waits = (reason: string) => ({ state: "waiting", reason, dueAt: now }) as const;
   switch (scope) {
     case "message":
-      if (history.form === "rich") {
-        const reason = `refused, once more as plain text: ${outcome.detail}`;
-        return { state: "waiting", reason, dueAt: now, form: "plain" };
-      }
-      return { state: "failed", reason: outcome.detail };
-    case "account": {
+      if (history.form !== "rich") return failed;
+      return { ...waits(`refused, once more as plain text: ${detail}`), form: "plain" };
+    case "account":
       // Waiting would be tried again at once, since a manual one does not stop at a pause.
-      if (history.manual) return { state: "failed", reason: outcome.detail };
-      const reason = `waits until the account is accepted again: ${outcome.detail}`;
-      return { state: "waiting", reason, dueAt: now };
-    }
+      return history.manual ? failed : waits(`waits until the account is accepted again: ${detail}`);
     case "destination":
-      if (history.manual) return { state: "failed", reason: outcome.detail };
-      return { state: "waiting", reason: outcome.detail, dueAt: now };
+      return history.manual ? failed : waits(detail);
     case "recipient":
-      return { state: "failed", reason: outcome.detail };
+      return failed;
     default:
       return scope satisfies never;
   }

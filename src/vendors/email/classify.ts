@@ -61,13 +61,12 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
   if (enhanced === "5.4.5") return refuse("account", "rate_limited");
   if (blamed === "sender") return refuse("destination", "no_rights");
   if (blamed !== undefined) return refuse("account", blamed === "login" ? "auth_failed" : "no_rights");
+  // A server without EHLO cannot have STARTTLS either.
+  if (stage === "hello" && tlsRequired && (code === 500 || code === 502)) return refuse("account", "no_starttls");
   switch (stage) {
-    case "hello":
-      // A server without EHLO cannot have STARTTLS either.
-      if (tlsRequired && (code === 500 || code === 502)) return refuse("account", "no_starttls");
-      return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
     case "connect":
     case "greeting":
+    case "hello":
     case "quit":
       return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
     case "starttls":
