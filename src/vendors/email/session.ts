@@ -258,7 +258,7 @@ function refusal(response: string, command: string): Error {
   return Object.assign(new Error("refused"), { response, responseCode, command });
 }
 
-/** Of any other stage: `commandMs`. */
+/** `commandMs` holds for the others. */
 const limits: Partial<Record<Stage, keyof SmtpTimeouts>> = {
   connect: "connectMs",
   greeting: "greetingMs",
