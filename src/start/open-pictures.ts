@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import type { ChartPoint } from "../charts/series.ts";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture, NoAlertPicture } from "../core/ports/alert-picture.ts";
 import type { Illustrate, IllustrateOptions } from "../core/ports/illustration.ts";
@@ -10,6 +9,7 @@ import type { Secret } from "../core/secret.ts";
 import { createPictureNotes, type KeptPictureNotes, type PictureNotesDeps } from "../operations/picture-notes.ts";
 import { destinationTag, pictureAddress } from "../web/access/picture-address.ts";
 import type { Market } from "./open-market.ts";
+import type { Common } from "./relaying.ts";
 
 export interface PicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
@@ -36,16 +36,13 @@ const minuteMs = 60_000;
 /** Nobody waits for what is drawn ahead. */
 const aheadMs = 10_000;
 
-export interface RelayPicturesDeps {
-  store: PicturesDeps["store"] & PictureNotesDeps["store"];
+export interface RelayPicturesDeps extends Pick<Common, "store" | "clock" | "log"> {
   isShared: PictureNotesDeps["isShared"];
   /** Asked when the first picture is drawn. */
   openMarket(): Promise<Market>;
   adminToken: Secret;
   /** Where the relay listens, if the program that shows messages runs on this machine. Default: nobody does. */
   urlOnThisMachine?: string;
-  clock: Clock;
-  log: Log;
 }
 
 export type RelayPictures = ReturnType<typeof openPictures>;

@@ -1,13 +1,10 @@
 import { randomInt } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
-import type { Clock, Random } from "../core/clock.ts";
-import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
+import type { Random } from "../core/clock.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import { createProcessing } from "../explain/processing.ts";
 import { openMuteBook } from "../operations/mute-book.ts";
-import type { OpenedStore } from "../store/open-store.ts";
 import type { Accepting } from "./accepting.ts";
 import { startDelivering } from "./delivering.ts";
 import type { Market, MarketDeps } from "./open-market.ts";
@@ -19,14 +16,8 @@ import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
 
 /** What nearly each part asks for. */
-export interface Common {
-  store: OpenedStore;
-  /** How the outside reaches hook and pages, as far as anybody knows. */
-  publicUrl: string;
-  clock: Clock;
-  newId: NewId;
+export interface Common extends Pick<Accepting, "store" | "publicUrl" | "clock" | "newId" | "log"> {
   random: Random;
-  log: Log;
 }
 
 export type Relaying = Awaited<ReturnType<typeof startRelaying>>;
@@ -99,15 +90,9 @@ export async function startRelaying(
   });
 
   listenToStore(accepting, { engine, mutes, watches, routing });
-  const background = [
-    spool?.run(stopping.signal),
-    routing.loop.run(stopping.signal),
-    routing.keptRoutes.run(stopping.signal),
-    mutes.run(stopping.signal),
-    hookSecrets.poll?.run(stopping.signal),
-    market.opened()?.names?.run(stopping.signal),
-    pictures.notes.run(stopping.signal),
-  ];
+  const { loop, keptRoutes } = routing;
+  const polls = [spool, loop, keptRoutes, mutes, hookSecrets.poll, market.opened()?.names, pictures.notes];
+  const background = polls.map((one) => one?.run(stopping.signal));
   undo.push(() => {
     stopping.abort();
     return Promise.all(background).then(routing.closeJournal);
