@@ -1,4 +1,5 @@
 import { cleanLine } from "../ground/text/clean.ts";
+import { dayMs, weekMs } from "../ground/time/spans.ts";
 import { type ChangeWindow, changeOver, dayWindow, weekWindow } from "./change.ts";
 import { type ChartMark, drawLineChart } from "./line-chart.ts";
 import { timeWords, writeValue } from "./plot.ts";
@@ -33,8 +34,6 @@ export interface AlertChart {
 /** Pixels: as wide as a chat on a phone shows it, so that 12 stays 12. */
 const width = 360;
 const margin = 16;
-const dayMs = 24 * 60 * 60 * 1000;
-const weekMs = 7 * dayMs;
 /** A last value from longer before the moment is shown with its own time. */
 const oldValueMs = 15 * 60_000;
 

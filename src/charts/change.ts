@@ -1,9 +1,6 @@
 import { writeChange } from "../ground/numbers/format-number.ts";
+import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { type ChartPoint, isKnown, type KnownPoint } from "./series.ts";
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 /** A time over which a change is said. */
 export interface ChangeWindow {

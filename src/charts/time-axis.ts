@@ -1,9 +1,7 @@
+import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { createZonedClock, isTimeZone, oncePerZone, type ZonedClock } from "../ground/time/zoned-time.ts";
 import type { Tick } from "./value-axis.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
 const daySteps = [1, 2, 7, 14, 30, 91, 182, 365];
 /** Under a minute or two; in seconds. */
 const secondSteps = [1, 2, 5, 10, 15, 30];
@@ -21,9 +19,9 @@ export function timeTicks(from: number, to: number, count: number, timeZone = "U
   const most = Math.max(1, count);
   const seconds = secondSteps.find((step) => span / (step * 1000) <= most);
   // A lone instant on a whole minute needs none.
-  const needsSeconds = to > from || from % minute !== 0;
+  const needsSeconds = to > from || from % minuteMs !== 0;
   if (seconds !== undefined && needsSeconds) return secondTicks(clock, from, to, seconds);
-  const minutes = stepsInDay.find((step) => span / (step * minute) <= most);
+  const minutes = stepsInDay.find((step) => span / (step * minuteMs) <= most);
   return minutes === undefined ? dayTicks(clock, from, to, most) : minuteTicks(clock, from, to, minutes);
 }
 
@@ -66,11 +64,11 @@ function minuteTicks(clock: ZonedClock, from: number, to: number, step: number):
 }
 
 function dayTicks(clock: ZonedClock, from: number, to: number, count: number): Tick[] {
-  const days = (to - from) / day;
+  const days = (to - from) / dayMs;
   const step = daySteps.find((candidate) => days / candidate <= count) ?? Math.ceil(days / count / 365) * 365;
   const start = clock.wallTimeAt(from);
   // Counted from a fixed day, so that the same days are marked while the picture moves on.
-  const sinceFixed = Math.floor(Date.UTC(start.year, start.month - 1, start.day) / day) % step;
+  const sinceFixed = Math.floor(Date.UTC(start.year, start.month - 1, start.day) / dayMs) % step;
   const ticks: Tick[] = [];
   for (let offset = -sinceFixed; ; offset += step) {
     const at = clock.instantOf(start.year, start.month, start.day + offset, 0, 0);

@@ -1,6 +1,7 @@
 import { changeOver, dayWindow, hourWindow, indexAfter, weekEndMs, weekWindow } from "../charts/change.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
 import { writeShortNumber } from "../ground/numbers/format-number.ts";
+import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /** What is known of a metric besides its alert; whatever is absent is left out. */
@@ -22,10 +23,6 @@ export interface MarketFacts {
 
 /** What an edited chat message has room for below its text. */
 const longestLine = 120;
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 /** What is older says nothing of now. */
 const oldestMs = 2 * hourMs;

@@ -5,6 +5,7 @@ import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
+import { hourMs, minuteMs } from "../ground/time/spans.ts";
 
 /**
  * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a load for the
@@ -12,8 +13,6 @@ import { RecentMap } from "../ground/recent-map.ts";
  * when it refuses or fails.
  */
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** A person has to change the key. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;

@@ -4,6 +4,7 @@ import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
+import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { longestTurnMs, type ReadinessDeps } from "./readiness.ts";
 
@@ -16,8 +17,6 @@ export interface SystemDeps extends Pick<ReadinessDeps, "engine" | "reader" | "s
   retention: RetentionRules;
 }
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 /** Nobody plans further. */
 const farthestDays = 3_650;
 /** What a small log takes is the tables themselves. */

@@ -11,6 +11,7 @@ import { listLeaves } from "../facts/leaves.ts";
 import { guessToken } from "../facts/usual-names.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
+import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf, whenAborted } from "./questions.ts";
 
@@ -42,9 +43,6 @@ export interface TokenNamesDeps {
   timeLimitMs?: number;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 /** Names change rarely; an old one is shown until the service has said it anew. */
 const renewAfterMs = 7 * dayMs;
 /** How long it is believed that the service knows no name. */

@@ -2,6 +2,7 @@ import { AppError } from "../core/errors.ts";
 import type { AccountReading, Registration } from "../core/ports/account.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
 import { oneLine } from "../ground/text/clean.ts";
+import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import type { Finding } from "./findings.ts";
 
@@ -111,8 +112,6 @@ export interface AccountSight {
   now: number;
 }
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 /** A service that restarts, or a network that is away for a while, is nothing to wake anybody for. */
 const goneAfterMs = 30 * minuteMs;
 /** Nor is a rate limit, or a page of a service in maintenance. */

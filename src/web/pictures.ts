@@ -1,11 +1,11 @@
 import type { Hono } from "hono";
+import { minuteMs } from "../ground/time/spans.ts";
 import { type PictureName, readPictureName } from "./access/picture-address.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
 
 /** From the request to the picture. Slack refuses a message whose picture takes longer than some seconds. */
 const drawWithinMs = 2_500;
-const minuteMs = 60_000;
 /** Different pictures that are given in a minute, and answers that have one: the rest is asked to come again. */
 const mostPictures = 60;
 const mostAnswers = 1_200;

@@ -1,6 +1,7 @@
 import { Budget } from "../../core/budget.ts";
 import type { PictureNotes } from "../../core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../core/ports/illustration.ts";
+import { hourMs, minuteMs } from "../../ground/time/spans.ts";
 import type { EngineContext } from "../lane/context.ts";
 
 export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
@@ -15,8 +16,6 @@ const mostAnHour = 200;
 const mostAtOnce = 4;
 /** One chat of several may take the text a little later than the first. */
 const keepMs = 10_000;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 export interface PictureDeskDeps extends Pick<EngineContext, "clock" | "log"> {
   illustrate: Illustrate;

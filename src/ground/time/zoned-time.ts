@@ -1,4 +1,5 @@
 import { remember } from "../remember.ts";
+import { dayMs, minuteMs } from "./spans.ts";
 
 /** The date and time on a wall clock somewhere. `month` is 1 to 12, `weekday` 0 (Sunday) to 6. */
 export interface WallTime {
@@ -23,9 +24,6 @@ export interface ZonedClock {
    */
   instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
 }
-
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 
 /** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know; see `isTimeZone`. */
 export function createZonedClock(timeZone: string): ZonedClock {

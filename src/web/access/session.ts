@@ -3,6 +3,7 @@ import { getCookie, setCookie } from "hono/cookie";
 import { hashText, isSameText, signText } from "../../core/keyed-hash.ts";
 import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
+import { hourMs } from "../../ground/time/spans.ts";
 import type { WebContext } from "../web-env.ts";
 
 export interface Session {
@@ -23,11 +24,10 @@ export interface SessionDeps {
 
 export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
-const hour = 60 * 60 * 1000;
 /** A session ends this long after its last request, */
-const idleMs = 12 * hour;
+const idleMs = 12 * hourMs;
 /** and this long after the login, whatever happens. */
-const absoluteMs = 7 * 24 * hour;
+const absoluteMs = 7 * 24 * hourMs;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**

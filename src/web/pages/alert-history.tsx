@@ -7,6 +7,7 @@ import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
+import { weekMs } from "../../ground/time/spans.ts";
 import { type Cell, say, tableOf } from "../../panels/panel.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView, Text } from "./panel.tsx";
@@ -144,8 +145,6 @@ const marksOf = (alert: AlertDetail, events: readonly KeyEvent[]) =>
     const [over, fires] = id === alert.id ? (["this-over", "this"] as const) : (["resolved", "firing"] as const);
     return { at: receivedAt, kind: status === "resolved" ? over : fires };
   });
-
-const weekMs = 7 * 24 * 60 * 60 * 1000;
 
 /** The last seven days of an alert's metric, with its threshold and when its key fired: a picture of its own. */
 export function drawMetricPicture(

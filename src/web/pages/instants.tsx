@@ -1,7 +1,7 @@
 import { relativeTime } from "../../ground/time/ages.ts";
+import { dayMs } from "../../ground/time/spans.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 
-const dayMs = 24 * 60 * 60 * 1000;
 const dayStyle = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
 /** Made once: making one takes longer than formatting a hundred days. */
 const dayFormat = new Intl.DateTimeFormat("en-GB", dayStyle);

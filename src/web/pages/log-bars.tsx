@@ -2,22 +2,19 @@ import { raw } from "hono/html";
 import { type BarBucket, drawBars } from "../../charts/bars.ts";
 import { type Severity, severities } from "../../core/alert.ts";
 import type { OverTime, TimeSteps } from "../../core/ports/alert-log.ts";
+import { dayMs, hourMs, minuteMs } from "../../ground/time/spans.ts";
 import { keepHtml } from "./kept-html.tsx";
 import { addressOf, type LogFilters, type SpanName, spanNames } from "./log-filters.tsx";
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
-
 const spans: Record<SpanName, { words: string; stepMs: number; steps: number }> = {
-  "1h": { words: "1 h", stepMs: minute, steps: 60 },
-  "24h": { words: "24 h", stepMs: 30 * minute, steps: 48 },
-  "7d": { words: "7 d", stepMs: 3 * hour, steps: 56 },
+  "1h": { words: "1 h", stepMs: minuteMs, steps: 60 },
+  "24h": { words: "24 h", stepMs: 30 * minuteMs, steps: 48 },
+  "7d": { words: "7 d", stepMs: 3 * hourMs, steps: 56 },
 };
 /** A young log would be one bar at the end of a day. */
-const usualSpan = (now: number, oldestAt: number): SpanName => (now - oldestAt < hour ? "1h" : "24h");
+const usualSpan = (now: number, oldestAt: number): SpanName => (now - oldestAt < hourMs ? "1h" : "24h");
 
-const stepLengths = [minute, 5 * minute, 30 * minute, 3 * hour, day, 7 * day, 30 * day, 365 * day];
+const stepLengths = [minuteMs, 5 * minuteMs, 30 * minuteMs, 3 * hourMs, dayMs, 7 * dayMs, 30 * dayMs, 365 * dayMs];
 const mostSteps = 64;
 
 /**
@@ -32,8 +29,8 @@ export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now)
     return { fromAt, stepMs: chosen.stepMs, steps: chosen.steps, ...only };
   }
   const to = Math.min(read.to ?? now, now);
-  const from = Math.min(to, Math.max(read.from ?? oldestAt, Math.min(oldestAt, to - minute)));
-  const stepMs = stepLengths.find((length) => (to - from) / length <= mostSteps - 1) ?? 365 * day;
+  const from = Math.min(to, Math.max(read.from ?? oldestAt, Math.min(oldestAt, to - minuteMs)));
+  const stepMs = stepLengths.find((length) => (to - from) / length <= mostSteps - 1) ?? 365 * dayMs;
   const first = Math.floor(from / stepMs);
   const last = Math.floor(to / stepMs);
   return { fromAt: first * stepMs, stepMs, steps: Math.min(mostSteps, last - first + 1), ...only };

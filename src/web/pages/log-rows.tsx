@@ -8,6 +8,7 @@ import { isNumberIn, writeDistance, writeShortNumber } from "../../ground/number
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
+import { minuteMs } from "../../ground/time/spans.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { initialsOf, OutcomeMarks } from "./delivery-chips.tsx";
@@ -28,8 +29,6 @@ interface AlertTableProps {
   /** The names of destinations, so that each has initials of its own. */
   destinations: readonly string[];
 }
-
-const minuteMs = 60_000;
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
 export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks, destinations }: AlertTableProps) {

@@ -3,6 +3,7 @@ import type { DestinationView, Explanation, RoutesView, RouteView } from "../../
 import type { AppError } from "../../core/errors.ts";
 import { compileHours } from "../../core/hours.ts";
 import { describeHours } from "../../core/rules.ts";
+import { dayMs } from "../../ground/time/spans.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { type TypedRules, tallyPanel, tryFilePanel } from "../../panels/backtest.ts";
@@ -24,8 +25,6 @@ import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
 import { statusOf } from "./layout.tsx";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
-
-const dayMs = 86_400_000;
 
 /**
  * `GET /routes`: what each route takes, and how often it did; `POST /routes`: what would become of a body, alert by alert, or what
