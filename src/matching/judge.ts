@@ -365,15 +365,15 @@ function compileMatches(pattern: string): CheckValue {
 
 function compileGlobs(globs: string[]): CheckValue {
   const compiled = globs.map((glob) => ({ glob, fits: compileGlob(glob) }));
-  const find = (text: string) => compiled.find(({ fits }) => fits(text));
+  const find = (text: string) => compiled.find(({ fits }) => fits(text))?.glob;
   return ofText(
     ({ text }) => find(text) !== undefined,
-    ({ text }) => `is ${quoteValue(text)}, which ${sayFit(find(text)?.glob)}`,
+    ({ text }) => {
+      const found = find(text);
+      const fit = found === undefined ? `does not fit ${inWords(globs)}` : `fits ${quoteValue(found)}`;
+      return `is ${quoteValue(text)}, which ${fit}`;
+    },
   );
-
-  function sayFit(found: string | undefined): string {
-    return found === undefined ? `does not fit ${inWords(globs)}` : `fits ${quoteValue(found)}`;
-  }
 }
 
 /**

@@ -62,8 +62,9 @@ function writePlace(facts: AlertFacts, said: string): Row[] {
   const token = cleanLine(facts.token ?? "");
   const chain = cleanLine(facts.chain ?? "");
   const isChainSaid = chain === "" || (said !== "" && said.includes(chain.toLowerCase()));
+  const onChain = isChainSaid ? [] : [text(" on "), ...markLongWords(chain)];
   if (token !== "" && (said === "" || !said.includes(token.toLowerCase())))
-    return [{ label: "Token", value: [...markLongWords(token), ...(isChainSaid ? [] : onChain(chain))] }];
+    return [{ label: "Token", value: [...markLongWords(token), ...onChain] }];
   return isChainSaid ? [] : [{ label: "Chain", value: markLongWords(chain) }];
 }
 
@@ -71,10 +72,6 @@ function writePlace(facts: AlertFacts, said: string): Row[] {
 function writeAddress(learned: BareSubject | undefined, { token }: AlertFacts): Row[] {
   if (learned === undefined || token === learned.address) return [];
   return [{ label: learned.kind === "pool" ? "Pool" : "Token", value: [code(cleanLine(learned.address))] }];
-}
-
-function onChain(chain: string): Inline[] {
-  return chain === "" ? [] : [text(" on "), ...markLongWords(chain)];
 }
 
 /** The sender's time where it is another than ours; ours where the message comes later than the alert. */

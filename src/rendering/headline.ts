@@ -62,14 +62,14 @@ export function stateSymbol(severity: Severity, status: AlertStatus): string {
 
 const severitySymbols: Record<Severity, string> = { critical: "🚨", warning: "⚠️", info: "ℹ️", unknown: "🔔" };
 
-/** A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. */
+/**
+ * A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. Ordinary news needs no word,
+ * and an unknown severity is not worth one.
+ */
 function stateOf(alert: Alert, status: AlertStatus, test: boolean): string | undefined {
+  const { severity } = alert.facts;
   if (test) return "Test";
-  return alert.origin === "notice" ? "Tocsin" : stateWord(alert.facts.severity, status);
-}
-
-/** Ordinary news needs no word, and an unknown severity is not worth one. */
-function stateWord(severity: Severity, status: AlertStatus): string | undefined {
+  if (alert.origin === "notice") return "Tocsin";
   if (status === "resolved") return "Resolved";
   if (severity === "critical") return "Critical";
   return severity === "warning" ? "Warning" : undefined;

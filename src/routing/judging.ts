@@ -1,6 +1,5 @@
 import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import type { DeliveryPurpose } from "../core/delivery.ts";
 import type { Log } from "../core/log.ts";
 import type { RecordedAlert, RoutingDraft, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Mute, PlannedDelivery } from "../core/rules.ts";
@@ -161,8 +160,7 @@ function toDraft(
   { decisions, deliveries }: RoutingResult,
   routedAt: number,
 ): RoutingDraft {
-  const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
-  return { facts, decisions, deliveries, purpose, routedAt };
+  return { facts, decisions, deliveries, purpose: origin === "test" ? "test" : "alert", routedAt };
 }
 
 function countsIn(deliveries: PlannedDelivery[]): string[] | undefined {

@@ -129,7 +129,12 @@ export class Round {
       reading,
       failed.map(({ alert }) => alert.seq),
     );
-    failed.push(...(await this.#record(records, readable)));
+    const refused = await this.#recordAll(records);
+    for (const request of readable)
+      for (const alert of request.alerts) {
+        const reason = refused.get(alert.seq);
+        if (reason !== undefined) failed.push({ request, alert, reason });
+      }
     // Not before: what could not be stored is read again, and would count twice.
     const unsettled = new Set(failed.map(({ request }) => request));
     for (const [index, request] of readable.entries()) {
@@ -165,16 +170,6 @@ export class Round {
       }
     }
     return { records, failed };
-  }
-
-  async #record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
-    const refused = await this.#recordAll(records);
-    return requests.flatMap((request) =>
-      request.alerts.flatMap((alert) => {
-        const reason = refused.get(alert.seq);
-        return reason === undefined ? [] : [{ request, alert, reason }];
-      }),
-    );
   }
 
   /** Rejects when nothing can be stored at all; returns, by alert, why one cannot be stored by itself. */

@@ -76,7 +76,10 @@ export function adviseOn(
         "if it lasts, fix what the reason says."
       );
     case "down":
-      return `${whatWaits(waiting)} and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
+      return (
+        `Nothing is lost: ${countOf(waiting).toLowerCase()} wait and follow as one message when it answers. ` +
+        `Tocsin keeps trying. If it lasts, ${repair}.`
+      );
     case "dead":
       if (isTriedNext) return `${firstly}. Then send a test, and resend what failed meanwhile. ${reachedAgain}`;
       return (
@@ -95,10 +98,6 @@ export function adviseOn(
 }
 
 const reachedAgain = "It can be reached; whether it takes messages, the next one will show.";
-
-function whatWaits(waiting: number): string {
-  return waiting < 2 ? "Nothing is lost: alerts wait" : `Nothing is lost: ${countOf(waiting)} wait`;
-}
 
 function countOf(waiting: number): string {
   return waiting < 2 ? "Alerts" : `${waiting.toLocaleString("en")} alerts`;

@@ -60,7 +60,7 @@ export function createComposer({ rendering, log, publicUrl, planPicture }: Compo
     try {
       return renderDocument(channel, compose(), options);
     } catch (error) {
-      log.error("rendering.failed", { alert: alert.id, channel, error: errorName(error) });
+      log.error("rendering.failed", { alert: alert.id, channel, error: String(error).slice(0, 300) });
       const bare = { ...options, form: "plain" as const, picture: undefined };
       return renderDocument(channel, bareDocument(alert), bare);
     }
@@ -144,10 +144,6 @@ function bareDocument(alert: Alert): Document {
       { kind: "note", inlines: [{ kind: "text", text: `Alert ${alert.id}` }] },
     ],
   };
-}
-
-function errorName(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : typeof error;
 }
 
 /** The messages of a claim about one alert: what they say besides it comes from how its deliveries have fared. */

@@ -61,7 +61,8 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
   if (policy === "count") return planCount(input);
   if (policy === "summary") return planSummary(input);
-  if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeLast(input, thread);
+  const isToldOver = !thread || thread.status === "resolved" || input.isOlder;
+  if (policy === "later_end" && isToldOver) return changeLast(input, thread);
   if (thread && isContradicted(input, thread)) return [];
   if (!thread || can.joinsByKey) return [{ action: "send" }];
   if (input.status === "resolved") return planResolution(input, thread);
@@ -88,10 +89,6 @@ function planSummary(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOlder, isBound = false, status } = input;
   if (isOlder || (isBound && thread && isOpen(thread) === (status !== "resolved"))) return [];
   return [thread === undefined || can.joinsByKey ? { action: "send" } : answerTo(thread, can)];
-}
-
-function isToldOver({ isOlder }: UpdateInput, { status }: Thread): boolean {
-  return status === "resolved" || isOlder;
 }
 
 function isContradicted({ isOlder, status, can }: UpdateInput, thread: Thread): boolean {

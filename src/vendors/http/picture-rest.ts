@@ -14,6 +14,7 @@ const slowMs = 5_000;
  * the same call; after that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
  */
 export function createPictureRest(now: Now) {
+  /** While the one that is allowed is spent, there are no pictures. */
   const suffered = new Budget({ now }, 1, restMs);
   return async (
     withPicture: (() => Promise<Outcome>) | undefined,
