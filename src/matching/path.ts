@@ -36,16 +36,11 @@ export function factsBehind(fact: FactField): FactField[] {
 
 type ReadText = (alert: { facts: AlertFacts; origin: AlertOrigin }) => string | undefined;
 
-/** Readers of fields that are no facts read from the body. */
-const otherReaders: Record<Exclude<FactField, MappableFact | "format">, ReadText> = {
-  origin: ({ origin }) => origin,
-  changePercent: ({ facts }) => changePercentOf(facts),
-  distancePercent: ({ facts }) => distancePercentOf(facts),
-};
-
 /** Reads what an alert has of a fact; undefined where it is missing. */
 export function factReader(fact: FactField): ReadText {
-  if (fact === "origin" || fact === "changePercent" || fact === "distancePercent") return otherReaders[fact];
+  if (fact === "origin") return ({ origin }) => origin;
+  if (fact === "changePercent") return ({ facts }) => changePercentOf(facts);
+  if (fact === "distancePercent") return ({ facts }) => distancePercentOf(facts);
   return ({ facts }) => facts[fact];
 }
 

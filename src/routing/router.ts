@@ -43,11 +43,6 @@ export interface Hold {
   words: string;
 }
 
-export interface RouterOptions {
-  /** For those who write routes, see `createMissingAdvice`. Default: none, as it reads the payload of each alert. */
-  adviseOnMissing?: AdviseOnMissing;
-}
-
 /**
  * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each
  * destination; each answer is a decision with its reason, and what is to be sent a delivery.
@@ -56,8 +51,11 @@ export interface RouterOptions {
  *
  * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that
  * cannot be read.
+ *
+ * @param options.adviseOnMissing for those who write routes, see `createMissingAdvice`. Default: none, as it reads the payload of
+ * each alert
  */
-export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}) {
+export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissing?: AdviseOnMissing } = {}) {
   const targets = new Targets(rules.destinations);
   const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
