@@ -34,18 +34,6 @@ export interface MarketContextDeps {
   clock: Clock;
 }
 
-export interface MarketContext {
-  /**
-   * What the market does around an alert, as it is now, in one line of at most 120 characters without any text of others:
-   * "1 h −0.4 % · 24 h −8.2 % · 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when its metric is
-   * none of the service's, and when `signal` ends it. What is not known `deadlineMs` from now is left out, and in a flood
-   * nothing is asked. Never rejects.
-   */
-  describe(alertId: string, options: { signal?: AbortSignal; deadlineMs: number }): Promise<string | undefined>;
-  /** The same line from what is known already; asks nobody. */
-  known(alert: AlertDetail): string | undefined;
-}
-
 /** More alerts in a minute are a flood, in which nothing new is asked. */
 const mostAMinute = 12;
 const minuteMs = 60_000;
@@ -57,7 +45,7 @@ export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "addr
   return `${chain} ${address}`;
 }
 
-export function createMarketContext(deps: MarketContextDeps): MarketContext {
+export function createMarketContext(deps: MarketContextDeps) {
   const { store, histories, pools, tickers, symbolOf, clock } = deps;
   const budget = new Budget(clock, mostAMinute, minuteMs);
 
@@ -119,8 +107,15 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
   }
 
   return {
+    /** The line of `describe` from what is known already; asks nobody. */
     known,
-    async describe(alertId, { signal, deadlineMs }) {
+    /**
+     * What the market does around an alert, as it is now, in one line of at most 120 characters without any text of others:
+     * "1 h −0.4 % · 24 h −8.2 % · 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when its metric is
+     * none of the service's, and when `signal` ends it. What is not known `deadlineMs` from now is left out, and in a flood
+     * nothing is asked. Never rejects.
+     */
+    async describe(alertId: string, { signal, deadlineMs }: { signal?: AbortSignal; deadlineMs: number }) {
       const until = clock.now() + deadlineMs;
       const soon = <T>(asked: Promise<T | undefined> | undefined) =>
         asked &&

@@ -108,13 +108,7 @@ export interface QuestionsOptions<T> {
   mostAnHour?: number;
 }
 
-export interface Questions<T> {
-  /** Undefined when the service does not say, or may not be asked now. Never rejects. */
-  read(key: string): Promise<T | undefined>;
-  /** The answer that is known and still holds; asks nobody. */
-  known(key: string): T | undefined;
-  calls(): MarketServiceView["calls"];
-}
+export type Questions<T> = ReturnType<typeof createQuestions<T>>;
 
 interface Known<T> {
   at: number;
@@ -123,7 +117,7 @@ interface Known<T> {
 }
 
 /** Asks one question at a time, remembers the answers, and asks no more often than the budget allows. */
-export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>): Questions<T> {
+export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>) {
   const { clock, log, breaker } = deps;
   const { event, ask, timeLimitMs = 2_500, mostAnHour = 120 } = options;
   const heard = new RecentMap<string, Known<T>>(mostKept);
@@ -182,7 +176,8 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   }
 
   return {
-    read(key) {
+    /** Undefined when the service does not say, or may not be asked now. Never rejects. */
+    read(key: string): Promise<T | undefined> {
       const found = find(key);
       if (found !== undefined) return Promise.resolve(found.answer);
       const call = underWay.get(key);
@@ -192,7 +187,8 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       underWay.set(key, started);
       return started;
     },
-    known: (key) => find(key)?.answer,
+    /** The answer that is known and still holds; asks nobody. */
+    known: (key: string) => find(key)?.answer,
     calls: () => callsOf(budget),
   };
 }

@@ -26,7 +26,7 @@ import {
   toLook,
 } from "./judge-account.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   service: AccountService;
@@ -59,17 +59,7 @@ export interface AccountWatchOptions {
   putBack: boolean;
 }
 
-export interface AccountWatch extends ShownDuty {
-  /** What the service said last; empty when nothing was heard since the start. */
-  known(): Pick<AccountView, "answer" | "canPutBack">;
-  /**
-   * Makes the account send here again, as setup had registered it.
-   * @throws AppError as `planPutBack` and the calls of the service do; `conflict` without a public address.
-   */
-  putBack(): Promise<"put-back" | "unchanged">;
-  /** Looks at once: another relay has put it back. */
-  wake(): void;
-}
+export type AccountWatch = ReturnType<typeof createAccountWatch>;
 
 /** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
 const longestConfirmMs = 10_000;
@@ -98,18 +88,24 @@ interface Seen {
  * found is reported when two looks in a row have found it. What people know already is saved, so a restart repeats
  * nothing.
  */
-export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions): AccountWatch {
+export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions) {
   const rules = new AccountRules(deps, options);
   const watch = new Watch(rules, { ...deps, publicUrl: options.pageUrl });
   return {
     view: () => watch.view(),
-    async run(stop) {
+    async run(stop: AbortSignal): Promise<void> {
       // People who have just run setup look at the page next.
       const unfollow = deps.registration.follow(watch.wake);
       await watch.run(stop).finally(unfollow);
     },
+    /** What the service said last; empty when nothing was heard since the start. */
     known: () => rules.known(),
+    /** Looks at once: another relay has put it back. */
     wake: watch.wake,
+    /**
+     * Makes the account send here again, as setup had registered it.
+     * @throws AppError as `planPutBack` and the calls of the service do; `conflict` without a public address.
+     */
     async putBack() {
       const done = await rules.putBack();
       watch.wake();
@@ -323,7 +319,7 @@ class AccountRules implements WatchRules<Memory> {
     return viewAccount(this.#names, this.#last);
   }
 
-  known(): ReturnType<AccountWatch["known"]> {
+  known(): Pick<AccountView, "answer" | "canPutBack"> {
     const isWrong = ({ matter, verdict }: AccountFinding) => isOutput(matter) && verdict === "bad";
     return { answer: this.#answer, canPutBack: this.#last?.findings.some(isWrong) === true };
   }

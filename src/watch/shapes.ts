@@ -9,7 +9,7 @@ import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
 import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to say what it is made of. */
@@ -20,11 +20,7 @@ export interface ShapeWatchDeps extends WatchDeps {
   readBy: string;
 }
 
-/** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
-export interface ShapeWatch extends ShownDuty<ShapesView> {
-  /** The alerts of one request. Never throws, and waits for nothing. */
-  note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
-}
+export type ShapeWatch = Awaited<ReturnType<typeof openShapeWatch>>;
 
 /** Counts of this long may be lost with the process; what was told is not. */
 const saveEveryMs = 60_000;
@@ -40,16 +36,18 @@ const memorySchema = z.custom<{
 }>((saved) => Array.isArray((saved as { pending?: unknown } | undefined)?.pending));
 type Memory = z.infer<typeof memorySchema>;
 
-export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> {
+/** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
+export async function openShapeWatch(deps: ShapeWatchDeps) {
   const rules = new ShapeRules(deps);
   const watch = await Watch.open(rules, deps);
   rules.begin(watch.memory);
   return {
-    note(alerts, receivedAt, hook) {
+    /** The alerts of one request. Never throws, and waits for nothing. */
+    note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void {
       if (rules.note(alerts, receivedAt, hook)) watch.wake();
     },
     view: () => watch.view(),
-    async run(stop) {
+    async run(stop: AbortSignal): Promise<void> {
       await watch.run(stop);
       await rules
         .save(watch)

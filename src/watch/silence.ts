@@ -9,7 +9,7 @@ import { type Arrival, SilenceBook, type SilenceNews, type SilenceState, silence
 import { writeSilenceNotice } from "./silence-notice.ts";
 import { slotMs, slotsKept } from "./slot-ring.ts";
 import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
-import { type Duty, findMuteOf, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { findMuteOf, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface SilenceDeps extends WatchDeps {
   /** At least one; each key once. */
@@ -30,11 +30,7 @@ interface JudgedAlert extends Omit<Arrival, "routes"> {
   decisions: Decision[];
 }
 
-export interface SilenceWatch extends Duty {
-  /** Routing has judged an alert: as cheap as a few comparisons, and the same alert may be noted twice. */
-  note(alert: JudgedAlert): void;
-  views(): SilenceView[];
-}
+export type SilenceWatch = Awaited<ReturnType<typeof openSilenceWatch>>;
 
 const arrivalsName = "silence:arrivals";
 /** What is lost of it by a kill counts as time in which the relay did not run. */
@@ -61,16 +57,17 @@ type Memory = z.infer<typeof memorySchema>;
  * Tells people once when alerts do not come that should have come, and once when they come again. What is silence and
  * what is usual: `silence-book.ts`, `usual-quiet.ts`.
  */
-export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch> {
+export async function openSilenceWatch(deps: SilenceDeps) {
   const rules = new SilenceRules(deps);
   const watch = await Watch.open(rules, deps);
   await rules.begin(watch.memory);
   return {
-    note(alert) {
+    /** Routing has judged an alert: as cheap as a few comparisons, and the same alert may be noted twice. */
+    note(alert: JudgedAlert): void {
       if (rules.note(alert)) watch.wake();
     },
     views: () => watch.view(),
-    async run(stop) {
+    async run(stop: AbortSignal): Promise<void> {
       if (await rules.learn(stop)) await watch.run(stop);
       await rules.end();
     },

@@ -1,11 +1,5 @@
 import { BlockList, isIP, SocketAddress } from "node:net";
 
-/** Networks and single addresses, e.g. those of trusted proxies. */
-export interface IpRanges {
-  /** @param address as `readIpAddress` gives it. */
-  includes(address: string): boolean;
-}
-
 /**
  * One address in one spelling, without its zone (`%eth0`); IPv4 also where it is mapped into IPv6. Undefined for all
  * else, brackets and ports among it.
@@ -37,12 +31,13 @@ export function isIpRange(text: string): boolean {
  *
  * @param ranges each as `isIpRange` takes it; throws what `net.BlockList` throws for others.
  */
-export function createIpRanges(ranges: readonly string[]): IpRanges {
+export function createIpRanges(ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = "", bits] = range.split("/");
     const isIpv6 = isIP(address) === 6;
     list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? "ipv6" : "ipv4");
   }
-  return { includes: (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4") };
+  /** @param address as `readIpAddress` gives it. */
+  return { includes: (address: string) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4") };
 }

@@ -23,12 +23,7 @@ const mostCredit = 300;
 const creditOfBody = 1 / 100;
 
 /** Says of each alert which shape it has. */
-export interface ShapeReader {
-  /** @param keyLeaves what the alert's key is made of; asked for a shape that is described */
-  shapeOf(leaves: Leaves, reads: readonly FactRead[], keyLeaves: () => readonly Leaf[]): BodyShape | undefined;
-  /** Nobody knows what these are made of: they are described once more when they come again. */
-  forget(ids: readonly string[]): void;
-}
+export type ShapeReader = ReturnType<typeof createShapeReader>;
 
 /**
  * Reads shapes as sums over leaves that any order and any run of the process gives again. Members that are null or
@@ -36,13 +31,18 @@ export interface ShapeReader {
  *
  * @param hook the source whose bodies they are, so that those of two sources are two shapes. Default: the account's
  */
-export function createShapeReader(hook?: string): ShapeReader {
+export function createShapeReader(hook?: string) {
   const seed = hook === undefined ? 0 : crc32(hook);
   // With the id as text, since writing a number of 16 digits for each body costs more than finding it.
   const described = new Map<number, string>();
   let credit = mostCredit;
   return {
-    shapeOf({ leaves, more }, reads, keyLeaves) {
+    /** @param keyLeaves what the alert's key is made of; asked for a shape that is described */
+    shapeOf(
+      { leaves, more }: Leaves,
+      reads: readonly FactRead[],
+      keyLeaves: () => readonly Leaf[],
+    ): BodyShape | undefined {
       credit = Math.min(mostCredit, credit + creditOfBody);
       if (more > 0 || leaves.length > maxLeaves || leaves.length === 0) return undefined;
       const hash = hashOf(leaves, reads, seed);
@@ -56,7 +56,8 @@ export function createShapeReader(hook?: string): ShapeReader {
       described.set(hash, id);
       return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
     },
-    forget(ids) {
+    /** Nobody knows what these are made of: they are described once more when they come again. */
+    forget(ids: readonly string[]): void {
       for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
   };

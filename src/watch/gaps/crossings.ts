@@ -35,8 +35,6 @@ export interface CrossingsFound {
   crossings: Crossing[];
   /** The alerts, each where it belongs, see `inTheirPlace`. */
   told: readonly Sighting[];
-  /** Alerts that say again what holds already: the rule tells while it lasts, or alerts were lost in between. */
-  repeats: number;
   /** The usual time between two records. */
   everyMs: number;
 }
@@ -91,7 +89,6 @@ export function findCrossings(
 
   const crossings: (Crossing & { sides: Side[] })[] = [];
   const lastAt = new Map<boolean, number>();
-  let repeats = 0;
   let next = 0;
   const turn = [{}, {}] as [Known, Known];
   let record: Known | undefined;
@@ -115,12 +112,11 @@ export function findCrossings(
     }
     const since = note(holds, at);
     const last = crossings.at(-1);
-    if (known?.holds === holds) {
-      // It says again what the records have shown: then it is what was to be said of that, however late.
-      if (last?.holds === holds && last.answer === undefined && at <= last.toAt + mostDatedLateMs)
-        last.answer = sighting;
-      else repeats += 1;
-    } else known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, since } };
+    if (known?.holds !== holds)
+      known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, since } };
+    // It says again what the records have shown: then it is what was to be said of that, however late.
+    else if (last?.holds === holds && last.answer === undefined && at <= last.toAt + mostDatedLateMs)
+      last.answer = sighting;
   }
 
   for (const { at, value } of levels) {
@@ -170,7 +166,7 @@ export function findCrossings(
     crossing.isBrief = brief.length > 0;
     crossing.mayBeUnseen = brief.some(({ isTold }) => !isTold);
   }
-  return { crossings, told: sightings, repeats, everyMs };
+  return { crossings, told: sightings, everyMs };
 }
 
 /** How many alerts show that a sender dates them late, and how late. */

@@ -5,7 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import { type Downtime, describeCrossings, type GapWindow, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
 import type { WatchStore } from "../../core/ports/watch.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "../watch.ts";
+import { Watch, type WatchDeps, type WatchRules } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
 import { GapCheck, type GapCheckDeps, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
@@ -20,14 +20,7 @@ export interface GapWatchDeps extends WatchDeps, Omit<GapCheckDeps, "memory" | "
   random: Random;
 }
 
-export interface GapWatch extends ShownDuty {
-  /** What the last look at all seven days found; absent: none was made since the start. */
-  report(): GapReport | undefined;
-  /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
-  check(window: GapWindow): Promise<GapReport>;
-  /** Another relay has looked at all seven days. */
-  adopt(report: GapReport): void;
-}
+export type GapWatch = Awaited<ReturnType<typeof openGapWatch>>;
 
 /** A sender that repeats what failed does so within minutes of a start. */
 const firstAfterMs = 5 * 60_000;
@@ -75,7 +68,7 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
  * Looks again and again for alerts that should have arrived and did not, soon after a start and then on a timer, and tells
  * people of each once. How it is decided: `judge-gaps.ts`.
  */
-export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
+export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }) {
   const { store, source } = deps;
   const name = gapNames(source).rules;
   const checking = new GapCheck({
@@ -85,9 +78,12 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   const rules = new GapRules(deps, checking, everyMs);
   const watch = await Watch.open(rules, deps);
   return {
+    /** What the last look at all seven days found; absent: none was made since the start. */
     report: () => rules.last,
-    check: (window) => rules.check(watch, window),
-    adopt(report) {
+    /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
+    check: (window: GapWindow) => rules.check(watch, window),
+    /** Another relay has looked at all seven days. */
+    adopt(report: GapReport): void {
       if (report.checkedAt > (rules.last?.checkedAt ?? 0)) rules.adopt(report);
     },
     view: () => watch.view(),

@@ -93,19 +93,13 @@ function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Si
   return isAbove === isBelow ? undefined : isAbove ? "above" : "below";
 }
 
-export interface Attribution {
-  /** In the order of their times. */
-  ofRule: Map<GapRule, Sighting[]>;
-  /** Rules that share alerts that nobody can assign to one of them. */
-  unclear: Set<GapRule>;
-  /** Alerts that belong to no rule. */
-  others: Sighting[];
-}
-
 /** Says which rule sent which alert: by the subscription's id, the metric's key, or token and chain. Pure. */
-export function attribute(rules: readonly GapRule[], sightings: readonly Sighting[]): Attribution {
+export function attribute(rules: readonly GapRule[], sightings: readonly Sighting[]) {
+  /** In the order of their times. */
   const ofRule = new Map<GapRule, Sighting[]>(rules.map((rule) => [rule, []]));
+  /** Rules that share alerts that nobody can assign to one of them. */
   const unclear = new Set<GapRule>();
+  /** Alerts that belong to no rule. */
   const others: Sighting[] = [];
   const byId = groupBy(rules, ({ subscriptionId }) => subscriptionId);
   const byKey = groupBy(rules, ({ metricKey }) => metricKey);
