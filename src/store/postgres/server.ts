@@ -7,13 +7,11 @@ const oldestVersion = 14;
 /** Epoch milliseconds. */
 export const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::float8";
 
-interface ServerSettings {
+const lookedAt = ["fsync", "synchronous_commit", "synchronous_standby_names", "full_page_writes"] as const;
+
+interface ServerSettings extends Record<(typeof lookedAt)[number], string> {
   now: number;
   version: number;
-  fsync: string;
-  synchronous_commit: string;
-  synchronous_standby_names: string;
-  full_page_writes: string;
   read_only: string;
   encoding: string;
   is_standby: boolean;
@@ -21,10 +19,7 @@ interface ServerSettings {
 }
 
 const lookAtServer = `SELECT ${databaseTime} AS now, current_setting('server_version_num')::int AS version,
-  current_setting('fsync') AS fsync,
-  current_setting('synchronous_commit') AS synchronous_commit,
-  current_setting('synchronous_standby_names') AS synchronous_standby_names,
-  current_setting('full_page_writes') AS full_page_writes, current_setting('transaction_read_only') AS read_only,
+  ${lookedAt.map((name) => `current_setting('${name}') AS ${name}`).join(", ")}, current_setting('transaction_read_only') AS read_only,
   current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid`;
 
 interface WayDeps {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { AppError, type ErrorCode } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { inTurn } from "./in-turn.ts";
 
 /** What a thread does for others: they call its methods by name, one after another, and `close` ends it. */
@@ -39,13 +39,7 @@ type FromThread =
   | { kind: "failure"; id: number; error: WireError };
 
 /** Structured cloning strips an error of its class and its fields. */
-export interface WireError {
-  code?: ErrorCode;
-  message: string;
-  hint?: string;
-  retryAfterMs?: number;
-  stack?: string;
-}
+export type WireError = Pick<Error, "message" | "stack"> & Partial<Pick<AppError, "code" | "hint" | "retryAfterMs">>;
 
 /**
  * The part of a thread's heap for new objects. What a commit leaves behind is short-lived, and V8's own bound of 48 MB

@@ -1,12 +1,12 @@
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
-import type { RecordedAlert, RoutingDraft } from "../../core/ports/routing-desk.ts";
+import type { RoutingDraft } from "../../core/ports/routing-desk.ts";
 import { digestOf, fingerprintOf } from "../fingerprint.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createLockedLook } from "./name-lock.ts";
 import { createCounting } from "./removing.ts";
 import type { Arriving } from "./repeats.ts";
 import type { Routing } from "./routing.ts";
-import type { AskedBy, NewRequest, RoutedAlert, Written } from "./writing.ts";
+import type { AskedBy, NewRequest, RoutedAlert } from "./writing.ts";
 
 /** What one call asks to accept. */
 export interface Asked {
@@ -112,7 +112,9 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
       const verdict = verdicts[index] as Verdict;
       if (verdict.kind === "duplicate") return { kind: "duplicate", ids: verdict.ids };
       if (verdict.kind === "again") return { kind: "accepted", ids, conflict: false };
-      return toAccepted(ids, verdict.conflict, written, recordedAt);
+      const { conflict } = verdict;
+      const recorded = ids.flatMap((id) => recordedAt.get(written.get(id) as number) ?? []);
+      return { kind: "accepted", ids, conflict, ...(recorded.length === ids.length && { recorded }) };
     });
   };
 }
@@ -188,16 +190,4 @@ function toNewRequests(
       })),
     };
   });
-}
-
-function toAccepted(
-  ids: string[],
-  conflict: boolean,
-  written: Written,
-  recordedAt: ReadonlyMap<number, RecordedAlert>,
-): Acceptance {
-  const acceptance: Acceptance = { kind: "accepted", ids, conflict };
-  const recorded = ids.flatMap((id) => recordedAt.get(written.get(id) as number) ?? []);
-  if (recorded.length === ids.length) acceptance.recorded = recorded;
-  return acceptance;
 }
