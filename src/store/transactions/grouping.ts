@@ -12,8 +12,8 @@ import {
 } from "../../ringing/judge-group.ts";
 import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
-import { untoldStates } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { untoldStates } from "./ends.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createMaking } from "./making.ts";
 import { createLockedLook } from "./name-lock.ts";
@@ -279,15 +279,12 @@ interface CountedCause extends NonNullable<Gathered["behind"]> {
 
 /** Judges records in their order, by what is remembered of their groups and causes. */
 class GroupDesk {
-  readonly #memories: Map<string, GroupMemory>;
   /** What is remembered now, by place. */
   readonly touched = new Map<string, Place & { memory: GroupMemory }>();
   readonly changes: PlacedChange[] = [];
   readonly counts = new Map<string, CountedCause>();
 
-  constructor(memories: Map<string, GroupMemory>) {
-    this.#memories = memories;
-  }
+  constructor(readonly memories: Map<string, GroupMemory>) {}
 
   gather(record: RoutingRecord, { id }: Unrouted, left: Judged): Judged {
     const { facts, routedAt: at, countsIn = [], deliveries } = record;
@@ -298,10 +295,10 @@ class GroupDesk {
       if (group === undefined || found.has(destination)) continue;
       const kept = left.deliveries[index];
       const isSent = kept?.state === "queued" && kept.updates !== "later_end";
-      const judged = judgeGroups((name) => this.#memories.get(keyOf({ destination, name })), event, group, isSent);
+      const judged = judgeGroups((name) => this.memories.get(keyOf({ destination, name })), event, group, isSent);
       for (const [name, memory] of judged.memories) {
         const key = keyOf({ destination, name });
-        this.#memories.set(key, memory);
+        this.memories.set(key, memory);
         this.touched.set(key, { destination, name, memory });
       }
       this.changes.push(...judged.changes.map((change) => ({ ...change, destination })));

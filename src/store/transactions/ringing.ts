@@ -3,8 +3,8 @@ import type { Damped, RingMemory } from "../../core/ring.ts";
 import type { Decision, PlannedDelivery } from "../../core/rules.ts";
 import { forgetRing, judgeRing, missRing } from "../../ringing/judge-ring.ts";
 import { ringEventOf } from "../../ringing/ring-event.ts";
-import type { withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import type { withoutToldEnd } from "./ends.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createLockedLook } from "./name-lock.ts";
 import type { Unrouted } from "./repeats.ts";
@@ -151,16 +151,13 @@ export function createRinging(sql: Dialect) {
 
 /** Judges records in their order, by what is remembered of their keys. */
 class RingDesk {
-  readonly #memories: Map<string, RingMemory>;
   readonly #ids = new Set<string>();
   /** What is remembered now of those that were judged. */
   readonly judged = new Map<string, Remembered>();
   /** Alerts that did not ring, and behind which another of their key came. */
   readonly former: { destination: string; id: string }[] = [];
 
-  constructor(memories: Map<string, RingMemory>) {
-    this.#memories = memories;
-  }
+  constructor(readonly memories: Map<string, RingMemory>) {}
 
   /** It was judged here as well, so its deliveries change in any case. */
   readonly isOwn = ({ id }: { id: string }): boolean => this.#ids.has(id);
@@ -170,13 +167,13 @@ class RingDesk {
     const rung = new Map<string, Rung>();
     for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
       const { destination, rule, isQuiet, isMuted } = pair;
-      const before = this.#memories.get(nameOf(pair));
+      const before = this.memories.get(nameOf(pair));
       const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
       const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
       if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
       else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
       this.#ids.add(id);
-      this.#memories.set(nameOf(pair), memory);
+      this.memories.set(nameOf(pair), memory);
       this.judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
       if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)
         this.former.push({ destination, id: before.latest.id });
