@@ -91,16 +91,7 @@ async function withBoth<T>(
       throw error;
     });
     try {
-      if (connections.isPooled())
-        throw new AppError(
-          "failed",
-          `The address of ${databasePlace(url)} leads through a pooler, and a move needs the server itself.`,
-          {
-            hint:
-              "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. " +
-              "Nothing was changed",
-          },
-        );
+      if (connections.isPooled()) throw pooled(databasePlace(url));
       const database = new MovedDatabase(client);
       await database.lock(() => sleep(250));
       await client.query("SET maintenance_work_mem = '256MB'; SET synchronous_commit = off");
@@ -390,6 +381,14 @@ function differ(table: MovedTable, row: MovedRow): AppError {
   return new AppError("failed", `both sides were compared, and differ: ${place}`, {
     hint: "nothing was given up: the log is where it was. Look at both disks; give up with --cancel, and move it again",
   });
+}
+
+function pooled(place: string | undefined): AppError {
+  const message = `The address of ${place} leads through a pooler, and a move needs the server itself.`;
+  const hint =
+    "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. " +
+    "Nothing was changed";
+  return new AppError("failed", message, { hint });
 }
 
 async function refuseAlive(database: MovedDatabase): Promise<void> {

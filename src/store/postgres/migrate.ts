@@ -216,13 +216,9 @@ async function findHolder(client: pg.Client): Promise<string | undefined> {
 }
 
 function locked(error: unknown, holder: string | undefined): AppError {
-  return new AppError(
-    "store_unavailable",
-    `The database cannot be brought up to date while others hold its tables${holder === undefined ? "" : ` (${holder})`}.`,
-    {
-      hint: "Wait for a dump or a long query to end, and start again: nothing was changed, and relays of the version before continue.",
-      cause: error,
-      retryAfterMs: 10_000,
-    },
-  );
+  const by = holder === undefined ? "" : ` (${holder})`;
+  const message = `The database cannot be brought up to date while others hold its tables${by}.`;
+  const hint =
+    "Wait for a dump or a long query to end, and start again: nothing was changed, and relays of the version before continue.";
+  return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs: 10_000 });
 }

@@ -84,14 +84,9 @@ export const isWithoutRoom = (error: unknown): boolean =>
 
 export function noRoomError(path: string, cause?: unknown, bytes?: number): AppError {
   const needed = bytes === undefined ? "" : `: it takes ${formatBytes(bytes)}`;
-  return new AppError(
-    "failed",
-    `there is no room in ${dirname(path)} for a new database${needed}; nothing was changed`,
-    {
-      hint: "make room there, or move what an earlier restore or repair has kept (tocsin.db.before-…)",
-      cause,
-    },
-  );
+  const message = `there is no room in ${dirname(path)} for a new database${needed}; nothing was changed`;
+  const hint = "make room there, or move what an earlier restore or repair has kept (tocsin.db.before-…)";
+  return new AppError("failed", message, { hint, cause });
 }
 
 /** `tocsin.db.before-restore-20261121T120000Z`; what was kept in the same second stays as it is. */

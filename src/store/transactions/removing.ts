@@ -183,14 +183,12 @@ function createFinishedRemoving(sql: Dialect) {
     const first = new Map(
       gone.flatMap((one) => (one.request_seq === null ? [] : [[one.request_seq, one.seq - one.item]])),
     );
+    const touched = [...first].map(([request, first]) => ({ request, first }));
     const [, , , ofRequests] = await Promise.all([
       tx.run(removeAttempts, { seqs }),
       tx.run(removeDeliveries, { seqs }),
       tx.run(removeAlerts, { seqs }),
-      removeEmptied(
-        tx,
-        [...first].map(([request, first]) => ({ request, first })),
-      ),
+      removeEmptied(tx, touched),
       tx.run(countRemoved, { count: gone.length }),
     ]);
     const duplicates = ofRequests + gone.filter(({ repeat_of }) => repeat_of !== null).length;
