@@ -64,7 +64,8 @@ export function keptFiles(dataDir: string): KeptRecords {
   };
 }
 
-async function readText(path: string): Promise<string | undefined> {
+/** Undefined where there is no such file. */
+export async function readText(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch(unlessMissing);
 }
 

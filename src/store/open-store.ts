@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../core/ports/store.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { replaceFile } from "../ground/files/replace-file.ts";
-import { keptFiles } from "./kept-files.ts";
+import { keptFiles, readText } from "./kept-files.ts";
 import type { PostgresStoreOptions } from "./postgres/store.ts";
 import {
   databaseFileName,
@@ -62,11 +61,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
  */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");
-  const kept = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
-  if (/^[0-9a-f-]{36}$/.test(kept.trim())) return kept.trim();
+  const kept = (await readText(path))?.trim() ?? "";
+  if (/^[0-9a-f-]{36}$/.test(kept)) return kept;
   const made = randomUUID();
   await replaceFile(path, `${made}\n`);
   return made;

@@ -70,8 +70,9 @@ export class Ballast {
   }
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+/** 0 for what is not there. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** With random bytes: zeros take no room on a file system that compresses, and would give none back. */

@@ -1,11 +1,10 @@
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { readRoom } from "../../ground/files/disk-room.ts";
-import { Ballast } from "./ballast.ts";
+import { Ballast, sizeOf } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit, run } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
@@ -145,13 +144,9 @@ export function createHealthReading(db: Database, path: string) {
     writable: canWrite(),
     unrouted: countUnrouted.get() ?? 0,
     oldestUnroutedAt: oldestUnrouted.get(),
+    // The write-ahead log begins with the first change.
     bytes: sizeOf(path) + sizeOf(`${path}-wal`),
   });
-}
-
-/** 0 for what is not there: the write-ahead log begins with the first change. */
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Empties the write-ahead log into the database and gives free pages back to the disk. */
