@@ -38,18 +38,6 @@ export interface BatchingOptions<T> {
   waitsForOthers?: boolean;
 }
 
-/** How many of the waiting are within what a batch holds at most, by their number and by what they weigh; the first in any case. */
-export const within =
-  <T>(most: { calls: number; weight: number }, weightOf: (entry: T) => number): BatchingOptions<T>["sizeOf"] =>
-  (waiting) => {
-    let weight = 0;
-    const end = waiting.findIndex((entry, index) => {
-      weight += weightOf(entry);
-      return index === most.calls || (index > 0 && weight > most.weight);
-    });
-    return end === -1 ? waiting.length : end;
-  };
-
 /**
  * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a
  * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not wait

@@ -71,7 +71,7 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
   }
 
   const { make, settled } = createSharing<Waiting, Acceptance>({
-    most: { calls: mostPerBatch, weight: mostBytesPerBatch },
+    most: { items: mostPerBatch, weight: mostBytesPerBatch },
     weightOf: ({ request }) => request.body.length,
     makeTogether: storeInTurn,
     makeAlone: async (asked) => (await storeInTurn([asked]))[0] as Acceptance,

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/errors.ts";
-import { createBatching, within } from "../batching.ts";
+import { countWithin } from "../../ground/count-within.ts";
+import { createBatching } from "../batching.ts";
 import type { JointMethods, JointTransactions } from "../transactions/index.ts";
 import type { Joint } from "../transactions/joint.ts";
 import type { WhichLanes } from "../tx.ts";
@@ -8,7 +9,7 @@ import { toTx } from "./tx.ts";
 
 export interface Shared<Call, Answer> {
   /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
-  most: { calls: number; weight: number };
+  most: { items?: number; weight: number };
   weightOf(call: Call): number;
   /** The answer to each call, in their order; undefined: the call is to be made alone. */
   makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
@@ -55,7 +56,7 @@ export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
     await Promise.all(others);
   }
 
-  const sizeOf = within<Waiting>(most, ({ call }) => weightOf(call));
+  const sizeOf = (waiting: readonly Waiting[]) => countWithin(waiting, most, ({ call }) => weightOf(call));
   const { add, settled } = createBatching<Waiting>({ sizeOf, send, cores: 2 });
   return {
     make: (call: Call): Promise<Answer> => new Promise((resolve, reject) => add({ call, resolve, reject })),
@@ -71,7 +72,7 @@ function bindOne<Call extends unknown[], Answer>(
   const runIn = (calls: readonly Call[], which: WhichLanes) =>
     (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
   const { make } = createSharing<Call, Answer>({
-    most: { calls: Number.POSITIVE_INFINITY, weight: 512 },
+    most: { weight: 512 },
     weightOf: sizeOf,
     makeTogether: (calls) => runIn(calls, "free"),
     makeAlone: async (call) => (await runIn([call], "all"))[0] ?? answerOther(toTx(single), call),

@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
-import { createBatching, within } from "../batching.ts";
+import { countWithin } from "../../ground/count-within.ts";
+import { createBatching } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import type { ServedSession, ThreadData } from "./thread.ts";
 import { type Line, type LineOptions, openLine, type Serving } from "./thread-line.ts";
 import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
-const mostPerBatch = { calls: 512, weight: 16 * 1024 * 1024 };
+const mostPerBatch = { items: 512, weight: 16 * 1024 * 1024 };
 
 /** What serves calls, many at a time. */
 interface ServesCalls extends Serving {
@@ -43,7 +44,7 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
 ): Promise<DatabaseThread<Served>> {
   const line = await openLine<Served>(data, options);
   const batching = createBatching<Waiting>({
-    sizeOf: within<Waiting>(mostPerBatch, ({ call }) => bodyLengthOf(call)),
+    sizeOf: (waiting) => countWithin(waiting, mostPerBatch, ({ call }) => bodyLengthOf(call)),
     send,
     cores: availableParallelism(),
     waitsForOthers: "readOnly" in data && data.readOnly,

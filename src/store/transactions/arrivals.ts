@@ -1,4 +1,5 @@
 import type { AlertLog, FactsQuery } from "../../core/ports/alert-log.ts";
+import { countWithin } from "../../ground/count-within.ts";
 import {
   type FactsRow,
   inOrder,
@@ -88,13 +89,9 @@ export function createArrivals(sql: Dialect) {
 
   return {
     async listFacts(tx, query) {
-      let bytes = 0;
       const sizes = await tx.run(listSizes, toWithin(query));
-      const end = sizes.findIndex((one, index) => {
-        bytes += one.bytes;
-        return index > 0 && bytes > mostFactsBytes;
-      });
-      const seqs = (end === -1 ? sizes : sizes.slice(0, end)).map(({ seq }) => seq);
+      const count = countWithin(sizes, { weight: mostFactsBytes }, ({ bytes }) => bytes);
+      const seqs = sizes.slice(0, count).map(({ seq }) => seq);
       const rows = await tx.run(readFacts, { seqs });
       return rows.sort((one, other) => other.seq - one.seq).map(toStoredFacts);
     },

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
 import type { AlertLog, KeyEvent } from "../../core/ports/alert-log.ts";
+import { countWithin } from "../../ground/count-within.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
@@ -115,13 +116,8 @@ export function createKeyHistory(sql: Dialect) {
 
 /** At least one, and more as far as their texts leave room. */
 function takeSome(rows: readonly PlaceRow[]): SomeEvents {
-  let bytes = 0;
-  const end = rows.findIndex((row, index) => {
-    bytes += row.bytes;
-    return index > 0 && bytes > mostBytes;
-  });
-  const some = end === -1 ? rows : rows.slice(0, end);
-  return { seqs: some.map(({ seq }) => seq), isCut: end !== -1 };
+  const count = countWithin(rows, { weight: mostBytes }, ({ bytes }) => bytes);
+  return { seqs: rows.slice(0, count).map(({ seq }) => seq), isCut: count < rows.length };
 }
 
 function toEvent(row: EventRow): KeyEvent {

@@ -1,0 +1,13 @@
+/** How many items, from the first on, are within what is allowed together, by number and by weight; the first in any case. */
+export function countWithin<T>(
+  items: readonly T[],
+  most: { items?: number; weight: number },
+  weightOf: (item: T) => number,
+): number {
+  let weight = 0;
+  const end = items.findIndex((item, index) => {
+    weight += weightOf(item);
+    return index === most.items || (index > 0 && weight > most.weight);
+  });
+  return end === -1 ? items.length : end;
+}
