@@ -56,8 +56,8 @@ const ofTheStore = [
   {
     name: "locks no name",
     file: `${transactions}/name-lock.ts`,
-    from: "if (!sql.isShared) return",
-    to: "if (!sql.isShared || kind) return",
+    from: "lock && items.length > 0 ? tx.run(lock",
+    to: "lock && items.length < 0 ? tx.run(lock",
     tests: [...postgres, "test/store/postgres/accepting.test.ts"],
   },
   {
@@ -168,8 +168,8 @@ const ofTheStore = [
   {
     name: "lets two relays judge a key at the same moment",
     file: `${transactions}/ringing.ts`,
-    from: "lock(tx, pairs.map(nameOf)),",
-    to: "undefined,",
+    from: "await lookLocked(tx, find, pairs, nameOf)",
+    to: "await tx.look(find, pairs)",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {
@@ -203,14 +203,14 @@ const ofTheStore = [
   {
     name: "lets two relays begin a group at the same moment",
     file: `${transactions}/grouping.ts`,
-    from: "locked.map(([key]) => key)",
-    to: "[]",
+    from: "await lookLocked(tx, find, locked, keyOf)",
+    to: "await tx.look(find, locked)",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {
     name: "leaves a group of a step behind when the next alert joins it",
     file: `${transactions}/grouping.ts`,
-    from: "this.#memories.set(key, memory);",
+    from: "this.memories.set(key, memory);",
     to: "",
     tests: sqlite,
   },
@@ -338,8 +338,8 @@ const ofTheStore = [
   {
     name: "remembers what has expired",
     file: `${transactions}/expiring-keys.ts`,
-    from: '"SELECT key, expires_at FROM expiring_keys WHERE kind = :kind AND key = :key AND expires_at > :now"',
-    to: '"SELECT key, expires_at FROM expiring_keys WHERE kind = :kind AND key = :key AND :now > 0"',
+    from: '"SELECT key FROM expiring_keys WHERE kind = :kind AND key = :key AND expires_at > :now"',
+    to: '"SELECT key FROM expiring_keys WHERE kind = :kind AND key = :key AND :now > 0"',
     tests: sqlite,
   },
 ];

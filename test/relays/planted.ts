@@ -34,7 +34,7 @@ const bugs: PlantedBug[] = [
   },
   {
     name: "keys are not unique",
-    file: "dist/store/postgres/accepting.js",
+    file: "dist/store/transactions/name-lock.js",
     from: "SELECT pg_advisory_xact_lock(hash)",
     to: "SELECT hash",
     faults: [],
