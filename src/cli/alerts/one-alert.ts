@@ -70,24 +70,19 @@ export function hasReached({ state }: { state: DeliveryState }): boolean {
   return state === "sent" || state === "digested";
 }
 
-export interface Settling {
-  /** The alert as it was seen last. */
-  alert: AlertDetailView;
-  /** The deliveries that were waited for. */
-  deliveries: DeliveryDetailView[];
-  timedOut: boolean;
-}
+export type Settling = NonNullable<Awaited<ReturnType<typeof waitUntilSettled>>>;
 
 /**
  * Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out.
  * @param options `isWanted`: which deliveries to wait for; default: all
+ * @returns the alert as it was seen last, and the deliveries that were waited for; undefined: there is no such alert any more
  */
 export async function waitUntilSettled(
   { context, output }: RelayRun,
   client: RelayClient,
   id: string,
   { timeoutMs, isWanted = () => true }: { timeoutMs: number; isWanted?(delivery: DeliveryDetailView): boolean },
-): Promise<Settling | undefined> {
+) {
   const endAt = context.now() + timeoutMs;
   for (;;) {
     // Before the look: the last one is made when the time is over.
