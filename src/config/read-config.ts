@@ -6,11 +6,11 @@ import { vendorOf } from "../vendors/index.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
 import type { Config, SourceSettings } from "./config.ts";
-import { buildDestination, buildEnvDestinations } from "./destinations.ts";
+import { buildDestination, buildEnvDestinations, type VendorsEnv } from "./destinations.ts";
 import { fileSchema } from "./file.ts";
 import { buildInhibit } from "./grouping.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./misspelt.ts";
-import { type EnvSettings, readEnv } from "./read-env.ts";
+import { readEnv } from "./read-env.ts";
 import { buildRoutes, destinationName, warnOfGaps } from "./routes.ts";
 import { canarySchema, type Defaults, muteSchema } from "./sections.ts";
 import { type ConfigProblem, createProblemList, lineOf, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
@@ -50,7 +50,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   const read = <N extends SectionName>(name: N) => readSection(sections, name, problems);
 
   const defaults = read("defaults");
-  const rules = buildRules(sections, { file, settings, defaults, problems });
+  const rules = buildRules(sections, settings.vendors, defaults, problems);
   const canary = buildCanary(sections, { rules, server, problems });
   const { alerting } = upstream;
   const sources = buildSources(sections.sources, {
@@ -198,18 +198,11 @@ function buildSilence(
   return settings.flatMap(({ after, ...rule }) => (after === "off" ? [] : [{ ...rule, after }]));
 }
 
-interface RulesContext {
-  file: YamlFile;
-  settings: EnvSettings;
-  defaults: Defaults;
-  problems: ProblemList;
-}
-
-function buildRules(sections: Sections, { file, settings, defaults, problems }: RulesContext): Rules {
-  const fromEnv = buildEnvDestinations(settings.vendors, defaults);
+function buildRules(sections: Sections, env: VendorsEnv, defaults: Defaults, problems: ProblemList): Rules {
+  const fromEnv = buildEnvDestinations(env, defaults);
   const written = mapEntries(sections.destinations ?? {}, "destinations", "destination", problems);
   refuseSameNames(written, fromEnv, problems);
-  const context = { defaults, env: settings.vendors, problems };
+  const context = { defaults, env, problems };
   const fromFile = written.flatMap(([name, value]) => buildDestination(name, value, context) ?? []);
   const destinations = [...fromEnv, ...fromFile];
 
@@ -217,7 +210,7 @@ function buildRules(sections: Sections, { file, settings, defaults, problems }: 
   const hasRoutes = sections.routes !== undefined && sections.routes !== null;
   const routes = hasRoutes
     ? buildRoutes(sections.routes, { known, timeZone: defaults.timeZone, problems })
-    : routeEverything(fromEnv, fromFile, file.locate([], "key"));
+    : routeEverything(fromEnv, fromFile, problems.whereIs([]));
   if (hasRoutes && problems.problems.length === 0) warnOfGaps(routes, destinations, problems);
   warnOfSharedAddresses(destinations, problems);
   if (destinations.length === 0 && written.length === 0) {

@@ -12,8 +12,6 @@ import { readUpstream } from "./upstream-env.ts";
 import { type Env, envText, readVariable } from "./variables.ts";
 
 /** What the environment says, before it is joined with the file. */
-export type EnvSettings = ReturnType<typeof readEnv>;
-
 export function readEnv(env: Env, cwd: string, problems: ProblemList) {
   const server = readServer(env, problems);
   const place = readPlace(env, cwd, problems);
