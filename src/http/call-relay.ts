@@ -34,8 +34,6 @@ export interface RelayCall {
   timeoutMs?: number;
 }
 
-export type RelayCaller = ReturnType<typeof createRelayCaller>;
-
 interface Answer {
   status: number;
   text?: string;

@@ -9,7 +9,7 @@ export type RelayClient = Awaited<ReturnType<typeof createRelayClient>>;
 const hooked = z.object({ data: z.object({ id: z.string() }) });
 
 /**
- * The API of a running relay. Throws as `RelayCaller` does, and `failed` for a relay that is too old to have the route. The contract
+ * The API of a running relay. Throws as `createRelayCaller` says, and `failed` for a relay that is too old to have the route. The contract
  * is loaded here, and not with the command line.
  */
 export async function createRelayClient(address: RelayAddress) {
