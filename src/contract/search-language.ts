@@ -20,13 +20,7 @@ export type Search = Pick<
   "q" | "phrases" | "raw" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
 >;
 
-interface Term {
-  /** Absent: words. */
-  field?: string;
-  operator?: string;
-  text: string;
-  isQuoted: boolean;
-}
+type Term = ReturnType<typeof readTerms>[number];
 
 /**
  * Reads `token:USDC severity:critical value>1000000 "free text" depeg`: what has a field's name, a colon or a
@@ -64,8 +58,9 @@ export function inPayloads(text: string): string | undefined {
 /** A name with its operator, if a text has one, and the text: in quotes, or up to the next space. */
 const terms = /\s*(?:([a-z]+)(?!:\/\/)([<>]=|[:=<>]))?(?:"([^"]*)"?|(\S*))/gi;
 
-function readTerms(text: string): Term[] {
-  const found = [...text.matchAll(terms)].map(([, field, operator, quoted, word = ""]): Term => {
+/** Those without a field are words. */
+function readTerms(text: string) {
+  const found = [...text.matchAll(terms)].map(([, field, operator, quoted, word = ""]) => {
     return { field, operator, text: (quoted ?? word).trim(), isQuoted: quoted !== undefined };
   });
   return found.filter(({ field, text }) => field !== undefined || text !== "");

@@ -2,15 +2,14 @@ import type { Tally } from "../core/tally.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { actsOf, aside, factsOf, groupOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
-export interface Compared {
-  fromAt: number;
-  toAt: number;
-  /** What is tried, in words. */
-  file: string;
-}
-
-/** Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. */
-export function tallyPanel(tally: Tally, { fromAt, toAt, file }: Compared): Panel {
+/**
+ * Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. `file`: what is
+ * tried, in words.
+ */
+export function tallyPanel(
+  tally: Tally,
+  { fromAt, toAt, file }: { fromAt: number; toAt: number; file: string },
+): Panel {
   const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [], comparedFrom, idle } = tally;
   const span = `${toSeconds(comparedFrom === undefined ? fromAt : Date.parse(comparedFrom))} to ${toSeconds(toAt)}`;
   const which = comparedFrom === undefined ? "" : "The newest ";

@@ -25,17 +25,13 @@ import {
   tableOf,
 } from "./panel.ts";
 
-interface ExplanationOptions {
-  /** Each message on its own, also where several destinations get the same. Default false. */
-  isApart?: boolean;
-  /** As they are now: where a message would not arrive, that is said. Default: not known. */
-  destinations?: readonly DestinationView[];
-}
-
-/** What becomes of one alert of a body: where it goes in one line, what was read, what was decided, each message. */
+/**
+ * What becomes of one alert of a body: where it goes in one line, what was read, what was decided, each message. `isApart`: each message
+ * on its own, also where several destinations get the same. `destinations`: as they are now, to say where a message would not arrive.
+ */
 export function explanationPanel(
   explanation: Explanation,
-  { isApart = false, destinations = [] }: ExplanationOptions = {},
+  { isApart = false, destinations = [] }: { isApart?: boolean; destinations?: readonly DestinationView[] } = {},
 ): Panel {
   const { fields, mapping, decisions, deliveries } = explanation;
   const keyOf = ({ destination, texts }: ExplainedDelivery) => (isApart ? destination : JSON.stringify(texts));

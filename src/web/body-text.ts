@@ -1,19 +1,37 @@
 import { readText } from "../contract/make-views.ts";
+import type { RefusedDetail } from "../core/ports/refused.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { aside, foldOf, type Panel, tableOf } from "../panels/panel.ts";
 import { printJson } from "./print-json.ts";
 
-/** A body laid out for the page. */
-export interface ShownBody {
-  form: "json" | "text" | "bytes" | "empty";
-  text: string;
-  /** The page shows the beginning; the download has all of it. */
-  isCut: boolean;
+const formWords = {
+  json: "JSON, laid out; every digit as it was sent",
+  text: "Text, as it was sent",
+  bytes: "Bytes",
+  empty: "The body was empty.",
+};
+
+/** A request as it came: its body, laid out, and its headers. `whole`: where all of a long body is. */
+export function asReceived({ body, headers }: Pick<RefusedDetail, "body" | "headers">, whole: string): Panel {
+  const { form, text, isCut } = showBody(body);
+  return [
+    aside`${{ words: formWords[form] }}`,
+    form !== "empty" && { kind: "block", blockId: "body", text, isBytes: form === "bytes", canCopy: true },
+    isCut && aside`This is the beginning; ${{ words: whole }} has all of it.`,
+    foldOf({ summary: { words: countOf(headers.length, "header") } }, [
+      tableOf(headers, { name: ([name]) => name, value: ([, value]) => value }),
+    ]),
+  ];
 }
 
 const mostCharacters = 100_000;
 const mostBytes = 4_096;
 
-/** JSON is laid out with its digits as sent; text that holds control characters, and bytes, are shown as bytes. */
-export function showBody(body: Uint8Array): ShownBody {
+/**
+ * JSON is laid out with its digits as sent; text that holds control characters, and bytes, are shown as bytes. `isCut`: it is the
+ * beginning, and the download has all of it.
+ */
+export function showBody(body: Uint8Array): { form: keyof typeof formWords; text: string; isCut: boolean } {
   if (body.length === 0) return { form: "empty", text: "", isCut: false };
   const readable = readText(body);
   if (readable === undefined || hasControls(readable)) {

@@ -2,18 +2,13 @@ const clockStyle = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour
 const dateStyle = { day: "numeric", month: "short", year: "numeric" } as const;
 
 /** How times are written in one zone. */
-export interface Zone {
-  /** `CET` */
-  name: string;
-  exact: Intl.DateTimeFormat;
-  clock: Intl.DateTimeFormat;
-  day: Intl.DateTimeFormat;
-}
+export type Zone = ReturnType<typeof formatsOf>;
 
 /** @param timeZone IANA; undefined: the browser's */
-export function formatsOf(timeZone: string | undefined): Zone {
+export function formatsOf(timeZone: string | undefined) {
   const format = (style: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { ...style, timeZone });
   const exact = format({ ...dateStyle, ...clockStyle, timeZoneName: "short" });
+  /** `CET` */
   const name = exact.formatToParts(Date.now()).find(({ type }) => type === "timeZoneName")?.value ?? "";
   return { exact, clock: format(clockStyle), day: format({ ...dateStyle, weekday: "short" }), name };
 }

@@ -3,9 +3,9 @@ import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../panels/alert.ts";
 import { actsOf, aside, factsOf, foldOf, type Panel, type Section, say } from "../../panels/panel.ts";
+import { asReceived } from "../body-text.ts";
 import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
-import { asReceived } from "./as-received.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView } from "./panel.tsx";
 

@@ -1,6 +1,5 @@
 import { getCookie } from "hono/cookie";
 import type { LoginCodes } from "../../contract/login-link.ts";
-import type { HealthView } from "../../contract/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { Session, SessionCookie, Sessions } from "../access/session.ts";
 import type { Assets } from "../assets.ts";
@@ -19,15 +18,7 @@ export interface PageDeps extends WebDeps {
 }
 
 /** What every page that is behind the login is drawn with. */
-export interface Frame {
-  assets: Assets;
-  formToken: string;
-  now: number;
-  /** See `zoneOf`. */
-  timeZone: string;
-  /** For the line that stands on every page. Never rejects. */
-  health(): Promise<HealthView>;
-}
+export type Frame = ReturnType<typeof frameOf>;
 
 /** The zone that the reader's browser has named (IANA), or UTC: the script keeps it in a cookie. */
 export function zoneOf(c: WebContext): string {
@@ -47,7 +38,7 @@ const zoneNamed = oncePerZone((name) => {
  * Called before the page reads its own data, so that troubles are looked for meanwhile. `session`: given by a page that the guard
  * has not looked at.
  */
-export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)): Frame {
+export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)) {
   const health = deps.operations.health();
   // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
   health.catch(() => {});
@@ -56,6 +47,7 @@ export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessio
     formToken: deps.sessions.formToken(session),
     now: deps.clock.now(),
     timeZone: zoneOf(c),
+    /** For the line that stands on every page. Never rejects. */
     health: () => health,
   };
 }

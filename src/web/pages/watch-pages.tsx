@@ -23,10 +23,10 @@ import { shapesPanel } from "../../panels/shapes.ts";
 import { silencePanel } from "../../panels/silence.ts";
 import { type KnownSource, sourcesPanel } from "../../panels/sources.ts";
 import { watchesPanel } from "../../panels/watches.ts";
+import { asReceived } from "../body-text.ts";
 import { readField, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
-import { asReceived } from "./as-received.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
