@@ -98,8 +98,8 @@ export function tryFilePanel({ file, days }: TypedRules): Section {
   const choices = ["1", "7", "30"].map((one) => [one, countOf(Number(one), "day")] as const);
   return groupOf({ title: "Try another file", id: "try-file-title" }, [
     paragraph`The stored alerts are routed by its ${{ code: "routes" }}, ${{ code: "mutes" }} and
-        ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or
-        changed.`,
+      ${{ code: "inhibit" }}, with the destinations of now, and compared with what happened. Nothing is sent or
+      changed.`,
     actsOf({
       label: "Compare",
       post: "/routes",

@@ -180,7 +180,7 @@ function cardActs({ name, counts, paused, heldByQuietHours: held }: DestinationV
           title: `Release ${held.count} held now…`,
           panel: [
             paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once
-            as one summary, with sound unless all of it is over.`,
+              as one summary, with sound unless all of it is over.`,
           ],
         },
       }),
@@ -188,14 +188,14 @@ function cardActs({ name, counts, paused, heldByQuietHours: held }: DestinationV
       "Send a test",
       "test",
       paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say.
-          People there see and hear it.`,
+        People there see and hear it.`,
     ),
     !paused &&
       asked(
         "Pause",
         "pause",
         paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not
-            given up; routes' fallbacks still work. Every page says so meanwhile.`,
+          given up; routes' fallbacks still work. Every page says so meanwhile.`,
       ),
   ];
 }

@@ -4,13 +4,8 @@ import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.t
 import { groupBy } from "../../ground/group-by.ts";
 import type { Tone } from "../../panels/panel.ts";
 
-interface ChipProps {
-  tone: Tone;
-  /** A tooltip. */
-  title?: string;
-}
-
-export function Chip({ tone, title, children }: PropsWithChildren<ChipProps>) {
+/** `title`: a tooltip. */
+export function Chip({ tone, title, children }: PropsWithChildren<{ tone: Tone; title?: string }>) {
   return (
     <span class={`chip ${tone}`} title={title}>
       <Mark tone={tone} />

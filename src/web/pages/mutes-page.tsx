@@ -105,7 +105,7 @@ function addMutePanel(written?: WrittenForm): Section {
     previewNote(written?.preview),
     actsOf(muteAct("/mutes", [match], written?.all ? undefined : written)),
     aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them),
-        ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
+      ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
     actsOf(muteAllAct(written?.all ? written : undefined)),
   ]);
 }

@@ -245,13 +245,9 @@ function saysItself(cell: Cell): boolean {
 const More = ({ all }: { all: number }) =>
   all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
 
-interface CardProps {
-  card: Card;
-  frame: Frame;
-  level: 2 | 3;
-}
+type CardProps = PropsWithChildren<{ card: Card; frame: Frame; level: 2 | 3 }>;
 
-export function CardView({ card, frame, level, children }: PropsWithChildren<CardProps>) {
+export function CardView({ card, frame, level, children }: CardProps) {
   const { name, id, chip, tone = "off", when, also, panel } = card;
   const text = (cell: Cell) => textOf(cell, frame);
   const Title = `h${level}` as const;

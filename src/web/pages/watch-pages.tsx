@@ -88,7 +88,7 @@ function asAppError(error: unknown): AppError {
 function hookPanel(address: string, isRevealed: boolean): Section {
   return groupOf({ title: "Where alerts are sent to", id: "hook-title" }, [
     paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For
-          other senders, enter it as their webhook address.`,
+      other senders, enter it as their webhook address.`,
     { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
     actsOf(isRevealed ? { label: "Hide", link: "/setup" } : { label: "Show the secret part", post: "/setup" }),
     aside`Whoever knows it can send alerts. It cannot be used to read anything.`,
