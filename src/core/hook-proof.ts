@@ -36,8 +36,7 @@ export interface Proof {
  *   while it does not know `secret` yet.
  */
 export function askForProof(secret: Secret, nonce: string, known?: Secret): string {
-  const asked = [secret, known].filter((one) => one !== undefined);
-  const macs = asked.map((one) => macOf(one.reveal(), `question ${nonce}`));
+  const macs = [secret, known].flatMap((one) => (one ? macOf(one.reveal(), `question ${nonce}`) : []));
   return `${prefix}${nonce}.${macs.join(".")}`;
 }
 

@@ -55,10 +55,8 @@ const restMs = 2_000;
 const exchangeEveryMs = 15_000;
 const refusalsToLeave = 3;
 
-interface Call {
+interface Call extends Pick<BareSubject, "kind" | "chain"> {
   service: NameService;
-  kind: BareSubject["kind"];
-  chain: string;
   subjects: BareSubject[];
 }
 
@@ -203,8 +201,7 @@ export class TokenNames implements KnownNames {
     } catch (error) {
       const code = error instanceof AppError ? error.code : "timeout";
       log.info("token_names.failed", { kind, reason: code });
-      const knowsNone = code === "upstream_not_found" || code === "upstream_rejected";
-      if (!knowsNone) {
+      if (code !== "upstream_not_found" && code !== "upstream_rejected") {
         service.breaker.failed(error);
         this.#failedAt = clock.now();
         return;

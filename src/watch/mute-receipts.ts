@@ -43,8 +43,7 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
   async function tell(mute: Mute, told: readonly string[]): Promise<void> {
     const name = keptNameOf(mute);
     let known = [...told];
-    const silenced = await store.listSilenced(name, deps.mostKeys);
-    for (const [destination, its] of silenced) {
+    for (const [destination, its] of await store.listSilenced(name, deps.mostKeys)) {
       if (known.includes(destination)) continue;
       if (!deps.destinations.has(destination)) {
         log.info("mute.no_receipt", { mute: mute.id, destination, why: "it is no longer configured" });

@@ -34,8 +34,7 @@ export function createTimeFormat(timeZone: string) {
 
 /** A text with the instants that `full` has written in UTC taken out of it: texts and epoch milliseconds, in order. */
 export function splitInstants(words: string): (string | number)[] {
-  const parts = words.split(/(\b\d{1,2} (?:[A-Z][a-z]{2}) \d{4}, \d\d:\d\d:\d\d UTC\b)/);
-  return parts.map((part, index) => {
+  return words.split(/(\b\d{1,2} (?:[A-Z][a-z]{2}) \d{4}, \d\d:\d\d:\d\d UTC\b)/).map((part, index) => {
     const at = index % 2 === 1 ? Date.parse(part.replace(",", "")) : Number.NaN;
     return Number.isNaN(at) ? part : at;
   });

@@ -19,7 +19,7 @@ import { readRequest } from "../read/read-request.ts";
 import { answer, closeUnlessComplete } from "./answer.ts";
 import { codingsOf, Decoder, type decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
 import { type DoorSource, HookSecrets, NamedHook, type NamedHookDeps } from "./named-hook.ts";
-import { type DoorCounters, mostFields, Refusals } from "./refusals.ts";
+import { DoorCounters, mostFields, Refusals } from "./refusals.ts";
 import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "./request-parts.ts";
 import { claimedKey } from "./sender-check.ts";
 
@@ -69,10 +69,7 @@ export class Door {
   readonly counters: Readonly<DoorCounters>;
   /** The counters of each named hook, in the order in which the hooks were given. */
   readonly sources: ReadonlyMap<string, Readonly<HookReport>>;
-  readonly #counters: DoorCounters = {
-    ...{ accepted: 0, alerts: 0, duplicates: 0, tooLarge: 0, compressed: 0 },
-    ...{ notStored: 0, storeRefused: 0, unknownSecret: 0, senderRefused: 0, aborted: 0 },
-  };
+  readonly #counters = new DoorCounters();
   readonly #deps: DoorDeps;
   readonly #options: Required<Pick<DoorOptions, "maxBodyBytes" | "maxWaiting" | "idempotencyPaths" | "relayId">> &
     Pick<DoorOptions, "sources" | "knowsAllSecrets">;

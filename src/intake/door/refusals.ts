@@ -6,19 +6,19 @@ import { bodyRoomFull } from "../../ground/net/body-room.ts";
 import { answer, closeUnlessComplete } from "./answer.ts";
 
 /** What has come to the door since the start; for `/metrics`. */
-export interface DoorCounters {
-  accepted: number;
-  alerts: number;
-  duplicates: number;
-  tooLarge: number;
-  compressed: number;
-  notStored: number;
+export class DoorCounters {
+  accepted = 0;
+  alerts = 0;
+  duplicates = 0;
+  tooLarge = 0;
+  compressed = 0;
+  notStored = 0;
   /** Those of the refused requests that the store did not take. */
-  storeRefused: number;
-  unknownSecret: number;
+  storeRefused = 0;
+  unknownSecret = 0;
   /** Requests that did not pass the check of their source. They are kept for people as far as a flood allows. */
-  senderRefused: number;
-  aborted: number;
+  senderRefused = 0;
+  aborted = 0;
 }
 
 /** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */

@@ -80,9 +80,8 @@ function saysNothing(leaf: Leaf): boolean {
 
 function keepOutermost(leaves: Leaf[]): Leaf[] {
   if (leaves.length <= maxFields) return leaves;
-  const outermost = leaves.toSorted((a, b) => a.path.length - b.path.length).slice(0, maxFields);
-  const kept = new Set(outermost);
-  return leaves.filter((leaf) => kept.has(leaf));
+  const outermost = new Set(leaves.toSorted((a, b) => a.path.length - b.path.length).slice(0, maxFields));
+  return leaves.filter((leaf) => outermost.has(leaf));
 }
 
 /** The name that a place has in the list, and the one for when `short` is taken. */

@@ -163,8 +163,7 @@ function findEnd(
   // A rule that stays silent does not hold back the end of the account's outage: it is one of its own then.
   const concerned = open.isOfAll ? outages.filter(({ rule }) => rule === undefined) : outages;
   // Where one rule cannot be looked at, others say nothing of it, but all of the account's do.
-  const isUnseen = count("unseen") > 0 && !(open.isOfAll && concerned.length > 0);
-  if (isUnseen) return undefined;
+  if (count("unseen") > 0 && !(open.isOfAll && concerned.length > 0)) return undefined;
   if (concerned.length > 0) {
     if (!concerned.every((outage) => hasEnded(outage, checkedAt))) return undefined;
     const over = outages.filter(({ comesAgainAt }) => comesAgainAt !== undefined);

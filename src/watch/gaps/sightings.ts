@@ -84,8 +84,7 @@ function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Si
     if (/above|over|greater|^gte?$|^>/i.test(value)) return "above";
     if (/below|under|less|^lte?$|^</i.test(value)) return "below";
   }
-  const isMove = /\bmoved\b|\bchanged? (?:by|of)\b/i.test(sentence);
-  if (isMove) return "change";
+  if (/\bmoved\b|\bchanged? (?:by|of)\b/i.test(sentence)) return "change";
   const back = isOver ? /\b(?:back|returned|again) (above|over|below|under)\b/i.exec(sentence)?.[1] : undefined;
   if (back !== undefined) return /above|over/i.test(back) ? "below" : "above";
   const isAbove = /\babove\b|\bover\b|\bexceed/i.test(sentence);
