@@ -1,5 +1,4 @@
 import type { Document } from "../../core/document.ts";
-import type { Message } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText, withoutHeading } from "../layout/plain-text.ts";
@@ -9,25 +8,20 @@ const maxTitleUnits = 250;
 /** Apprise cuts or splits for each of its services by itself; this bounds what it has to do. */
 const maxTextUnits = 16_000;
 
-export interface AppriseMessage extends Message {
-  kind: "apprise";
-  title: string;
-  text: string;
-  type: "info" | "success" | "warning" | "failure";
-}
+export type AppriseMessage = ReturnType<typeof renderApprise>;
 
 /** A message for whatever stands behind Apprise: plain text, and the kind by which its services colour it. */
-export function renderApprise(document: Document, times: TimeFormat): AppriseMessage {
+export function renderApprise(document: Document, times: TimeFormat) {
   const text = fitPlainText(document, times, ({ length }) => length <= maxTextUnits, withoutHeading);
   return {
-    kind: "apprise",
+    kind: "apprise" as const,
     title: cut(document.subject, maxTitleUnits),
     text: text === "" ? document.subject : text,
     type: types[toneOf(document)],
   };
 }
 
-const types: Record<Tone, AppriseMessage["type"]> = {
+const types: Record<Tone, "info" | "success" | "warning" | "failure"> = {
   resolved: "success",
   critical: "failure",
   warning: "warning",

@@ -1,5 +1,5 @@
 import type { Document } from "../../core/document.ts";
-import type { Message, MessageForm } from "../../core/message.ts";
+import type { MessageForm } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
@@ -13,18 +13,18 @@ import { accents, toneOf } from "../layout/tone.ts";
 const maxContentUnits = 2000;
 const maxDescriptionUnits = 4096;
 
-export interface DiscordMessage extends Message {
-  kind: "discord";
-  text: string;
-  body: string;
-}
+export type DiscordMessage = ReturnType<typeof renderDiscord>;
 
 /**
  * The body of a Discord webhook: the heading as the message, which is what a notification shows, and the rest as an
  * embed in the colour of the severity. Nobody is pinged, whatever the text says.
  */
-export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm): DiscordMessage {
-  if (form === "plain") return renderPlain(document, times);
+export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm) {
+  const kind = "discord" as const;
+  if (form === "plain") {
+    const text = fitPlainText(document, times, (fitted) => escapeMarkdown(fitted).length <= maxContentUnits);
+    return { kind, text, body: toBody({ content: clip(escapeMarkdown(text), maxContentUnits) }) };
+  }
   const fitting = fitDocument(
     document,
     (candidate) => writeRest(layOut(candidate, times)).length <= maxDescriptionUnits,
@@ -39,12 +39,7 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
       : clip(escapeMarkdown(document.subject), maxContentUnits);
   const embeds =
     description === "" ? [] : [{ description, color: Number.parseInt(accents[toneOf(document)].slice(1), 16) }];
-  return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
-}
-
-function renderPlain(document: Document, times: TimeFormat): DiscordMessage {
-  const text = fitPlainText(document, times, (text) => escapeMarkdown(text).length <= maxContentUnits);
-  return { kind: "discord", text, body: toBody({ content: clip(escapeMarkdown(text), maxContentUnits) }) };
+  return { kind, text: writePlainText(blocks), body: toBody({ content, embeds }) };
 }
 
 function toBody(message: Record<string, unknown>): string {

@@ -1,5 +1,5 @@
 import type { Document } from "../../core/document.ts";
-import type { Message, MessageForm } from "../../core/message.ts";
+import type { MessageForm } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
@@ -13,11 +13,7 @@ import { type Tone, toneOf } from "../layout/tone.ts";
  */
 const maxBytes = 24 * 1024;
 
-export interface TeamsMessage extends Message {
-  kind: "teams";
-  text: string;
-  body: string;
-}
+export type TeamsMessage = ReturnType<typeof renderTeams>;
 
 type Element = Record<string, unknown>;
 
@@ -28,11 +24,12 @@ type Element = Record<string, unknown>;
  * (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A link that stands alone at the end
  * becomes a button.
  */
-export function renderTeams(document: Document, times: TimeFormat, form: MessageForm): TeamsMessage {
-  const compose = (candidate: Document): TeamsMessage => {
+export function renderTeams(document: Document, times: TimeFormat, form: MessageForm) {
+  const compose = (candidate: Document) => {
     const blocks = layOut(candidate, times);
     const text = writePlainText(blocks);
-    return { kind: "teams", text, body: toBody(document, form === "plain" ? plain(text) : rich(blocks)) };
+    const card = form === "plain" ? plain(text) : rich(blocks);
+    return { kind: "teams" as const, text, body: toBody(document, card) };
   };
   const rich = (blocks: LaidBlock[]): Element => {
     const last = blocks.length > 1 && blocks.at(-1)?.runs.length === 1 ? blocks.at(-1)?.runs[0] : undefined;
@@ -46,7 +43,7 @@ export function renderTeams(document: Document, times: TimeFormat, form: Message
   if (fits(fitting)) return fitting;
   // This cut is reached only by a document with thousands of our own notes: a unit takes at most eight bytes.
   const text = clip(fitting.text, Math.floor(maxBytes / 12));
-  return { kind: "teams", text, body: toBody(document, plain(text)) };
+  return { kind: "teams" as const, text, body: toBody(document, plain(text)) };
 }
 
 /** A notification shows the summary; a client that does not know such a card shows the fallback. */
@@ -67,7 +64,7 @@ function toBody({ subject }: Document, card: Element): string {
  * (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Whether other than ASCII is written as `\u….` there is
  * not known, and a card that is too long is lost behind a 202, so it counts as such.
  */
-function fits({ body }: TeamsMessage): boolean {
+function fits({ body }: { body: string }): boolean {
   if (body.length > maxBytes) return false;
   return JSON.stringify(body).replace(/[^ -~]/g, "\\u0000").length <= maxBytes;
 }

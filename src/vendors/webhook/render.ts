@@ -1,34 +1,26 @@
 import type { Document } from "../../core/document.ts";
 import { writeJson } from "../../core/json.ts";
-import type { Message, MessageData, MessageForm } from "../../core/message.ts";
+import type { MessageData, MessageForm } from "../../core/message.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { layOut } from "../layout/layout.ts";
 import { writePlainText } from "../layout/plain-text.ts";
 
-export interface WebhookMessage extends Message {
-  kind: "webhook";
-  /** The JSON text that is signed and sent byte for byte. */
-  body: string;
-}
+/** `body`: the JSON text that is signed and sent byte for byte. */
+export type WebhookMessage = ReturnType<typeof renderWebhook>;
 
 /**
  * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message
  * that people get elsewhere as `data.subject` and `data.text`. Times are ISO 8601 in UTC. The plain form leaves the
  * facts and the payload out, in case it was their size or content that the receiver refused.
  */
-export function renderWebhook(
-  document: Document,
-  times: TimeFormat,
-  form: MessageForm,
-  data: MessageData | undefined,
-): WebhookMessage {
+export function renderWebhook(document: Document, times: TimeFormat, form: MessageForm, data: MessageData | undefined) {
   const words = { subject: document.subject, text: writePlainText(layOut(document, times)) };
   if (data === undefined) {
     const { severity, status } = document;
-    return { kind: "webhook", body: writeJson({ type: "notice", data: { severity, status, ...words } }) };
+    return { kind: "webhook" as const, body: writeJson({ type: "notice", data: { severity, status, ...words } }) };
   }
   return {
-    kind: "webhook",
+    kind: "webhook" as const,
     body: writeJson({
       type: data.type,
       timestamp: isoTime(data.at),
