@@ -399,10 +399,7 @@ function compileGlob(glob: string): (text: string) => boolean {
   };
 }
 
-interface Spelled {
-  decimal: Decimal | undefined;
-  address: string | undefined;
-}
+type Spelled = ReturnType<typeof spell>;
 
 /** Whether a text is one of several, see `compileCondition`. */
 function compileTexts(texts: readonly string[]): (value: TextValue) => boolean {
@@ -417,7 +414,7 @@ function compileTexts(texts: readonly string[]): (value: TextValue) => boolean {
   };
 }
 
-function spell(text: string): Spelled {
+function spell(text: string) {
   const address = /^0x[0-9a-f]+$/i.test(text) ? text.toLowerCase() : undefined;
   return { decimal: parseDecimal(text), address };
 }

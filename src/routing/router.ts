@@ -36,13 +36,6 @@ export type RoutingResult = Pick<RoutingDraft, "decisions" | "deliveries">;
 
 export type Router = ReturnType<typeof createRouter>;
 
-export interface Hold {
-  /** Epoch milliseconds; the first instant after the quiet hours. */
-  until: number;
-  /** For people: "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC". */
-  words: string;
-}
-
 /**
  * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each
  * destination; each answer is a decision with its reason, and what is to be sent a delivery.
@@ -488,7 +481,7 @@ function holdOf(
   { destination, findQuietWindow }: Target,
   { severity, status }: Pick<AlertFacts, "severity" | "status">,
   now: number,
-): Hold | undefined {
+) {
   const isExcepted = destination.quietHours?.except.includes(severity) ?? false;
   if (status === "resolved" ? vendorOf(destination.type).can.joinsByKey : isExcepted) return undefined;
   const window = findQuietWindow?.(now);
@@ -496,8 +489,12 @@ function holdOf(
   const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";
   const { from, to } = destination.quietHours ?? { from: "", to: "" };
   const hours = `quiet hours ${from} to ${to} ${destination.timeZone}`;
-  const words = `held until ${describeInstant(window.endsAt)} by ${hours}${why}`;
-  return { until: window.endsAt, words };
+  return {
+    /** Epoch milliseconds; the first instant after the quiet hours. */
+    until: window.endsAt,
+    /** For people: "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC". */
+    words: `held until ${describeInstant(window.endsAt)} by ${hours}${why}`,
+  };
 }
 
 function planFor(

@@ -3,13 +3,6 @@ import type { PaceRecord } from "../../core/destination-status.ts";
 import type { Destination, Pace } from "../../core/rules.ts";
 import { accountOf, chatKeyOf, type PaceKey } from "../plan/accounts.ts";
 
-export interface Slot {
-  /** The earliest time of the next call; now or earlier when it may go at once. */
-  at: number;
-  /** Why it is later than now, when the other side asked for it. */
-  why?: string;
-}
-
 /**
  * Calls arrive at the other side a little closer together or further apart than they left; the windows are longer by
  * this, so that the closest two are still far enough apart.
@@ -29,9 +22,11 @@ export class PaceMemory {
     this.#known = new Map(records.map((record) => [record.key, record]));
   }
 
-  /** When a call under all of these keys may be made. */
-  nextSlot(keys: PaceKey[], now: number): Slot {
-    let slot: Slot = { at: now };
+  /**
+   * When a call under all of these keys may be made, the earliest time; and why it is later than now, when the other side asked for it.
+   */
+  nextSlot(keys: PaceKey[], now: number) {
+    let slot: { at: number; why?: string } = { at: now };
     for (const { key, pace } of keys) {
       const record = this.#recordOf(key);
       const free = nextFreeAt(record.sentAt, pace, now);

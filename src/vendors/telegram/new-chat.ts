@@ -47,12 +47,7 @@ export interface ChatsOfBot {
 }
 
 /** What to write into the configuration. */
-export interface Proposal {
-  /** Value for TELEGRAM_CHAT_IDS with what is there already; absent when nothing is new. */
-  chatIds?: string;
-  /** For `tocsin.yaml`; absent when nothing is new. */
-  yaml?: string;
-}
+export type Proposal = ReturnType<typeof proposeDestinations>;
 
 /**
  * Proposes destinations for the chats that were seen, can be written to and are not configured.
@@ -63,7 +58,7 @@ export interface Proposal {
 export function proposeDestinations(
   bots: readonly ChatsOfBot[],
   { envChatIds, names }: { envChatIds: readonly string[]; names: readonly string[] },
-): Proposal {
+) {
   const taken = new Set(names);
   const ids: string[] = [];
   const entries: string[] = [];
@@ -84,7 +79,9 @@ export function proposeDestinations(
     }
   }
   return {
+    /** Value for TELEGRAM_CHAT_IDS with what is there already; absent when nothing is new. */
     ...(ids.length > 0 && { chatIds: [...new Set([...envChatIds, ...ids])].join(",") }),
+    /** For `tocsin.yaml`; absent when nothing is new. */
     ...(entries.length > 0 && { yaml: `destinations:\n${entries.join("")}` }),
   };
 }
