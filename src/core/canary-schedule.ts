@@ -1,6 +1,6 @@
 import { formatDuration } from "../ground/time/time-format.ts";
 import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
-import { readTimeOfDay } from "./hours.ts";
+import { parseTimeOfDay } from "./hours.ts";
 
 /** When canaries are sent: after each wait, or at times of the wall clock. */
 export type CanarySchedule =
@@ -37,7 +37,7 @@ export function compileCanarySchedule(schedule: CanarySchedule): (after: number)
     // A week from now it is the same day again, and its time of today may be over.
     const instants = Array.from({ length: 8 }, (_, ahead) => ahead)
       .filter((ahead) => days === undefined || days.includes((weekday + ahead) % 7))
-      .flatMap((ahead) => times.map((time) => clock.instantOf(year, month, day + ahead, ...readTimeOfDay(time))));
+      .flatMap((ahead) => times.map((time) => clock.instantOf(year, month, day + ahead, ...parseTimeOfDay(time))));
     return Math.min(...instants.filter((at) => at > after));
   };
 }

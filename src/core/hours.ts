@@ -11,8 +11,8 @@ export type FindWindow = (at: number) => { endsAt: number } | undefined;
  */
 export function compileHours(hours: Hours, timeZone: string): FindWindow {
   const clock = createZonedClock(timeZone);
-  const from = readTimeOfDay(hours.from);
-  const to = readTimeOfDay(hours.to);
+  const from = parseTimeOfDay(hours.from);
+  const to = parseTimeOfDay(hours.to);
   const endsNextDay = hours.to <= hours.from;
 
   let known: LocalDay | undefined;
@@ -49,8 +49,8 @@ interface LocalDay extends Span {
   windows: Span[];
 }
 
-/** Reads `HH:MM`. */
-export function readTimeOfDay(text: string): [hour: number, minute: number] {
+/** Parses `HH:MM`. */
+export function parseTimeOfDay(text: string): [hour: number, minute: number] {
   const [hour = 0, minute = 0] = text.split(":").map(Number);
   return [hour, minute];
 }
