@@ -67,7 +67,8 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
       "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
     );
   }
-  const heartbeat = readShape(shapes.heartbeat, sections.heartbeat, ["heartbeat"], problems);
+  // `heartbeat: false` is none.
+  const heartbeat = readShape(shapes.heartbeat, sections.heartbeat || undefined, ["heartbeat"], problems);
   const config: Config = {
     server,
     ...settings.place,

@@ -30,3 +30,9 @@ test("a text with mistakes gives all of them with line and column, throws nothin
   expect(read("routes: [").mistakes).toMatchObject([{ where: "tocsin.yaml:1:10" }]);
   expect(first?.rules.routes).toEqual(kept);
 });
+
+test.each(["", "null", "false"])("a heartbeat that is written as '%s' is none", (none) => {
+  const { config, mistakes } = read(`${good}heartbeat: ${none}\n`);
+  expect(mistakes).toBeUndefined();
+  expect(config).not.toHaveProperty("heartbeat");
+});
