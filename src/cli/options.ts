@@ -42,7 +42,7 @@ export interface Settings {
 /** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
 export class Unreadable extends Error {}
 
-/** @param read what it makes of the text */
+/** Makes what declares an option or an argument. @param read makes the value of the text */
 export function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
     ...more,

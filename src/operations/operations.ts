@@ -36,7 +36,7 @@ import { createDestinationTests, type DestinationTestDeps } from "./test-destina
 import { createTroubles } from "./troubles.ts";
 import { viewDestinations, viewLog, viewRoutes } from "./views.ts";
 
-/** Without a spool, what the store does not take is refused. */
+/** Without `spool`, what the store does not take is refused. */
 export interface OperationsDeps
   extends DestinationTestDeps,
     Pick<RefusedDeps, "inbox">,

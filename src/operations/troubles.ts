@@ -17,7 +17,7 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
 
-/** Default: alerts that the store does not take are refused, and this relay runs alone. */
+/** Without `spool`, alerts that the store does not take are refused; without `relays`, this relay runs alone. */
 export interface TroublesDeps
   extends Pick<Operations, "watches" | "silence" | "canary">,
     Partial<Pick<Operations, "spool" | "relays">> {

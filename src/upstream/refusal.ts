@@ -40,7 +40,7 @@ function codeOf(status: number): ErrorCode {
 /** How a service says that there is no such page, or no such time. */
 export const refusals: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
 
-/** For `catch`. Throws all else. */
+/** For `catch`: the error of a refusal. Throws all else. */
 export function refusalOf(error: unknown): AppError {
   if (error instanceof AppError && refusals.includes(error.code)) return error;
   throw error;

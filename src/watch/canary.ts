@@ -153,7 +153,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   }
 }
 
-/** Undefined: it came through. */
+/** Sends one canary and follows it. Undefined: it came through. */
 async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Failure | undefined> {
   // First, since a canary that is spoiled is none any more, and would go to people.
   const spoiling = await deps.findSpoiling(stop);

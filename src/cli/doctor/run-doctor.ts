@@ -22,8 +22,8 @@ import { checkAccount } from "./check-service.ts";
 type Look = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
 /**
- * What is looked at, by name; what cannot be looked at is a problem under it. The relay stands behind what it works with: what it says
- * is wrong is looked at further behind it.
+ * The looks, by name: one that fails is a problem of that name. The relay comes behind what it works with; what it says is wrong is
+ * looked at further behind it.
  */
 const looksAt = ({ sources }: Config): Record<string, Look> => ({
   "database library": checkLibrary,

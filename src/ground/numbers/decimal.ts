@@ -73,8 +73,8 @@ export function withoutGroups(text: string): string {
 const multiplied = /^[+-]?[$€£¥₿]?\d[\d,.]*\s?[a-z]+$/i;
 
 /**
- * Both, where they are of one kind for certain: plain decimals, or amounts that each have a multiplier, as "24.3M" and "1 bn". A unit
- * may multiply the one of "24.3M" and "25" and not the other.
+ * Both, where they can be compared for certain: two plain decimals, or two amounts with a multiplier, as "24.3M" and "1 bn". "24.3M" and
+ * "25" cannot: the unit may multiply the second alone.
  */
 export function parseAlike(one: string, other: string): [Decimal, Decimal] | undefined {
   const read = multiplied.test(one) && multiplied.test(other) ? parseAmount : parseDecimal;

@@ -12,7 +12,7 @@ import {
 } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
-/** What is said to the translator is nothing by default: no mapping, no source, no shapes. */
+/** By default the translator gets no mapping and no sources, and reads no shapes. */
 export interface BodyReaderOptions extends Partial<TranslatorOptions> {
   /** The compiled entry of the thread. Default: `thread.js` in this folder. */
   entry?: URL;
