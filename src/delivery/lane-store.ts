@@ -4,7 +4,7 @@ import type { LaneFence } from "../core/ports/lanes.ts";
 export type LaneStore = ReturnType<typeof createLaneStore>;
 
 type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
-/** But for the fence. */
+/** What a method takes behind the fence. */
 type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
 
 /**

@@ -86,7 +86,7 @@ export function createNotifier(deps: NotifierDeps) {
     });
   }
 
-  /** Where it is for the readers of one destination alone, no other takes it over. */
+  /** Without a fallback, so no other destination takes it over, unless `more` has one. */
   function plan(targets: Destination[], more: Pick<PlannedDelivery, "reason"> & Partial<PlannedDelivery>) {
     const how = { route, state: "queued", dueAt: clock.now(), updates: "new", ...more } as const;
     return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));

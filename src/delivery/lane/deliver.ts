@@ -216,19 +216,14 @@ export class Deliverer {
           : await this.#send(work, step, thread);
       if (course === "settled") return;
     }
+    const settle = (label: CallLabel, outcome: Outcome) => this.#record(work, label, outcome, "settles");
     if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved"))
-      await this.#record(work, onlyEdit, withoutCall.laterEnd, "settles");
-    else if (isDamped(newest))
-      await this.#record(work, onlyEdit, isOfCause ? withoutCall.listedLater : withoutCall.countedOnly, "settles");
-    else if (steps.length === 0)
-      await this.#record(
-        work,
-        onlySend,
-        status === "resolved" ? withoutCall.firedSince : withoutCall.overBefore,
-        "settles",
-      );
+      return settle(onlyEdit, withoutCall.laterEnd);
+    if (isDamped(newest)) return settle(onlyEdit, isOfCause ? withoutCall.listedLater : withoutCall.countedOnly);
+    if (steps.length === 0)
+      return settle(onlySend, status === "resolved" ? withoutCall.firedSince : withoutCall.overBefore);
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
-    else await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+    await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
   /** When the message of a cause is due that nobody has yet: what it holds back is not told before it. */
@@ -486,11 +481,11 @@ export class Deliverer {
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
     this.#remember(work, outcome, now);
     const said = {
+      ...label,
       outcome: outcome.kind,
       reason: outcome.kind === "sent" ? undefined : outcome.reason,
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
       durationMs: now - calledAt,
-      ...label,
     };
     const writing = this.#write(work, {
       token: claim.token,

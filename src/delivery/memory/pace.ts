@@ -23,7 +23,7 @@ export class PaceMemory {
   }
 
   /**
-   * When a call under all of these keys may be made, the earliest time; and why it is later than now, when the other side asked for it.
+   * `at`: the earliest time of a call under all of these keys. `why` it is later than now, where the other side asked for that.
    */
   nextSlot(keys: PaceKey[], now: number) {
     let slot: { at: number; why?: string } = { at: now };
