@@ -32,16 +32,17 @@ export function writeAllRows(alert: Alert, now: number): Row[] {
   const { occurredAt } = alert.facts;
   if (occurredAt !== undefined) times.push({ label: "When", value: [{ kind: "time", at: occurredAt }] });
   if (alert.origin === "hook") times.push({ label: "Received", value: [time(alert.receivedAt, now)] });
-  return writeRows(alert, times, "");
+  return writeRows(alert, times);
 }
 
-/** @param said empty: nothing is, so all of it is a row */
-function writeRows({ facts, origin }: Alert, times: Row[], said: string): Row[] {
+/** @param title in small letters, what it says has no row. Default: all that is known has one */
+function writeRows({ facts, origin }: Alert, times: Row[], title?: string): Row[] {
+  const said = title ?? "";
   const isOurs = origin === "notice";
   const rows = writePlace(facts, said);
   const metric = cleanLine(facts.metric ?? "");
   const isSaid = said.includes(metric.toLowerCase()) || said.includes(metric.toLowerCase().replaceAll("_", " "));
-  if (metric !== "" && !isSaid && (said === "" || readMetricKey(metric) === undefined))
+  if (metric !== "" && !isSaid && (title === undefined || readMetricKey(metric) === undefined))
     rows.push({ label: "Metric", value: [code(metric)] });
   const source = cleanLine(facts.source ?? "");
   if (source !== "" && !isOurs && !said.includes(source.toLowerCase()))

@@ -171,7 +171,7 @@ function writeKinds(alerts: Alert[]): string {
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
 }
 
-/** How often each name is among these, the most frequent first. Empty ones are none. */
+/** How often each name is among these, the most frequent first. Empty ones do not count. */
 function countEach(names: string[]): [name: string, count: number][] {
   const same = groupBy(names, (name) => name);
   same.delete("");
