@@ -102,7 +102,7 @@ export function drawLineChart(chart: LineChart): string {
   return drawPicture({ ...frame, description }, head + below + body);
 }
 
-/** A chart with what is left out of it put in, and with what it says in numbers. */
+/** A chart with its defaults, and with what its points say in numbers. */
 interface Body extends LineChart {
   facts: SeriesFacts;
   marks: readonly ChartMark[];

@@ -226,7 +226,7 @@ export class Listener {
     const isHook = path.startsWith(hookPrefix);
     connection.isHook = isHook;
     response.once("finish", () => {
-      // Until the body has come, which was answered without it, Node keeps the head of its request.
+      // Where the answer came before the whole body, Node keeps the head of the request until the body has come.
       if (!request.complete) endLingering(request.socket);
       if (isHook && response.statusCode === 202) this.#admission.know(request.socket);
       this.#admission.leave(request.socket);

@@ -34,7 +34,7 @@ function findNear(wanted: PathStep[], nodes: PayloadNode[]): string | undefined 
   const name = names.includes(last) ? last : suggest(last, names, 2);
   if (name === undefined) return undefined;
   const candidates = nodes.filter(({ steps, value }) => value !== null && nameOf(steps.at(-1)) === name);
-  // The most steps that are the same at the end, and then the fewest more or less.
+  // First the one with the most steps that are the same at the end; of equals the one with the fewest more or less.
   const [best] = candidates
     .map(({ steps }) => ({ steps, same: countSame(wanted, steps), apart: Math.abs(wanted.length - steps.length) }))
     .sort((one, other) => other.same - one.same || one.apart - other.apart);

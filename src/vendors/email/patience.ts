@@ -23,7 +23,7 @@ export type WaitForPicture = ReturnType<typeof createPatience>;
  */
 export function createPatience(draw: DrawAlertPicture, now: Now) {
   const asked = new Budget({ now }, mostAMinute, minuteMs);
-  /** While the one that is allowed is spent, no picture is waited for. */
+  /** One is spent when a rest begins; until it is left again, no picture is waited for. */
   const rests = new Budget({ now }, 1, restMs);
   let waiting = 0;
   let slowInARow = 0;

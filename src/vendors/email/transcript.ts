@@ -81,7 +81,7 @@ const stageOfVerb = new Map<string, Stage>([
 /** The most of a server's words, so that there is room for ours. */
 export const maxReplyUnits = 180;
 
-/** The steps of an SMTP conversation, in order: what a server refuses in each, and when it falls silent there. */
+/** The steps of an SMTP conversation, in order: the words for a refusal in each, and for the moment of another failure. */
 export const stages = {
   connect: { refuses: "refuses service", when: "while connecting" },
   greeting: { refuses: "refuses service", when: "before its greeting" },

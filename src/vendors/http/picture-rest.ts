@@ -14,17 +14,17 @@ const slowMs = 5_000;
  * the same call; after that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
  */
 export function createPictureRest(now: Now) {
-  /** While the one that is allowed is spent, there are no pictures. */
-  const suffered = new Budget({ now }, 1, restMs);
+  /** One is spent when a rest begins; until it is left again, there are no pictures. */
+  const rests = new Budget({ now }, 1, restMs);
   return async (
     withPicture: (() => Promise<Outcome>) | undefined,
     without: () => Promise<Outcome>,
   ): Promise<Outcome> => {
-    if (withPicture === undefined || !suffered.isLeft()) return without();
+    if (withPicture === undefined || !rests.isLeft()) return without();
     const startedAt = now();
     const outcome = await withPicture();
     const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
-    if (isRefused || outcome.kind === "ambiguous" || now() - startedAt > slowMs) suffered.spend();
+    if (isRefused || outcome.kind === "ambiguous" || now() - startedAt > slowMs) rests.spend();
     if (!isRefused) return outcome;
     const again = await without();
     if (again.kind !== "sent") return again;

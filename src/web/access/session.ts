@@ -24,9 +24,9 @@ export interface SessionDeps {
 
 export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
-/** A session ends this long after its last request, */
+/** A session ends this long after its last request. */
 const idleMs = 12 * hourMs;
-/** and this long after the login, whatever happens. */
+/** A session ends this long after the login, whatever happens. */
 const absoluteMs = 7 * 24 * hourMs;
 const renewAfterMs = 5 * 60 * 1000;
 
