@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import type { NoAlertPicture } from "../core/ports/alert-picture.ts";
 import { minuteMs } from "../ground/time/spans.ts";
 import { type PictureName, readPictureName } from "./access/picture-address.ts";
 import type { WebDeps } from "./web-deps.ts";
@@ -11,7 +12,7 @@ const mostPictures = 60;
 const mostAnswers = 1_200;
 
 /** Why there is none now, nor later. */
-const lasting = ["unknown_alert", "no_values", "no_renderer", "no_font"];
+const lasting: readonly NoAlertPicture[] = ["unknown_alert", "no_values", "no_renderer", "no_font"];
 
 type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture" | "notePictureFetched">;
 
