@@ -797,7 +797,7 @@ const ofTheRooms = [
   {
     name: "tries a picture that was just refused",
     file: "src/vendors/http/picture-rest.ts",
-    from: "if (withPicture === undefined || !suffered.isLeft())",
+    from: "if (withPicture === undefined || !rests.isLeft())",
     to: "if (withPicture === undefined)",
     tests: ["test/vendors/linked-pictures.test.ts"],
   },
