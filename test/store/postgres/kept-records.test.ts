@@ -51,9 +51,21 @@ describe.each(drivers)("records in %s", (_name, open) => {
     expect(await kept.read(name, other.name)).toEqual(["1", undefined]);
     expect(await kept.change([other, { name, from: "1", to: "2" }])).toBe(true);
     expect(await kept.read(name, other.name)).toEqual(["2", "1"]);
+    expect(
+      await kept.change([
+        { name, from: undefined, to: undefined },
+        { ...other, from: "1", to: "3" },
+      ]),
+    ).toBe(false);
     expect(await kept.change([{ name, from: "1", to: undefined }])).toBe(false);
     expect(await kept.change([{ name, from: "2", to: undefined }])).toBe(true);
-    expect(await kept.read(name)).toEqual([undefined]);
+    expect(
+      await kept.change([
+        { name, from: undefined, to: undefined },
+        { ...other, from: "1", to: "3" },
+      ]),
+    ).toBe(true);
+    expect(await kept.read(name, other.name)).toEqual([undefined, "3"]);
   });
 
   it("tell whoever follows one that it has changed, and not of others", async () => {
