@@ -37,6 +37,7 @@ export function createGroupMessages() {
       alert: Omit<Waiting, "dueAt">,
       { held, changes }: Pick<Gathered, "held" | "changes">,
     ): void {
+      /** What still waits under a name. It counts first what was due before this alert, since nothing changes that any more. */
       const waitingFor = (name: string): Waiting[] => {
         const key = `${destination}\n${name}`;
         const all = byName.get(key) ?? [];

@@ -14,8 +14,8 @@ export const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, m
 
 interface Tried {
   place: Place;
-  /** The number of its destination. */
-  at: number;
+  /** The number of its destination among those of all places. */
+  destination: number;
   rule: RingRule;
   isCounted: boolean;
   count: Counted;
@@ -42,8 +42,8 @@ export class RingTrial {
     this.#memories = destinations.map(() => undefined);
     this.#places = places.map((place) => {
       const rule = change(place);
-      const at = destinations.indexOf(place.destination);
-      return { place, at, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
+      const destination = destinations.indexOf(place.destination);
+      return { place, destination, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
     });
     this.#outcomes = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
   }
@@ -61,12 +61,12 @@ export class RingTrial {
     const found = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
     const { place, quietUntil, isMuted } = found;
     const isQuiet = quietUntil !== undefined;
-    const { at, rule, isCounted, count } = this.#places[place.index] as Tried;
+    const { destination, rule, isCounted, count } = this.#places[place.index] as Tried;
     const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
-    const known = this.#memories[at];
+    const known = this.#memories[destination];
     const isFirst = beginsAnew(known, event);
     const judged = (isFirst ? first : undefined) ?? judgeRing(isFirst ? undefined : known, event, rule, false);
-    this.#memories[at] = judged.memory;
+    this.#memories[destination] = judged.memory;
     // The summary of quiet hours rings for each that goes out with it, whether it is a message of its own or not.
     const rings = (isQuiet ? judged.rings && event.status !== "resolved" : judged.asNew) && sounds(found, event.at);
     if (mayWait(found)) {
