@@ -12,8 +12,8 @@ const mostGroups = 500;
 const mostRows = 20_000;
 
 /** Alerts whose words are written at once, and how often one after the other. */
-const batch = 200;
-const batchesAtOnce = 20;
+const indexBatch = 200;
+const indexBatchesAtOnce = 20;
 
 interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "removeExpiredKeys"> {
   relayName: string;
@@ -131,7 +131,7 @@ async function indexSome(database: Database): Promise<number> {
   return database.transaction(async (tx) => {
     const { rows } = await tx.query<{ seq: number; id: string; facts: string | null }>(
       `WITH taken AS (DELETE FROM search_queue WHERE seq = ANY(ARRAY(
-         SELECT seq FROM search_queue ORDER BY seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING seq)
+         SELECT seq FROM search_queue ORDER BY seq LIMIT ${indexBatch} FOR UPDATE SKIP LOCKED)) RETURNING seq)
        SELECT t.seq, a.id, a.facts FROM taken t CROSS JOIN LATERAL (SELECT id, facts FROM alerts WHERE seq = t.seq OFFSET 0) a
        ORDER BY t.seq`,
       [],
@@ -152,10 +152,10 @@ async function indexSome(database: Database): Promise<number> {
 /** Makes alerts searchable that were routed, a bounded number a call. */
 async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void> {
   let indexed = 0;
-  for (let round = 0; round < batchesAtOnce && !stop?.aborted; round += 1) {
+  for (let round = 0; round < indexBatchesAtOnce && !stop?.aborted; round += 1) {
     const count = await indexSome(database);
     indexed += count;
-    if (count < batch) break;
+    if (count < indexBatch) break;
   }
   // For a role that does not own the index the server does it, when the list is long or at its next vacuum.
   if (indexed > 0)

@@ -86,6 +86,7 @@ export type RemoveOld = All["removeOld"];
 export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
 export type JointTransactions = All["joint"];
+
 /** Each as a method of the port. */
 export type JointMethods = Pick<Dispatch, keyof JointTransactions>;
 

@@ -120,7 +120,10 @@ export function createRouting(
     });
   }
 
-  /** @returns with what `find` finds: what is to be written of those records whose alerts are unrouted */
+  /**
+   * @param find asks what has to be known of their alerts, behind the locks of rings and before those of ends
+   * @returns what that has found, and `plan`, which says what is to be written of records whose alerts are unrouted
+   */
   async function lookUp<Found>(tx: Tx, records: readonly RoutingRecord[], find: () => Promise<Found>) {
     const judged = records.flatMap(withIfOver);
     const [held, rings, groups, found, leftToSend, mutes] = await Promise.all([
