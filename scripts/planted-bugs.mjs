@@ -910,7 +910,7 @@ const ofTheRooms = [
     name: "counts what a critical alert takes along as a message of its own",
     file: "src/explain/group-messages.ts",
     from: "one.dueAt = Math.min(one.dueAt, dueAt);",
-    to: 'one.dueAt = kind === "release" ? dueAt : one.dueAt;',
+    to: 'one.dueAt = change.kind === "release" ? dueAt : one.dueAt;',
     tests: ["test/explain/ring-tally.test.ts"],
   },
   {

@@ -55,6 +55,8 @@ export interface RingCount {
   /** Alerts that go out together, and in how many messages. Absent: each goes out alone. */
   joined?: number;
   messages?: number;
+  /** The hour with the most rings, from its beginning: ISO 8601. Absent where nothing rang. */
+  loudest?: { from: string; rings: number };
   /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
   worst?: { id: string; receivedAt: string; change: string };
 }

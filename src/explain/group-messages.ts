@@ -1,11 +1,12 @@
 import type { GroupEvent } from "../core/group.ts";
 import { groupBy } from "../ground/group-by.ts";
 import type { Gathered } from "../ringing/judge-group.ts";
+import type { RingCounter } from "./ring-count.ts";
 
 interface Waiting {
   event: GroupEvent;
   rings: boolean;
-  count: { rings: number; joined: number; messages: number };
+  count: RingCounter;
   dueAt: number;
   /** Nobody hears of it: an end of its key follows before its cause is over. */
   isOver?: boolean;
@@ -24,7 +25,7 @@ export function createGroupMessages() {
         if (event.status === "resolved") endOf.set(event.alertKey, index);
       // What is over in its own message makes no sound.
       const rung = together.find(({ event, rings }, index) => rings && !((endOf.get(event.alertKey) ?? -1) > index));
-      if (rung) rung.count.rings += 1;
+      if (rung) rung.count.ring(rung.dueAt);
       if (together.length < 2) continue;
       for (const { count } of together) count.joined += 1;
       for (const count of new Set(together.map((one) => one.count))) count.messages += 1;

@@ -3,13 +3,14 @@ import { toIso } from "../contract/encode.ts";
 import type { Alert } from "../core/alert.ts";
 import type { RingRule } from "../core/ring.ts";
 import type { PlannedDelivery } from "../core/rules.ts";
-import type { RingCount, RingTally } from "../core/tally.ts";
+import type { RingTally } from "../core/tally.ts";
 import { triedOptions, triedPercents, writeRinging } from "../ringing/advise-on-rings.ts";
 import type { RingJudgement } from "../ringing/judge-ring.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { KeptAlerts, mostKept, type Place, type Visit } from "./kept-alerts.ts";
-import { addUp, type Counted, mayWait, nothing, RingTrial } from "./ring-trial.ts";
+import { RingCounter } from "./ring-count.ts";
+import { mayWait, RingTrial } from "./ring-trial.ts";
 
 /** Options are proposed for these many routes, those that ring most. */
 const mostRoutes = 3;
@@ -54,9 +55,9 @@ export function createRingTally() {
   }
 
   /** Options that would make the loudest routes quieter, each by trying it. */
-  async function propose(asIs: ReadonlyMap<Place, Counted>): Promise<RingTally["proposals"]> {
+  async function propose(asIs: RingTally["places"]): Promise<RingTally["proposals"]> {
     const rang = new Map<string, number>();
-    for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
+    for (const { route, rings } of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
     const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
     const proposals: RingTally["proposals"] = [];
     for (const [route, insteadOf] of loudest) {
@@ -66,10 +67,12 @@ export function createRingTally() {
       });
       let least = insteadOf;
       for (const [index, counts] of (await countRings(alerts, [...places.values()], changes, route)).entries()) {
-        const sum = [...counts.values()].reduce(addUp, nothing);
+        const all = new RingCounter();
+        for (const one of counts.values()) all.addUp(one);
+        const sum = all.view();
         if (least === 0 || sum.rings > least * (1 - leastSaved)) continue;
         least = sum.rings;
-        proposals.push({ route, options: writeRinging(tried[index] ?? {}), insteadOf, ...toRingCount(sum) });
+        proposals.push({ route, options: writeRinging(tried[index] ?? {}), insteadOf, ...sum });
       }
     }
     return proposals;
@@ -84,12 +87,15 @@ export function createRingTally() {
       if (!isFull) alerts.add(ringEventOf(alert), alert.facts.alertKey, visits);
     },
     async tally(): Promise<RingTally> {
-      const [counts = new Map<Place, Counted>()] = await countRings(alerts, [...places.values()], [({ rule }) => rule]);
+      const [counts = new Map<Place, RingCounter>()] = await countRings(
+        alerts,
+        [...places.values()],
+        [({ rule }) => rule],
+      );
+      const asIs = [...counts].map(([{ destination, route }, one]) => ({ destination, route, ...one.view() }));
       return {
-        places: [...counts]
-          .map(([{ destination, route }, one]) => ({ destination, route, ...toRingCount(one) }))
-          .sort((one, other) => other.rings - one.rings),
-        proposals: await propose(counts),
+        places: asIs.toSorted((one, other) => other.rings - one.rings),
+        proposals: await propose(asIs),
         ...(isFull && { judgedFrom: toIso(alerts.eventOf(mostKept - 1).at) }),
       };
     },
@@ -139,8 +145,4 @@ async function countRings(
     gathering.end();
   }
   return trials.map((trial) => trial.end());
-}
-
-function toRingCount({ far: _, worstAlert: __, joined, messages, ...count }: Counted): RingCount {
-  return { ...count, ...(messages > 0 && { joined, messages }) };
 }

@@ -1,16 +1,9 @@
-import { toIso } from "../contract/encode.ts";
 import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
-import type { RingCount } from "../core/tally.ts";
-import { writeChange } from "../ground/numbers/format-number.ts";
-import { furtherBy } from "../ringing/distance.ts";
 import { createGroupBook } from "../ringing/group-book.ts";
 import { beginsAnew, judgeRing, type RingJudgement } from "../ringing/judge-ring.ts";
 import { createGroupMessages } from "./group-messages.ts";
 import type { KeptAlerts, Place, Visit } from "./kept-alerts.ts";
-
-export type Counted = RingCount & { joined: number; messages: number; far: number; worstAlert: number };
-
-export const nothing: Counted = { alerts: 0, rings: 0, heldBack: 0, joined: 0, messages: 0, far: 0, worstAlert: 0 };
+import { RingCounter } from "./ring-count.ts";
 
 interface Tried {
   place: Place;
@@ -18,7 +11,7 @@ interface Tried {
   destination: number;
   rule: RingRule;
   isCounted: boolean;
-  count: Counted;
+  count: RingCounter;
 }
 
 /** What became of a visit that waits for a group, a cause, or the end of quiet hours. */
@@ -43,7 +36,7 @@ export class RingTrial {
     this.#places = places.map((place) => {
       const rule = change(place);
       const destination = destinations.indexOf(place.destination);
-      return { place, destination, rule: rule ?? place.rule, isCounted: rule !== undefined, count: { ...nothing } };
+      return { place, destination, rule: rule ?? place.rule, isCounted: rule !== undefined, count: new RingCounter() };
     });
     this.#outcomes = new Uint8Array(alerts.firstVisitOf[alerts.count] as number);
   }
@@ -75,11 +68,8 @@ export class RingTrial {
     }
     if (isCounted && !isMuted && event.status !== "resolved") {
       count.alerts += 1;
-      if (rings && !mayWait(found)) count.rings += 1;
-      if (!judged.rings) {
-        count.heldBack += 1;
-        noteWorst(count, alert, event, judged.memory);
-      }
+      if (rings && !mayWait(found)) count.ring(event.at);
+      if (!judged.rings) count.holdBack(alert, event, judged.memory);
     }
     return isFirst ? judged : undefined;
   }
@@ -102,13 +92,13 @@ export class RingTrial {
       const gathered = groups.judge(place.destination, event, group, isOut && quietUntil === undefined);
       messages.add(place.destination, alone, gathered);
       const waits = isMuted || quietUntil !== undefined || gathered.held !== undefined;
-      if (rings && isCounted && !waits && event.status !== "resolved") count.rings += 1;
+      if (rings && isCounted && !waits && event.status !== "resolved") count.ring(event.at);
     };
     return { visit, end: messages.end };
   }
 
   /** What is counted, by place, in the order of their oldest alerts. */
-  end(): Map<Place, Counted> {
+  end(): Map<Place, RingCounter> {
     const counted = this.#places.filter(({ isCounted, count }) => isCounted && count.alerts + count.joined > 0);
     counted.sort(({ place: { oldest: one } }, { place: { oldest: other } }) => {
       return other.alert - one.alert || one.visit - other.visit;
@@ -126,27 +116,4 @@ export function mayWait({ group, quietUntil }: Visit): boolean {
 function sounds({ isSilent, quietUntil, freshnessMs }: Visit, at: number): boolean {
   const isStale = quietUntil !== undefined && freshnessMs !== undefined && quietUntil - at > freshnessMs;
   return !isSilent && !isStale;
-}
-
-function noteWorst(count: Counted, alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {
-  const last = rings.at(-1);
-  if (value === undefined || !last?.value) return;
-  const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
-  // Among alerts that are as far, the older has the larger number.
-  const isWorse = far > count.far || (far === count.far && count.worst !== undefined && alert > count.worstAlert);
-  const change = isWorse ? writeChange(String(last.value), String(value)) : undefined;
-  if (change === undefined) return;
-  Object.assign(count, { far, worst: { id, receivedAt: toIso(at), change }, worstAlert: alert });
-}
-
-export function addUp(one: Counted, other: Counted): Counted {
-  const { far, worst, worstAlert } = other.far > one.far ? other : one;
-  return {
-    alerts: one.alerts + other.alerts,
-    rings: one.rings + other.rings,
-    heldBack: one.heldBack + other.heldBack,
-    joined: one.joined + other.joined,
-    messages: one.messages + other.messages,
-    ...{ far, worst, worstAlert },
-  };
 }

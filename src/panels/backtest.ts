@@ -51,6 +51,8 @@ function ringingSections({ places, proposals, judgedFrom }: Tally["ringing"]): (
         route: ({ route }) => route,
         firing: ({ alerts }) => alerts,
         rings: ({ rings }) => rings,
+        "most in an hour": ({ loudest }) =>
+          loudest ? `${loudest.rings} from ${toSeconds(Date.parse(loudest.from))}` : "",
         "held back": ({ heldBack }) => heldBack,
         "go out together": ({ joined, messages }) => (messages ? `${joined} in ${countOf(messages, "message")}` : ""),
         "the furthest held": worst,

@@ -168,6 +168,7 @@ it("says what would ring and what would be held back, and proposes options that 
     rung({
       rings: 4,
       heldBack: 3,
+      loudest: { from: expect.any(String), rings: expect.any(Number) },
       worst: { id: expect.any(String), receivedAt: expect.any(String), change: "−0.31 %" },
     }),
   ]);

@@ -37,7 +37,7 @@ function history(count: number, deliveries: PlannedDelivery[]) {
   return tally.tally();
 }
 
-test("counts by destination and route what rings and what is held back, with the worst of it", async () => {
+test("counts by destination and route what rings and what is held back, with the loudest hour and the worst of it", async () => {
   expect((await history(8, [pools])).places).toEqual([
     {
       destination: "desk",
@@ -45,6 +45,7 @@ test("counts by destination and route what rings and what is held back, with the
       alerts: 8,
       rings: 4,
       heldBack: 4,
+      loudest: { from: "2026-11-21T12:00:00.000Z", rings: 4 },
       worst: { id: "fires 7", receivedAt: "2026-11-21T13:52:00.000Z", change: "−0.41 %" },
     },
   ]);
@@ -116,13 +117,13 @@ test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
     "41 of a group with their cause last ring once",
     [...fortyPools, bridge],
     { routes: [route("all", ["desk"], { group: times })] },
-    { alerts: 41, rings: 1, joined: 41, messages: 1 },
+    { alerts: 41, rings: 1, joined: 41, messages: 1, loudest: { from: "2026-11-21T12:00:00.000Z", rings: 1 } },
   ],
   [
     "41 of a group with their cause first ring once",
     [bridge, ...fortyPools],
     { routes: [route("all", ["desk"], { group: { ...times, waitCriticalMs: 30_000 } })] },
-    { alerts: 41, rings: 1, joined: 41, messages: 1 },
+    { alerts: 41, rings: 1, joined: 41, messages: 1, loudest: { from: "2026-11-21T12:00:00.000Z", rings: 1 } },
   ],
   [
     "those that are over when the message of their group goes out ring no more than it does",
@@ -134,19 +135,19 @@ test.each<[string, Partial<AlertFacts>[], Partial<Rules>, object]>([
     "40 behind a cause ring with it, and once for what still fires when it is over",
     [bridge, ...fortyPools, ...fortyPools.slice(0, 30).map(over), over(bridge)],
     { routes: [route("all", ["desk"])], ...behindBridge },
-    { alerts: 41, rings: 2, joined: 10, messages: 1 },
+    { alerts: 41, rings: 2, joined: 10, messages: 1, loudest: { from: "2026-11-21T12:00:00.000Z", rings: 2 } },
   ],
   [
     "40 behind a cause that all are over before it do not ring",
     [bridge, ...fortyPools, ...fortyPools.map(over), over(bridge)],
     { routes: [route("all", ["desk"])], ...behindBridge },
-    { alerts: 41, rings: 1 },
+    { alerts: 41, rings: 1, loudest: { from: "2026-11-21T12:00:00.000Z", rings: 1 } },
   ],
   [
     "what quiet hours hold rings once in the summary at their end, also what is over meanwhile joins it",
     [bridge, ...fortyPools, ...fortyPools.slice(0, 30).map(over)],
     { ...night, routes: [route("all", ["desk"])] },
-    { alerts: 41, rings: 2, joined: 70, messages: 1 },
+    { alerts: 41, rings: 2, joined: 70, messages: 1, loudest: { from: "2026-11-21T12:00:00.000Z", rings: 1 } },
   ],
   [
     "a summary of quiet hours in which all is over makes no sound",
