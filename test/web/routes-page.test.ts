@@ -114,7 +114,7 @@ it("another file is compared with what happened to the stored alerts: where they
   const page = await post(`${withSecret}routes: [{ name: all, to: treasury, again: { furtherBy: 5% } }]\n`);
   expect(page).toContain("What this file would have done 3 alerts from");
   expect(page).toContain("3 would have gone elsewhere by this file");
-  expect(page).toMatch(/treasury all 3 1 2 −1/);
+  expect(page).toMatch(/treasury all 3 1 1 from \S+:00:00Z 2 −1/);
   const refused = await browser.post("/routes", {
     file: `routes: [{ to: treasurey }, { to: "${referTo("ADMIN_TOKEN")}" }]`,
   });
