@@ -14,7 +14,8 @@ export class RingCounter {
   #heldBack = 0;
   readonly #ringsOfHour = new Map<number, number>();
   #far = 0;
-  #worst?: { alert: number } & NonNullable<RingCount["worst"]>;
+  #worst?: RingCount["worst"];
+  #worstAlert = 0;
 
   ring(at: number): void {
     this.#rings += 1;
@@ -28,11 +29,11 @@ export class RingCounter {
     const last = rings.at(-1);
     if (value === undefined || !last?.value) return;
     const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
-    const isOlder = far === this.#far && this.#worst !== undefined && alert > this.#worst.alert;
+    const isOlder = far === this.#far && this.#worst !== undefined && alert > this.#worstAlert;
     const change = far > this.#far || isOlder ? writeChange(String(last.value), String(value)) : undefined;
     if (change === undefined) return;
-    this.#far = far;
-    this.#worst = { alert, id, receivedAt: toIso(at), change };
+    [this.#far, this.#worstAlert] = [far, alert];
+    this.#worst = { id, receivedAt: toIso(at), change };
   }
 
   addUp(other: RingCounter): void {
@@ -41,22 +42,19 @@ export class RingCounter {
     this.#heldBack += other.#heldBack;
     for (const [hour, rings] of other.#ringsOfHour)
       this.#ringsOfHour.set(hour, (this.#ringsOfHour.get(hour) ?? 0) + rings);
-    if (other.#far > this.#far) [this.#far, this.#worst] = [other.#far, other.#worst];
+    if (other.#far > this.#far)
+      [this.#far, this.#worst, this.#worstAlert] = [other.#far, other.#worst, other.#worstAlert];
   }
 
   view(): RingCount {
     const { alerts, joined, messages } = this;
-    const { alert: _, ...worst } = this.#worst ?? { alert: 0, id: "", receivedAt: "", change: "" };
     // The first of hours that are as loud.
-    const [hour, most] = [...this.#ringsOfHour].reduce(
-      (loudest, one) => (one[1] > loudest[1] || (one[1] === loudest[1] && one[0] < loudest[0]) ? one : loudest),
-      [0, 0],
-    );
+    const [loudest] = [...this.#ringsOfHour].sort(([hour, rings], [other, those]) => those - rings || hour - other);
     return {
       ...{ alerts, rings: this.#rings, heldBack: this.#heldBack },
       ...(messages > 0 && { joined, messages }),
-      ...(most > 0 && { loudest: { from: toIso(hour * hourMs), rings: most } }),
-      ...(this.#worst && { worst }),
+      ...(loudest && { loudest: { from: toIso(loudest[0] * hourMs), rings: loudest[1] } }),
+      ...(this.#worst && { worst: this.#worst }),
     };
   }
 }
