@@ -734,7 +734,7 @@ const ofTheRooms = [
   {
     name: "tells of a canary that fails once",
     file: "src/watch/canary.ts",
-    from: "return stop.aborted ? failure : fly(this.#deps, stop);",
+    from: "return stop.aborted ? failure : fly(this.deps, stop);",
     to: "return failure;",
     tests: ["test/watch/canary.test.ts"],
   },

@@ -26,19 +26,16 @@ export interface DutiesLaneDeps {
  *                        └─ another relay took it, or the lease ended ──▶ served no more
  */
 export class DutiesLane {
-  readonly #deps: DutiesLaneDeps;
   #held: { lane: LaneFence; lease: Lease; stop: AbortController } | undefined;
   #serve: ServeDuties | undefined;
   #serving: Promise<void> | undefined;
   #hasLeft = false;
 
-  constructor(deps: DutiesLaneDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: DutiesLaneDeps) {}
 
   /** Asks for it, unless it is held, or what was begun under a former grant has not ended. Rejects as the store does. */
   async acquire(lease: Lease): Promise<void> {
-    const { store, owner, leaseMs } = this.#deps;
+    const { store, owner, leaseMs } = this.deps;
     if (this.#hasLeft || this.#held !== undefined || this.#serving !== undefined) return;
     const request = { group: dutiesGroup, statuses: [], paces: [] };
     const [grant] = await store.acquireLanes(owner, [request], leaseMs);
@@ -66,7 +63,7 @@ export class DutiesLane {
     const { lane, stop } = this.#held;
     this.#held = undefined;
     stop.abort();
-    this.#deps.log.warn("lane.lost", { ...lane, why });
+    this.deps.log.warn("lane.lost", { ...lane, why });
   }
 
   /** Ends what is served, then frees the lane for the next relay. Never rejects. */
@@ -79,7 +76,7 @@ export class DutiesLane {
     this.#held = undefined;
     await this.#free(mine.lane);
     // With one relay there is nobody who takes it.
-    if (Number.isFinite(mine.lease.leftMs())) this.#deps.log.info("lane.handed_over", { group: dutiesGroup });
+    if (Number.isFinite(mine.lease.leftMs())) this.deps.log.info("lane.handed_over", { group: dutiesGroup });
   }
 
   /** Hands over for good: this relay asks for the duties no more. */
@@ -106,7 +103,7 @@ export class DutiesLane {
     if (mine === undefined || this.#serve === undefined || this.#serving !== undefined) return;
     this.#serving = this.#serve(mine.lane, mine.stop.signal)
       .catch(async (error) => {
-        this.#deps.log.error("engine.duties_failed", { error: String(error).slice(0, 300) });
+        this.deps.log.error("engine.duties_failed", { error: String(error).slice(0, 300) });
         if (this.#held !== mine) return;
         this.#held = undefined;
         await this.#free(mine.lane);
@@ -117,7 +114,7 @@ export class DutiesLane {
   }
 
   async #free(lane: LaneFence): Promise<void> {
-    const { store, log } = this.#deps;
+    const { store, log } = this.deps;
     // Its lease ends by itself.
     await store
       .releaseLanes([lane])

@@ -64,7 +64,6 @@ interface Doing<T> extends Pick<Wish, "by"> {
  * only saves the wait for the next look.
  */
 export class Engine implements ClaimingDesk {
-  readonly #deps: EngineDeps;
   readonly #isShared: boolean;
   readonly #destinations: ReadonlyMap<string, Destination>;
   readonly #outlets: ReadonlyMap<string, Outlet[]>;
@@ -95,9 +94,8 @@ export class Engine implements ClaimingDesk {
     return engine;
   }
 
-  private constructor(deps: EngineDeps) {
+  private constructor(private readonly deps: EngineDeps) {
     const { store, self, clock, log, illustrate, pictureNotes: notes } = deps;
-    this.#deps = deps;
     this.#isShared = store.capabilities.sharedByRelays;
     this.#outlets = groupBy(deps.outlets, ({ destination }) => laneGroupOf(destination));
     this.#destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
@@ -242,7 +240,7 @@ export class Engine implements ClaimingDesk {
       this.#stopping.abort();
       throw error;
     }
-    this.#deps.journal?.forgetInherited();
+    this.deps.journal?.forgetInherited();
     this.#lookingEnded = this.#looking.run(signal);
     this.#loops = [this.#sweeper.run(signal), renewed, this.#orphans.run(signal)];
     if (this.#isShared) this.#loops.push(this.#keeper.leaveInTime(signal), this.wishes.run(signal));
@@ -259,12 +257,12 @@ export class Engine implements ClaimingDesk {
 
   async #readSaved(): Promise<void> {
     if (!this.#isShared || this.#keeper.holdsAll()) return;
-    this.#saved = new Map((await this.#deps.store.loadStatuses()).map((status) => [savedAs(status), status]));
+    this.#saved = new Map((await this.deps.store.loadStatuses()).map((status) => [savedAs(status), status]));
   }
 
   #stateOf(destination: Destination): DestinationState {
     const held = this.#keeper.groupOf(destination)?.health.stateOf(destination);
-    return held ?? stateOf(destination, (key) => this.#saved.get(savedAs(key)), this.#deps.clock.now());
+    return held ?? stateOf(destination, (key) => this.#saved.get(savedAs(key)), this.deps.clock.now());
   }
 
   #groupOf(name: string): LaneGroup | undefined {

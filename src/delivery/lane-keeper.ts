@@ -39,7 +39,6 @@ const notRenewed = "its lease could not be renewed in time";
  *                        └─ another relay took it, or its lease could not be renewed ──▶ lost: its calls are ended
  */
 export class LaneKeeper {
-  readonly #deps: LaneKeeperDeps;
   readonly #held = new Map<string, LaneGroup>();
   /** Groups among them that another relay will have once their calls have ended. */
   readonly #leaving = new Set<string>();
@@ -52,8 +51,7 @@ export class LaneKeeper {
   #leavesSome = false;
   readonly renewEveryMs: number;
 
-  constructor(deps: LaneKeeperDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: LaneKeeperDeps) {
     this.renewEveryMs = deps.sharedByRelays ? renewSharedMs : renewAloneMs;
   }
 
@@ -69,14 +67,14 @@ export class LaneKeeper {
 
   holds = (group: string): boolean => this.#held.has(group);
 
-  holdsAll = (): boolean => this.#held.size === this.#deps.outlets.size;
+  holdsAll = (): boolean => this.#held.size === this.deps.outlets.size;
 
   /** How soon free lanes are to be asked for again. Milliseconds. */
-  lookEveryMs = (): number => (this.#leavesSome && this.#deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
+  lookEveryMs = (): number => (this.#leavesSome && this.deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
 
   /** Gives up what is too much for this relay, and takes what is free. Rejects as the store does. */
   async balance(): Promise<void> {
-    const { membership, duties } = this.#deps;
+    const { membership, duties } = this.deps;
     const kept = this.groups().filter(({ lane }) => !this.#leaving.has(lane.group));
     const { handOver: tooMany } = this.#share();
     for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void this.#handOver(group);
@@ -86,7 +84,7 @@ export class LaneKeeper {
 
   /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
   async acquire(): Promise<void> {
-    const { store, outlets, membership, duties, owner, settings } = this.#deps;
+    const { store, outlets, membership, duties, owner, settings } = this.deps;
     const missing = [...outlets].filter(([group]) => !this.holds(group));
     const requests = missing.map(([group, its]) => requestOf(group, its, settings));
     const most = Math.max(0, this.#share().most - this.#held.size);
@@ -123,14 +121,14 @@ export class LaneKeeper {
         if (this.#lanes().length < before) onFewer();
       },
       everyMs: this.renewEveryMs,
-      clock: this.#deps.clock,
-      onFailed: (error) => this.#deps.log.error("engine.renewal_failed", { error: String(error).slice(0, 300) }),
+      clock: this.deps.clock,
+      onFailed: (error) => this.deps.log.error("engine.renewal_failed", { error: String(error).slice(0, 300) }),
     });
   }
 
   /** A store that does not answer keeps nobody from leaving a lane whose lease is over. */
   async leaveInTime(stop: AbortSignal): Promise<void> {
-    const { duties, clock } = this.#deps;
+    const { duties, clock } = this.deps;
     while (!stop.aborted) {
       this.#loseOverdue();
       if (duties.leftMs() === 0) duties.lose(notRenewed);
@@ -145,7 +143,7 @@ export class LaneKeeper {
    * @param loops what has to end as well before the lanes are freed
    */
   async stop(deadlineMs: number, looking: Promise<void>, loops: Promise<unknown>[]): Promise<void> {
-    const { store, sharedByRelays, owner, duties, clock, log } = this.#deps;
+    const { store, sharedByRelays, owner, duties, clock, log } = this.deps;
     this.#isStopping = true;
     const dutiesEnded = duties.end();
     for (const group of this.groups()) group.windDown();
@@ -170,7 +168,7 @@ export class LaneKeeper {
   }
 
   #share() {
-    return this.#deps.membership.share([...this.#deps.outlets.keys()], this.#held.size - this.#leaving.size);
+    return this.deps.membership.share([...this.deps.outlets.keys()], this.#held.size - this.#leaving.size);
   }
 
   #isHeld(group: LaneGroup): boolean {
@@ -178,19 +176,19 @@ export class LaneKeeper {
   }
 
   #beginLease(): Lease {
-    const { sharedByRelays, clock } = this.#deps;
+    const { sharedByRelays, clock } = this.deps;
     return sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
   }
 
   #lanes(): LaneFence[] {
-    const ofDuties = this.#deps.duties.held();
+    const ofDuties = this.deps.duties.held();
     return [...this.groups().map(({ lane }) => lane), ...(ofDuties === undefined ? [] : [ofDuties])];
   }
 
   #open(grant: LaneGrant, lease: Lease): LaneGroup {
-    const outlets = this.#deps.outlets.get(grant.group) ?? [];
+    const outlets = this.deps.outlets.get(grant.group) ?? [];
     const onLost = () => this.#lose(group, takenOver);
-    const group: LaneGroup = new LaneGroup(grant, outlets, { ...this.#deps, lease, onLost });
+    const group: LaneGroup = new LaneGroup(grant, outlets, { ...this.deps, lease, onLost });
     this.#held.set(grant.group, group);
     return group;
   }
@@ -199,8 +197,8 @@ export class LaneKeeper {
   async #settle(groups: LaneGroup[]): Promise<void> {
     const destinations = groups.flatMap((group) => group.destinations);
     try {
-      await recoverAbandoned(this.#deps, groups, "Tocsin was stopped during the call");
-      await followQuietHours({ ...this.#deps, destinations });
+      await recoverAbandoned(this.deps, groups, "Tocsin was stopped during the call");
+      await followQuietHours({ ...this.deps, destinations });
     } catch (error) {
       for (const group of groups.filter((one) => this.#isHeld(one))) this.#held.delete(group.lane.group);
       throw error;
@@ -208,7 +206,7 @@ export class LaneKeeper {
   }
 
   async #renew(): Promise<void> {
-    const { store, duties } = this.#deps;
+    const { store, duties } = this.deps;
     const lease = this.#beginLease();
     // Groups that are acquired meanwhile are not in this request.
     const [asked, ofDuties] = [this.groups(), duties.held()];
@@ -227,7 +225,7 @@ export class LaneKeeper {
     const { group: name, fence } = group.lane;
     this.#held.delete(name);
     group.end(why);
-    this.#deps.log.warn("lane.lost", { group: name, fence, why });
+    this.deps.log.warn("lane.lost", { group: name, fence, why });
   }
 
   #loseOverdue(): void {
@@ -236,7 +234,7 @@ export class LaneKeeper {
 
   /** To a relay that has too few. What is under way ends first, so that no two calls to one chat overlap. */
   async #handOver(group: LaneGroup): Promise<void> {
-    const { log } = this.#deps;
+    const { log } = this.deps;
     const { group: name } = group.lane;
     this.#leaving.add(name);
     try {
@@ -257,7 +255,7 @@ export class LaneKeeper {
     if (!this.#isHeld(group)) return false;
     await group.health.saveAll();
     this.#held.delete(group.lane.group);
-    await this.#deps.store.releaseLanes([group.lane]);
+    await this.deps.store.releaseLanes([group.lane]);
     return true;
   }
 
@@ -265,14 +263,14 @@ export class LaneKeeper {
   async #leaveEach(looking: Promise<void>): Promise<void> {
     // A look under way would announce this relay again.
     await looking;
-    await this.#deps.store.forgetRelay(this.#deps.owner);
+    await this.deps.store.forgetRelay(this.deps.owner);
     await Promise.all(this.groups().map((group) => this.#free(group)));
   }
 
   /** Until the last call has ended: it may take longer than a lease, and nobody else is to call there meanwhile. */
   async #keepUntil(ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
-      await this.#deps.clock.sleep(renewSharedMs, ended);
+      await this.deps.clock.sleep(renewSharedMs, ended);
       if (ended.aborted) return;
       await this.#renew().catch(() => {});
       this.#loseOverdue();

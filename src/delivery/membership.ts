@@ -18,20 +18,17 @@ export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
 
 /** Which relays run on this store, as of the last look, and whether the configuration of this one is the newest of all. */
 export class Membership {
-  readonly #deps: MembershipDeps;
   readonly #unheldSince = new Map<string, number>();
   #relays: RelayView[] = [];
   #configuration: ConfigurationState = "newest";
 
-  constructor(deps: MembershipDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: MembershipDeps) {}
 
   /** All that run on this store, this one among them, as of the last look some seconds ago. */
   relays = (): RelayView[] => this.#relays;
 
   /** The others that ran a moment ago. */
-  others = (): RelayView[] => this.#relays.filter(({ id }) => id !== this.#deps.self.id);
+  others = (): RelayView[] => this.#relays.filter(({ id }) => id !== this.deps.self.id);
 
   configuration = (): ConfigurationState => this.#configuration;
 
@@ -51,7 +48,7 @@ export class Membership {
    */
   share(groups: string[], held: number): { most: number; handOver: number } {
     if (!this.isNewest()) return { most: 0, handOver: held };
-    const { configuration } = this.#deps.self;
+    const { configuration } = this.deps.self;
     const others = this.others().filter((relay) => relay.configuration === configuration);
     return shareLanes(groups, held, others);
   }
@@ -61,7 +58,7 @@ export class Membership {
    * @param isHeld by this relay, whatever the store says
    */
   async announce(isHeld: (group: string) => boolean): Promise<void> {
-    const { store, self, report, leaseMs } = this.#deps;
+    const { store, self, report, leaseMs } = this.deps;
     this.#relays = await store.announceRelay({ ...self, report: report?.() }, leaseMs);
     const own = this.#relays.find(({ id }) => id === self.id);
     const before = this.#configuration;
@@ -78,7 +75,7 @@ export class Membership {
    * within the last day, and what only that one knows waits for a relay with it to come back.
    */
   whyOrphans(): string | undefined {
-    const { sharedByRelays, self, clock } = this.#deps;
+    const { sharedByRelays, self, clock } = this.deps;
     if (!sharedByRelays) return "";
     if (this.#relays.some(({ id, isSuperseded }) => id === self.id && isSuperseded)) return undefined;
     const configurations = new Set(this.#relays.map((relay) => relay.configuration));
@@ -86,7 +83,7 @@ export class Membership {
   }
 
   #noteUnheld(isHeld: (group: string) => boolean): void {
-    const { sharedByRelays, groups, clock } = this.#deps;
+    const { sharedByRelays, groups, clock } = this.deps;
     const taken = this.taken();
     const isOurs = sharedByRelays && this.isNewest();
     for (const group of groups) {
@@ -96,7 +93,7 @@ export class Membership {
   }
 
   #logConfiguration(version: number): void {
-    const { log } = this.#deps;
+    const { log } = this.deps;
     const newer = this.#relays.filter(({ configurationVersion }) => configurationVersion > version);
     const names = newer.map(({ name }) => name).join(", ");
     if (this.#configuration === "older") log.warn("configuration.older", { version, newer: names });

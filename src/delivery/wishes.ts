@@ -44,13 +44,11 @@ const mostWaiting = 100;
  *        └──within ten seconds nobody has──▶ taken back: nothing was done
  */
 export class Wishes {
-  readonly #deps: WishesDeps;
   readonly #mail: Mailbox<Wish>;
   readonly #stopping = new AbortController();
   readonly #poll: Poll;
 
-  constructor(deps: WishesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: WishesDeps) {
     this.#mail = new Mailbox(deps.store, "lanes", mostWaiting);
     this.#poll = createPoll({
       look: () => this.#look(),
@@ -76,7 +74,7 @@ export class Wishes {
    *   and is not seen in time, so that nobody knows, or when its holder says that it could not do it, or as the store does
    */
   async leave<T>(wish: Pick<Wish, "destination" | "by">, seen: () => Promise<T | undefined>): Promise<T> {
-    const { clock, newId } = this.#deps;
+    const { clock, newId } = this.deps;
     const { signal: stop } = this.#stopping;
     const leftAt = clock.now();
     const waitedMs = () => Math.abs(clock.now() - leftAt);
@@ -99,7 +97,7 @@ export class Wishes {
   }
 
   async #look(): Promise<void> {
-    const { runs, fulfil, clock, log } = this.#deps;
+    const { runs, fulfil, clock, log } = this.deps;
     const now = clock.now();
     const isOld = ({ until }: Wish) => now > until + keptMs;
     const mine = ({ destination, until, why }: Wish) => why === undefined && now < until && runs(destination);

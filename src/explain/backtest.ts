@@ -35,7 +35,6 @@ export interface BacktestDeps {
 
 /** Compares alerts, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
 export class Backtest {
-  readonly #deps: BacktestDeps;
   readonly #destinations = new Map<string, DestinationTally>();
   /** How many facts each mapped path gave. */
   readonly #found: Map<MappableFact, number>;
@@ -57,8 +56,7 @@ export class Backtest {
   #added = 0;
   #oldestAt = 0;
 
-  constructor(deps: BacktestDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: BacktestDeps) {
     this.#idle = wordsOfRules(deps.rules);
     this.#found = new Map(mappableFacts.filter((fact) => deps.mapping[fact] !== undefined).map((fact) => [fact, 0]));
   }
@@ -73,7 +71,7 @@ export class Backtest {
     const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
     // What could not be read would hold up the reader once more.
     const bodies = [...new Set(page.flatMap(({ body, wasUnreadable }) => (wasUnreadable ? [] : body)))];
-    const reading = this.#deps.reader.read(bodies);
+    const reading = this.deps.reader.read(bodies);
     await this.#working;
     this.#working = reading.then((readings) => this.#countAll(page, bodies, readings));
     // The next wait for it reports the failure.
@@ -114,7 +112,7 @@ export class Backtest {
     { routedAt: at, title, wasUnreadable, body, item }: PastAlert,
     reading: BodyReading | undefined,
   ): Rerouted | undefined {
-    const { router, mutes } = this.#deps;
+    const { router, mutes } = this.deps;
     const sendUnjudged = (why: string) => {
       const routed = router.routeUnjudged("reading", why, at);
       return { title: title ?? "Unreadable alert", ...routed, explain: () => routed.decisions };
@@ -155,7 +153,7 @@ export class Backtest {
       const change: Change = after.has(destination) ? "newlySent" : "noLongerSent";
       one[change] += 1;
       if (tally[change].length === mostExamples) continue;
-      const reason = whyOf(destination, explain(), this.#deps.rules.routes);
+      const reason = whyOf(destination, explain(), this.deps.rules.routes);
       tally[change].push({ id: alert.id, receivedAt: toIso(alert.receivedAt), title, destination, reason });
     }
   }

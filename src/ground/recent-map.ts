@@ -1,17 +1,14 @@
 /** This many entries at most: the one that was set longest ago goes first. */
 export class RecentMap<K, V> extends Map<K, V> {
-  readonly #most: number;
-
-  constructor(most: number) {
+  constructor(private readonly most: number) {
     super();
-    this.#most = most;
   }
 
   override set(key: K, value: V): this {
     this.delete(key);
     super.set(key, value);
     for (const oldest of this.keys()) {
-      if (this.size <= this.#most) break;
+      if (this.size <= this.most) break;
       this.delete(oldest);
     }
     return this;

@@ -35,14 +35,12 @@ type Known = Duplex & { [key]?: Connection };
 
 /** The connections that are open, and how they end when the relay is stopped. */
 export class Connections {
-  readonly #clock: Clock;
   readonly #open = new Set<Connection>();
   /** To be called with the socket as its `this`: a function for each connection would cost memory. */
   readonly #forget: (this: Known) => void;
   #isWindingDown = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(private readonly clock: Clock) {
     const open = this.#open;
     this.#forget = function () {
       if (this[key]) open.delete(this[key]);
@@ -115,7 +113,7 @@ export class Connections {
   async #within(limitMs: number, ends: Promise<void>[]): Promise<void> {
     const all = new AbortController();
     void Promise.all(ends).then(() => all.abort());
-    await this.#clock.sleep(limitMs, all.signal);
+    await this.clock.sleep(limitMs, all.signal);
   }
 
   #untilClosed(connections: Connection[], limitMs: number): Promise<void> {

@@ -17,12 +17,10 @@ export interface TranslatorOptions {
 
 /** Reads bodies as configured, in the thread that asks. */
 export class Translator {
-  readonly #options: TranslatorOptions;
   readonly #names: ReadonlySet<string>;
   readonly #ofSources = new Map<string | undefined, ReadingOptions>();
 
-  constructor(options: TranslatorOptions) {
-    this.#options = options;
+  constructor(private readonly options: TranslatorOptions) {
     this.#names = new Set(options.sources.map(({ name }) => name));
   }
 
@@ -40,7 +38,7 @@ export class Translator {
   #optionsOf(source: string | undefined): ReadingOptions {
     const known = this.#ofSources.get(source);
     if (known !== undefined) return known;
-    const { mapping, sources, readsShapes } = this.#options;
+    const { mapping, sources, readsShapes } = this.options;
     const own = sources.find(({ name }) => name === source)?.mapping;
     const made: ReadingOptions = {
       mapping: compileMapping({ ...mapping, ...own, severities: { ...mapping?.severities, ...own?.severities } }),

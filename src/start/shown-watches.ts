@@ -37,11 +37,7 @@ type Store = Pick<WatchStore, "loadWatchState"> & DutyStates;
 
 /** What the relay that watches has saved for the others to show. */
 export class ShownWatches {
-  readonly #deps: { store: Store; clock: Clock; log: Log };
-
-  constructor(deps: { store: Store; clock: Clock; log: Log }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { store: Store; clock: Clock; log: Log }) {}
 
   /** Undefined: none, or by another version. */
   readonly readViews = () => this.#read<Shown>(names.views);
@@ -58,7 +54,7 @@ export class ShownWatches {
     const saved = await this.#read<ShownGaps>(names.gaps);
     const shown = saved?.reports.find((one) => one.source === source)?.report;
     const last = (shown?.checkedAt ?? 0) > (here?.checkedAt ?? 0) ? shown : here;
-    return last && this.#deps.clock.now() - last.checkedAt < oldestMs ? last : undefined;
+    return last && this.deps.clock.now() - last.checkedAt < oldestMs ? last : undefined;
   }
 
   /** Saves what is new under the fence of the lane, while other relays run. */
@@ -69,7 +65,7 @@ export class ShownWatches {
       { name: names.shapes, show: shapes, leastMs: shapesEveryMs, mostMs: Number.POSITIVE_INFINITY },
     ];
     const last = new Map<string, { at: number; text: string }>();
-    const { store, clock, log } = this.#deps;
+    const { store, clock, log } = this.deps;
     return createPoll({
       look: async () => {
         if (!hasOthers()) return;
@@ -93,7 +89,7 @@ export class ShownWatches {
   }
 
   async #read<T>(name: string): Promise<T | undefined> {
-    const saved = (await this.#deps.store.loadWatchState(name)) as (T & { format: number }) | undefined;
+    const saved = (await this.deps.store.loadWatchState(name)) as (T & { format: number }) | undefined;
     return saved?.format === format ? saved : undefined;
   }
 }

@@ -78,26 +78,24 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   readonly name = "canary";
   readonly memory = stateSchema;
   readonly empty: State = {};
-  readonly #deps: CanaryDeps;
   readonly #findNext: (after: number) => number;
   #nextAt = 0;
 
-  constructor(deps: CanaryDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: CanaryDeps) {
     this.#findNext = compileCanarySchedule(deps.schedule);
   }
 
   /** What was due while the relay did not run is sent at the start. */
   begin({ lastAt = 0, failing }: State): void {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const nextAt = Math.max(now + firstAfterMs, this.#findNext(Math.min(lastAt, now)));
     this.#nextAt = failing === undefined ? nextAt : Math.min(nextAt, now + failingEveryMs);
   }
 
-  readonly everyMs = () => Math.min(longestSleepMs, this.#nextAt - this.#deps.clock.now());
+  readonly everyMs = () => Math.min(longestSleepMs, this.#nextAt - this.deps.clock.now());
 
   async look(watch: Watch<State, CanaryView>, stop: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     // Further ahead only when the clock was set back.
     this.#nextAt = Math.min(this.#nextAt, this.#findNext(clock.now()));
     if (clock.now() < this.#nextAt) return;
@@ -115,20 +113,20 @@ class CanaryRules implements WatchRules<State, CanaryView> {
 
   /** A failure counts when the next one fails as well. */
   async #fly({ failing }: State, stop: AbortSignal): Promise<Failure | undefined> {
-    const failure = await fly(this.#deps, stop);
+    const failure = await fly(this.deps, stop);
     if (failure === undefined || failing !== undefined) return failure;
-    this.#deps.log.warn("canary.failed", { ...failure });
-    await this.#deps.clock.sleep(againAfterMs, stop);
-    return stop.aborted ? failure : fly(this.#deps, stop);
+    this.deps.log.warn("canary.failed", { ...failure });
+    await this.deps.clock.sleep(againAfterMs, stop);
+    return stop.aborted ? failure : fly(this.deps, stop);
   }
 
   async #tell(watch: Watch<State, CanaryView>, failure: Failure | undefined): Promise<void> {
-    const { clock, log } = this.#deps;
+    const { clock, log } = this.deps;
     const now = clock.now();
     const { failing } = watch.memory;
     const isTold = failing?.toldAt !== undefined;
     if (failure === undefined) {
-      const facts = failing && isTold ? writeBetter(this.#deps, failing.stage, now - failing.since) : undefined;
+      const facts = failing && isTold ? writeBetter(this.deps, failing.stage, now - failing.since) : undefined;
       const works = { lastAt: now, lastOkAt: now };
       await watch.tell(facts, works, works);
       if (failing !== undefined) log.info("canary.works", { failedForMs: now - failing.since });
@@ -137,13 +135,13 @@ class CanaryRules implements WatchRules<State, CanaryView> {
     const fails = { ...failing, since: failing?.since ?? now, ...failure };
     const muted = { ...watch.memory, lastAt: now, failing: fails };
     if (isTold) await watch.keep(muted);
-    else await watch.tell(writeWorse(this.#deps, failure), { ...muted, failing: { ...fails, toldAt: now } }, muted);
+    else await watch.tell(writeWorse(this.deps, failure), { ...muted, failing: { ...fails, toldAt: now } }, muted);
     log.error("canary.fails", { ...failure });
   }
 
   view({ failing, lastAt, lastOkAt }: State): CanaryView {
     return {
-      schedule: describeCanarySchedule(this.#deps.schedule),
+      schedule: describeCanarySchedule(this.deps.schedule),
       state: failing !== undefined ? "fails" : lastOkAt !== undefined ? "works" : "waiting",
       lastAt,
       lastOkAt,

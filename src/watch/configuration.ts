@@ -30,12 +30,10 @@ class ConfigurationRules implements WatchRules<Told> {
   readonly memory = z.union([toldSchema, formerSchema]);
   readonly empty = { told: {}, toldAt: {} };
   readonly everyMs = 2_000;
-  readonly #deps: ConfigurationWatchDeps;
   readonly #findings: Findings<Finding, Told>;
   #looksWithout = 0;
 
-  constructor(deps: ConfigurationWatchDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ConfigurationWatchDeps) {
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: Number.POSITIVE_INFINITY,
@@ -44,11 +42,11 @@ class ConfigurationRules implements WatchRules<Told> {
   }
 
   look(watch: Watch<Told>): Promise<void> {
-    return this.#findings.tell([this.#judge()], watch, this.#deps.clock.now());
+    return this.#findings.tell([this.#judge()], watch, this.deps.clock.now());
   }
 
   #judge(): Finding {
-    const { file, refused, onDisk } = this.#deps.look();
+    const { file, refused, onDisk } = this.deps.look();
     const found = { matter: "file", mark: "refused" };
     this.#looksWithout = onDisk === "gone" ? this.#looksWithout + 1 : 0;
     if (this.#looksWithout >= goneLooks) {
@@ -65,8 +63,8 @@ class ConfigurationRules implements WatchRules<Told> {
   }
 
   view(): WatchView {
-    const { refused, onDisk } = this.#deps.look();
-    const about = { name: this.name, lookedAt: this.#deps.clock.now(), troubles: [] };
+    const { refused, onDisk } = this.deps.look();
+    const about = { name: this.name, lookedAt: this.deps.clock.now(), troubles: [] };
     const inTrouble = (summary: string, more: string): WatchView => {
       return { ...about, verdict: "trouble", level: "warn", summary, troubles: [`${summary}. ${more}`] };
     };

@@ -80,7 +80,6 @@ class DiskRules implements WatchRules<State> {
   readonly memory = stateSchema;
   readonly empty: State = { level: "room", isEndTold: false };
   readonly everyMs = 15_000;
-  readonly #deps: DiskWatchDeps;
   #seen?: { sight: DiskSight; at: number };
   #betterSince?: number;
   /** As it is now, also where it could not be written. */
@@ -88,21 +87,20 @@ class DiskRules implements WatchRules<State> {
   #counted: number;
   #savedAt: number;
 
-  constructor(deps: DiskWatchDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: DiskWatchDeps) {
     this.#counted = deps.countRefused();
     this.#savedAt = deps.clock.now();
   }
 
   async look(watch: Watch<State>): Promise<void> {
-    const sight = await this.#deps.look();
-    const now = this.#deps.clock.now();
+    const sight = await this.deps.look();
+    const now = this.deps.clock.now();
     this.#seen = { sight, at: now };
     const state = { ...watch.memory, full: this.#countFull(watch.memory.full, sight.full, now) };
     const worse = judgeLevel(sight, 1);
     if (rankOf(worse) > rankOf(state.level)) {
       this.#betterSince = undefined;
-      const said = writeWorse(this.#deps, worse, sight, state);
+      const said = writeWorse(this.deps, worse, sight, state);
       return this.#keep(watch, { ...state, level: worse, isEndTold: false }, said);
     }
     const better = judgeLevel(sight, 1.2);
@@ -115,8 +113,8 @@ class DiskRules implements WatchRules<State> {
     }
     const { full, ...rest } = state;
     const isEndTold = better !== "room" && (state.isEndTold || full !== undefined);
-    const hasRoom = better === "room" && !state.isEndTold ? writeRoom(this.#deps, sight) : undefined;
-    const over = full && writeAccepting(this.#deps, full, this.#betterSince, sight, better);
+    const hasRoom = better === "room" && !state.isEndTold ? writeRoom(this.deps, sight) : undefined;
+    const over = full && writeAccepting(this.deps, full, this.#betterSince, sight, better);
     await this.#keep(watch, { ...rest, level: better, isEndTold }, over ?? hasRoom);
     this.#betterSince = undefined;
     this.#full = undefined;
@@ -124,7 +122,7 @@ class DiskRules implements WatchRules<State> {
 
   /** What was refused between two looks is known at once. */
   #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
-    const count = this.#deps.countRefused();
+    const count = this.deps.countRefused();
     const refused = count - this.#counted;
     this.#counted = count;
     const before = this.#full ?? saved;
@@ -134,7 +132,7 @@ class DiskRules implements WatchRules<State> {
   }
 
   async #keep(watch: Watch<State>, state: State, said?: Said): Promise<void> {
-    const { publicUrl, clock, log } = this.#deps;
+    const { publicUrl, clock, log } = this.deps;
     await watch.tell(said && ownFacts({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
     if (said !== undefined) log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
     this.#savedAt = clock.now();
@@ -146,7 +144,7 @@ class DiskRules implements WatchRules<State> {
     const { sight } = this.#seen;
     if (level === "room") return { ...about, verdict: "well", summary: describeRoom(sight) };
     const full = this.#full ?? saved;
-    const { title, text } = describeWorse(this.#deps, level, sight, { full });
+    const { title, text } = describeWorse(this.deps, level, sight, { full });
     return {
       ...about,
       verdict: "trouble",

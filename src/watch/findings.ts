@@ -69,7 +69,6 @@ export function ofLastDay(instants: readonly number[] | undefined, now: number):
  *     "worse" ──bad in another way──▶ "worse" again       one more than a day may have ──▶ waits until it lasts
  */
 export class Findings<Found extends Finding, Memory extends Told> {
-  readonly #rules: FindingRules<Found>;
   readonly #isNews: NonNullable<FindingRules<Found>["isNews"]>;
   /** What the last look would have told, had it been the second, and how many looks since could not tell. */
   #suspected = new Map<string, { isWorse: boolean; mark: string; unclear: number }>();
@@ -77,8 +76,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
   #lasting = new Map<string, { mark: string; since: number }>();
   readonly #hidden = new Map<string, number>();
 
-  constructor(rules: FindingRules<Found>) {
-    this.#rules = rules;
+  constructor(private readonly rules: FindingRules<Found>) {
     this.#isNews = rules.isNews ?? ((_matter, told, mark) => told !== mark);
   }
 
@@ -116,18 +114,18 @@ export class Findings<Found extends Finding, Memory extends Told> {
     }
     const { isWorse, memory } = due;
     const isFirst = twin?.isWorse !== isWorse || this.#isNews(matter, twin.mark, mark);
-    if (this.#rules.confirmations === 2) {
+    if (this.rules.confirmations === 2) {
       this.#suspected.set(matter, { isWorse, mark, unclear: 0 });
       if (isFirst) return;
     }
-    const isLast = isWorse && (memory.toldAt[matter]?.length ?? 0) >= this.#rules.mostADay;
+    const isLast = isWorse && (memory.toldAt[matter]?.length ?? 0) >= this.rules.mostADay;
     const notice = { finding, isWorse, isLast, hidden: this.#hidden.get(matter) ?? 0 };
     const { title, text, severity } = finding;
     const status = isWorse ? "firing" : "resolved";
-    await watch.tell(ownFacts({ title, text, severity, status, ...this.#rules.write(notice) }), memory);
+    await watch.tell(ownFacts({ title, text, severity, status, ...this.rules.write(notice) }), memory);
     this.#hidden.delete(matter);
     this.#suspected.delete(matter);
-    this.#rules.onTold?.(notice);
+    this.rules.onTold?.(notice);
   }
 
   /** What is to be told, and to be remembered then. */
@@ -136,7 +134,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     const told = memory.told[matter];
     const recent = ofLastDay(memory.toldAt[matter], now);
     const badForMs = finding.lastsMs ?? now - (this.#lasting.get(matter)?.since ?? now);
-    const mayTell = recent.length < this.#rules.mostADay || badForMs >= lastsMs;
+    const mayTell = recent.length < this.rules.mostADay || badForMs >= lastsMs;
     if (verdict === "bad" && mayTell && this.#isNews(matter, told, mark)) {
       const toldAt = { ...memory.toldAt, [matter]: [...recent, now] };
       return { isWorse: true, memory: { ...memory, told: { ...memory.told, [matter]: mark }, toldAt } };
@@ -157,7 +155,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
       const goesOn = verdict === "unknown" || (verdict === "bad" && (!isTold || known?.mark === mark));
       if (known !== undefined && goesOn) this.#lasting.set(matter, known);
       else if (verdict === "bad") this.#lasting.set(matter, { mark, since });
-      else if (known !== undefined && !isTold && ofLastDay(toldAt[matter], now).length >= this.#rules.mostADay)
+      else if (known !== undefined && !isTold && ofLastDay(toldAt[matter], now).length >= this.rules.mostADay)
         this.#hidden.set(matter, (this.#hidden.get(matter) ?? 0) + 1);
     }
   }

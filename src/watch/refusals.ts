@@ -87,7 +87,6 @@ class RefusalRules implements WatchRules<Told> {
   readonly memory = z.union([toldSchema, formerSchema]);
   readonly empty = { told: {}, toldAt: {} };
   readonly everyMs = 15_000;
-  readonly #deps: RefusalWatchDeps;
   readonly #lockedOut = new Map<string, LockOut>();
   /** What had been refused at the last look. */
   readonly #refused = new Map<string, HookSight["refused"]>();
@@ -97,8 +96,7 @@ class RefusalRules implements WatchRules<Told> {
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
 
-  constructor(deps: RefusalWatchDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: RefusalWatchDeps) {
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: 1,
@@ -111,9 +109,9 @@ class RefusalRules implements WatchRules<Told> {
   }
 
   async look(watch: Watch<Told>): Promise<void> {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     this.#lookedAt = now;
-    const found = [...this.#deps.hooks()].map(([source, sight]) => this.#judge(source, sight, now));
+    const found = [...this.deps.hooks()].map(([source, sight]) => this.#judge(source, sight, now));
     await this.#findings.tell(found, watch, now);
   }
 
@@ -148,7 +146,7 @@ class RefusalRules implements WatchRules<Told> {
   }
 
   view(): WatchView {
-    const refusing = [...this.#deps.hooks()].flatMap(([source, sight]) => {
+    const refusing = [...this.deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
       const count = found === undefined ? 0 : countSince(sight, found);
       // One may have passed since the last look.

@@ -93,14 +93,12 @@ export interface ShapeCatalogueOptions {
  */
 export class ShapeCatalogue {
   readonly unfollowed: Unfollowed = { unknown: 0, without: 0 };
-  readonly #options: ShapeCatalogueOptions;
   readonly #shapes = new Map<string, ShapeRecord>();
   #kinds: Kind[] = [];
   #nextNumber = 1;
   #placesOfShapes = 0;
 
-  constructor(options: ShapeCatalogueOptions) {
-    this.#options = options;
+  constructor(private readonly options: ShapeCatalogueOptions) {
     if (options.saved !== undefined) this.#restore(options.saved);
   }
 
@@ -142,7 +140,7 @@ export class ShapeCatalogue {
 
   #addShape({ id, places: described }: BodyShape, label: KindLabel, at: number): ShapeRecord | undefined {
     if (described === undefined) {
-      this.#options.askFor(id);
+      this.options.askFor(id);
       return undefined;
     }
     const names = new Set(described.map(({ path }) => nameOf(path)));
@@ -179,7 +177,7 @@ export class ShapeCatalogue {
   }
 
   #isRead({ facts, path }: ShapePlace): boolean {
-    return facts.length > 0 || this.#options.isReadByRoutes(path);
+    return facts.length > 0 || this.options.isReadByRoutes(path);
   }
 
   #addKind({ title, source, hook }: KindLabel, at: number): Kind {
@@ -245,7 +243,7 @@ export class ShapeCatalogue {
 
   /** What is read anew is known again when each shape has come and was described; until then it is missed by nobody. */
   #restore({ nextNumber, unfollowed, kinds }: SavedCatalogue): void {
-    const { isReadAnew = false } = this.#options;
+    const { isReadAnew = false } = this.options;
     this.#nextNumber = nextNumber;
     Object.assign(this.unfollowed, unfollowed);
     for (const { places: saved, shapes, newWords = [], ...rest } of kinds) {

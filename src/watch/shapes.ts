@@ -61,15 +61,13 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   readonly memory = memorySchema;
   readonly empty: Memory = { readBy: "", pending: [] };
   readonly everyMs = 2_000;
-  readonly #deps: ShapeWatchDeps;
   readonly #readers: Readers;
   #catalogue: ShapeCatalogue;
   #pending: AlertFacts[] = [];
   #savedAt: number;
   #isDirty = false;
 
-  constructor(deps: ShapeWatchDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ShapeWatchDeps) {
     this.#readers = listReaders(deps.routes);
     this.#catalogue = this.#openCatalogue();
     this.#savedAt = deps.clock.now();
@@ -78,9 +76,9 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   #openCatalogue(saved?: SavedCatalogue, readBy?: string): ShapeCatalogue {
     return new ShapeCatalogue({
       isReadByRoutes: (path) => this.#readers.ofPath(path).length > 0,
-      askFor: this.#deps.askForShape,
+      askFor: this.deps.askForShape,
       saved,
-      isReadAnew: readBy !== this.#deps.readBy,
+      isReadAnew: readBy !== this.deps.readBy,
     });
   }
 
@@ -90,7 +88,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       this.#pending = pending;
     } catch (error) {
       // No alert waits for it.
-      this.#deps.log.error("shapes.not_loaded", { error: String(error).slice(0, 300) });
+      this.deps.log.error("shapes.not_loaded", { error: String(error).slice(0, 300) });
     }
   }
 
@@ -102,13 +100,13 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       for (const one of news) this.#write(one);
       return news.length > 0;
     } catch (error) {
-      this.#deps.log.error("shapes.failed", { error: String(error).slice(0, 300) });
+      this.deps.log.error("shapes.failed", { error: String(error).slice(0, 300) });
       return false;
     }
   }
 
   #write(news: Drift | NewWord): void {
-    const { log, publicUrl } = this.#deps;
+    const { log, publicUrl } = this.deps;
     const isWord = "word" in news;
     const paths = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
     log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
@@ -124,13 +122,13 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       // Further ones may have come meanwhile.
       this.#pending = this.#pending.slice(1);
     }
-    if (Math.abs(this.#deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);
+    if (Math.abs(this.deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);
   }
 
   async save(watch: Watch<Memory, ShapesView>): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
-    this.#savedAt = this.#deps.clock.now();
+    this.#savedAt = this.deps.clock.now();
     try {
       await watch.keep(this.#toMemory(this.#pending));
     } catch (error) {
@@ -140,7 +138,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   }
 
   #toMemory(pending: AlertFacts[]): Memory {
-    return { catalogue: this.#catalogue.save(), readBy: this.#deps.readBy, pending };
+    return { catalogue: this.#catalogue.save(), readBy: this.deps.readBy, pending };
   }
 
   view(): ShapesView {

@@ -69,7 +69,6 @@ export class SilenceBook {
   readonly #watches: Watched[];
   /** Nothing was ever saved for these, or nothing that `auto` learns from. The log may know more. */
   readonly #unknown: Watched[];
-  readonly #sources: ReadonlySet<string>;
   readonly #ran: SlotRing;
   /** Since when it is known when the relay ran; absent: it is not known yet. */
   readonly #firstRan: number | undefined;
@@ -85,11 +84,10 @@ export class SilenceBook {
     rules: SilenceRule[],
     saved: { state?: unknown; arrivals?: unknown },
     startedAt: number,
-    sources: ReadonlySet<string> = new Set(),
+    private readonly sources: ReadonlySet<string> = new Set(),
   ) {
     const state = silenceSchema.safeParse(saved.state).data;
     const arrivals = arrivalsSchema.safeParse(saved.arrivals).data;
-    this.#sources = sources;
     this.#ran = createSlotRing(arrivals?.ran);
     this.#firstRan = this.#ran.first();
     this.#aways = state?.aways ?? [];
@@ -131,7 +129,7 @@ export class SilenceBook {
   }
 
   #isOf({ rule: { of, name = "" } }: Watched, { source = "", routes }: Arrival): boolean {
-    return of === "hook" ? !this.#sources.has(source) : of === "source" ? source === name : routes.includes(name);
+    return of === "hook" ? !this.sources.has(source) : of === "source" ? source === name : routes.includes(name);
   }
 
   /** The log was read for the watches that are new; its first alert within reach is this old. */

@@ -79,7 +79,6 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   readonly memory = memorySchema;
   readonly empty: Memory = { aways: [], watches: {} };
   readonly everyMs = 30_000;
-  readonly #deps: SilenceDeps;
   readonly #sources: ReadonlySet<string>;
   readonly #watchesRoutes: boolean;
   #book: SilenceBook;
@@ -90,8 +89,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   #looksBehind = 0;
   #oldestUnroutedAt?: number;
 
-  constructor(deps: SilenceDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: SilenceDeps) {
     this.#sources = new Set(deps.sources);
     this.#watchesRoutes = deps.rules.some(({ of }) => of === "route");
     this.#arrivalsSavedAt = deps.clock.now();
@@ -99,7 +97,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   async begin(state: Memory): Promise<void> {
-    const { rules, store, clock } = this.#deps;
+    const { rules, store, clock } = this.deps;
     const arrivals = await store.loadWatchState(arrivalsName);
     this.#book = new SilenceBook(rules, { state, arrivals }, clock.now(), this.#sources);
     this.#readTo = state.readTo;
@@ -120,7 +118,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     try {
       await this.#readLog(stop);
     } catch (error) {
-      this.#deps.log.error("silence.log_unread", { error: String(error).slice(0, 300) });
+      this.deps.log.error("silence.log_unread", { error: String(error).slice(0, 300) });
     }
     this.#isReading = stop.aborted;
     return !this.#isReading;
@@ -131,7 +129,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   async #readLog(stop: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#deps;
+    const { store, clock, log } = this.deps;
     const now = clock.now();
     const fromAt = now - slotsKept * slotMs;
     let before: Position | undefined;
@@ -158,7 +156,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
    * look was made could not be seen then: each begins where all was routed at the one before.
    */
   async #readShared(stop: AbortSignal): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { store, clock } = this.deps;
     const { routedUpTo } = await store.followArrivals(undefined, 0);
     let after = this.#readTo;
     for (let steps = 0; after !== undefined && steps < mostSteps; steps += 1) {
@@ -176,7 +174,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   async look(watch: Watch<Memory, SilenceView[]>, stop: AbortSignal): Promise<void> {
-    const { store, clock, isShared } = this.#deps;
+    const { store, clock, isShared } = this.deps;
     const health = await store.health();
     // A sender that is refused for want of room is not silent.
     if (health.full) return;
@@ -198,8 +196,8 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     const { says, state, lastedMs = state.quietMs } = news;
     const { rule, key } = state;
     const facts = writeSilenceNotice(news, this.#knownUntil(now), {
-      link: `${this.#deps.publicUrl}/silence`,
-      account: this.#deps.describeAccount?.(rule.of === "source" ? rule.name : undefined),
+      link: `${this.deps.publicUrl}/silence`,
+      account: this.deps.describeAccount?.(rule.of === "source" ? rule.name : undefined),
       hasSources: this.#sources.size > 0,
     });
     const isMuted = this.#findMute(rule, facts) !== undefined;
@@ -207,7 +205,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     const untell = this.#book.told(news, now);
     await orElse(untell, watch.tell(isMuted ? undefined : facts, this.#toMemory()));
     const event = says === "silent" ? "silence.began" : "silence.ended";
-    this.#deps.log.warn(event, { watch: key, quietMs: lastedMs, muted: isMuted });
+    this.deps.log.warn(event, { watch: key, quietMs: lastedMs, muted: isMuted });
   }
 
   /** What has come and is not routed yet may be what is missed: a flood is routed when it is over. */
@@ -217,18 +215,18 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   async #saveArrivals(): Promise<void> {
-    this.#arrivalsSavedAt = this.#deps.clock.now();
-    await this.#deps.store.saveWatchState({ name: arrivalsName, state: this.#book.saveArrivals() });
+    this.#arrivalsSavedAt = this.deps.clock.now();
+    await this.deps.store.saveWatchState({ name: arrivalsName, state: this.#book.saveArrivals() });
   }
 
   /** Finds a mute that holds for the notice itself; a mute of a source also mutes the watch of that source. */
   #findMute(rule: SilenceRule, facts: AlertFacts): Mute | undefined {
     const source = rule.of === "source" ? rule.name : facts.source;
-    return findMuteOf({ ...facts, source }, this.#deps.activeMutes());
+    return findMuteOf({ ...facts, source }, this.deps.activeMutes());
   }
 
   view(): SilenceView[] {
-    const until = this.#knownUntil(this.#deps.clock.now());
+    const until = this.#knownUntil(this.deps.clock.now());
     return this.#book.states(until).map((state) => this.#viewOf(state, until));
   }
 

@@ -14,12 +14,10 @@ const timeoutMs = 20_000;
 
 /** Asks a destination whether delivery could work now. Nothing is sent to people. */
 export class Prober {
-  readonly #deps: ProberDeps;
   readonly #recipient: string;
   #running: Promise<Trial> | undefined;
 
-  constructor(deps: ProberDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ProberDeps) {
     const { destination } = deps;
     [this.#recipient = destination.name] = recipientsOf(destination);
   }
@@ -45,7 +43,7 @@ export class Prober {
   }
 
   async #try(stop: AbortSignal, isAsked: boolean): Promise<Trial> {
-    const { store, destination, pace, health, settings, clock, log } = this.#deps;
+    const { store, destination, pace, health, settings, clock, log } = this.deps;
     const recipient = this.#recipient;
     const now = clock.now();
     const { at, why } = pace.nextSlot(paceKeysOf(destination, recipient, settings), now);
@@ -67,12 +65,12 @@ export class Prober {
   async #askWhereItIs(stop: AbortSignal): Promise<Outcome> {
     const outcome = await this.#ask(stop);
     if (outcome.kind !== "retry" || outcome.movedTo === undefined) return outcome;
-    this.#deps.health.noteMove(this.#deps.destination, this.#recipient, outcome.movedTo);
+    this.deps.health.noteMove(this.deps.destination, this.#recipient, outcome.movedTo);
     return this.#ask(stop);
   }
 
   #ask(stop: AbortSignal): Promise<Outcome> {
-    const { destination, channel, calls, health } = this.#deps;
+    const { destination, channel, calls, health } = this.deps;
     const { moved } = health.of(destination);
     const address = moved?.from === this.#recipient ? moved.to : this.#recipient;
     return calls.make((signal) => channel.probe(address, signal), { timeoutMs, stop });

@@ -19,17 +19,15 @@ const sweepMs = 1_000;
 
 /** What has to be looked at all the time, whether or not an alert comes. */
 export class Sweeper {
-  readonly #deps: SweeperDeps;
   #lastTurnAt: number;
 
-  constructor(deps: SweeperDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: SweeperDeps) {
     this.#lastTurnAt = deps.clock.now();
   }
 
   /** Goes round every second until `stop` is aborted. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     while (!stop.aborted) {
       await this.#turn(stop);
       this.#lastTurnAt = clock.now();
@@ -43,9 +41,9 @@ export class Sweeper {
 
   /** Each on its own: one that fails holds up none of the others. */
   async #turn(stop: AbortSignal): Promise<void> {
-    const groups = this.#deps.groups();
+    const groups = this.deps.groups();
     const duties: [string, () => Promise<void>][] = [
-      ["leases", () => recoverAbandoned(this.#deps, groups, "the call never ended")],
+      ["leases", () => recoverAbandoned(this.deps, groups, "the call never ended")],
       ["fallbacks", () => this.#callFallbacks()],
       ["groups", () => this.#releaseRest(groups, stop)],
       ...groups.flatMap((group) => Object.entries(group.duties)),
@@ -53,13 +51,13 @@ export class Sweeper {
     ];
     for (const [duty, perform] of duties) {
       await perform().catch((error: unknown) => {
-        this.#deps.log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
+        this.deps.log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
       });
     }
   }
 
   async #callFallbacks(): Promise<void> {
-    const { store, clock, notifier, planFallbacks } = this.#deps;
+    const { store, clock, notifier, planFallbacks } = this.deps;
     const now = clock.now();
     const due = await store.listFallbacksDue(now);
     const ofNotices = due.filter(({ fallbackTo }) => fallbackTo === anyDestination);
@@ -71,13 +69,13 @@ export class Sweeper {
 
   /** Each step is a transaction of its own: alerts are accepted between them. */
   async #releaseRest(groups: LaneGroup[], stop: AbortSignal): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { store, clock } = this.deps;
     const names = groups.flatMap(({ destinations }) => destinations.map(({ name }) => name));
     while (!stop.aborted && (await store.releaseRest(names, clock.now())));
   }
 
   async #maintain(stop: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#deps;
+    const { store, clock, log } = this.deps;
     const done = await store.maintain?.(clock.now(), stop);
     if (done !== undefined) log.info("store.maintained", done);
   }

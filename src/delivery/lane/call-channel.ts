@@ -5,13 +5,10 @@ import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
 /** Calls to one destination. Each surely ends, so a caller hangs no longer than it takes. */
 export class Calls {
-  readonly #deps: { clock: Clock; log: Log };
   #underWay = 0;
   #lastEndedAt: number | undefined;
 
-  constructor(deps: { clock: Clock; log: Log }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { clock: Clock; log: Log }) {}
 
   async make(
     call: (signal: AbortSignal) => Promise<Outcome>,
@@ -19,10 +16,10 @@ export class Calls {
   ): Promise<Outcome> {
     this.#underWay += 1;
     try {
-      return await callChannel(call, options, this.#deps);
+      return await callChannel(call, options, this.deps);
     } finally {
       this.#underWay -= 1;
-      this.#lastEndedAt = this.#deps.clock.now();
+      this.#lastEndedAt = this.deps.clock.now();
     }
   }
 

@@ -52,22 +52,20 @@ const leaseMarginMs = 60_000;
  * until it would be over.
  */
 export class Claims {
-  readonly #deps: ClaimsDeps;
   /** Claims that may have been made, by their token. */
   readonly #doubted = new Map<string, Doubt>();
   readonly threads = new ThreadMemory();
   /** Longer than a call may take, so that a slow one is not doubled. */
   readonly leaseMs: number;
 
-  constructor(deps: ClaimsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ClaimsDeps) {
     const { sendTimeoutMs } = settingsOf(deps.destination.type, deps.settings);
     this.leaseMs = Math.max(deps.settings.leaseMs, sendTimeoutMs + leaseMarginMs);
   }
 
   /** Takes what was planned; undefined when nothing of it can be taken any more. */
   async claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
-    const { store, destination, pace, settings, newId } = this.#deps;
+    const { store, destination, pace, settings, newId } = this.deps;
     const { leaseMs } = this;
     const recipient = plan.deliveries[0]?.recipient ?? "";
     const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
@@ -88,7 +86,7 @@ export class Claims {
    * any more is left out.
    */
   async claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
-    const { store, journal, newId } = this.#deps;
+    const { store, journal, newId } = this.deps;
     const { leaseMs } = this;
     const planned = new Map(plans.map((plan) => [newId(), plan]));
     if (!journal?.note([...planned.keys()])) return [];
@@ -123,21 +121,21 @@ export class Claims {
 
   /** A token under which routing claims what it makes for this lane; undefined: it cannot be noted. */
   offer(delivery: Offered): Offer | undefined {
-    const token = this.#deps.newId();
-    if (!this.#deps.journal?.note([token])) return undefined;
+    const token = this.deps.newId();
+    if (!this.deps.journal?.note([token])) return undefined;
     this.threads.hold(delivery);
-    return { delivery, token, leaseMs: this.leaseMs, leaseUntil: this.#deps.clock.now() + this.leaseMs };
+    return { delivery, token, leaseMs: this.leaseMs, leaseUntil: this.deps.clock.now() + this.leaseMs };
   }
 
   /** It was made so long ago that more of its key may have been told meanwhile, as where its commit hung. */
   isLate({ leaseUntil }: Offer): boolean {
-    return this.#deps.clock.now() - (leaseUntil - this.leaseMs) >= withEndAfterMs;
+    return this.deps.clock.now() - (leaseUntil - this.leaseMs) >= withEndAfterMs;
   }
 
   /** @param claim what became of it: `made` and `unknown` are taken back */
   withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
     this.threads.release(delivery);
-    if (claim === "none") this.#deps.journal?.forget(token);
+    if (claim === "none") this.deps.journal?.forget(token);
     else this.#doubt(token, [delivery], claim === "made");
   }
 
@@ -157,8 +155,8 @@ export class Claims {
 
   /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
   async begin({ token, deliveries, ofRun }: Claim): Promise<void> {
-    if (!ofRun?.isFilled) await this.#deps.payloads.fill(deliveries);
-    this.#deps.journal?.strike(token);
+    if (!ofRun?.isFilled) await this.deps.payloads.fill(deliveries);
+    this.deps.journal?.strike(token);
   }
 
   /** The claim is settled, or was left to its lease. */
@@ -178,8 +176,8 @@ export class Claims {
   /** No call of it is off the record: it is due again at this time. Rejects if the store does; `takeBack` then releases it. */
   async release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
     try {
-      await this.#deps.store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
-      this.#deps.journal?.strike(token);
+      await this.deps.store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
+      this.deps.journal?.strike(token);
     } catch (error) {
       this.#doubt(token, deliveries, true);
       throw error;
@@ -188,7 +186,7 @@ export class Claims {
 
   /** Releases all that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
   async takeBack(): Promise<void> {
-    const { store, journal, clock } = this.#deps;
+    const { store, journal, clock } = this.deps;
     for (const [token, one] of this.#doubted) {
       const now = clock.now();
       const isOver = now >= one.until;
@@ -206,18 +204,18 @@ export class Claims {
     deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[],
     isMade = false,
   ): void {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const until = now + this.leaseMs + doubtMarginMs;
     const isHeld = isAnyHeld(deliveries);
     this.#doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld, isMade, nextAt: now, until });
     // No call was made under it that is not on record.
-    this.#deps.journal?.note([token]);
+    this.deps.journal?.note([token]);
   }
 
   /** What could not be read together is read again when its turn comes. */
   async #fill(claims: Claim[]): Promise<void> {
     if (claims.length === 0) return;
-    const filled = await this.#deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
+    const filled = await this.deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
     claims.forEach(({ ofRun }, index) => {
       if (ofRun) ofRun.isFilled = filled[index] ?? false;
     });

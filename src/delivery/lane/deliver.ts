@@ -138,13 +138,11 @@ const giveBackForMs = 5_000;
  * A message that is sent and on record may get its picture then (pictures.ts), for which nothing here waits.
  */
 export class Deliverer {
-  readonly #deps: DelivererDeps;
   readonly #shared: SharedRecords;
   /** The last message of each group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
   readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
-  constructor(deps: DelivererDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: DelivererDeps) {
     this.#shared = new SharedRecords(deps);
   }
 
@@ -155,7 +153,7 @@ export class Deliverer {
 
   /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
   async deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
-    const { clock, claims } = this.#deps;
+    const { clock, claims } = this.deps;
     const [newest] = claimed.deliveries;
     const work: Work = {
       claim: claimed,
@@ -184,7 +182,7 @@ export class Deliverer {
   }
 
   async #deliverAlert(work: Work): Promise<void> {
-    const { channel, clock } = this.#deps;
+    const { channel, clock } = this.deps;
     const { deliveries } = work.claim;
     const [newest] = deliveries;
     const { status, severity } = newest;
@@ -194,7 +192,7 @@ export class Deliverer {
     const isOfCause = policy === "count" && newest.extras?.with !== undefined;
     const toldAt = isOfCause && thread === undefined ? await this.#findUnsent(newest) : undefined;
     if (toldAt !== undefined) {
-      await this.#deps.claims.release(work.claim, Math.max(toldAt, clock.now() + giveBackForMs));
+      await this.deps.claims.release(work.claim, Math.max(toldAt, clock.now() + giveBackForMs));
       return;
     }
     const steps = planUpdate({
@@ -228,7 +226,7 @@ export class Deliverer {
 
   /** When the message of a cause is due that nobody has yet: what it holds back is not told before it. */
   async #findUnsent({ alertKey, alertSeq, recipient }: ClaimedDelivery): Promise<number | undefined> {
-    const { store, destination } = this.#deps;
+    const { store, destination } = this.deps;
     const unsent = await store.listByKeys(destination.name, [alertKey], mostUnsent);
     return unsent.find((one) => one.alertSeq === alertSeq && one.recipient === recipient && !isDamped(one))?.dueAt;
   }
@@ -239,7 +237,7 @@ export class Deliverer {
    * before the end.
    */
   async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
-    const { store, destination } = this.#deps;
+    const { store, destination } = this.deps;
     const { alertSeq, receivedAt, status } = delivery;
     const isBefore = alertSeq < lastAlertSeq;
     if (alertSeq === lastAlertSeq || (!isBefore && !isStoredLate(delivery))) return isBefore;
@@ -251,8 +249,8 @@ export class Deliverer {
   }
 
   async #findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {
-    const { store, destination } = this.#deps;
-    if (ofRun) return this.#deps.claims.threads.latest(newest) ?? ofRun.thread;
+    const { store, destination } = this.deps;
+    if (ofRun) return this.deps.claims.threads.latest(newest) ?? ofRun.thread;
     return await store.findThread(destination.name, newest.recipient, newest.alertKey);
   }
 
@@ -263,14 +261,14 @@ export class Deliverer {
     thread: Thread,
     isLast: boolean,
   ): Promise<Course> {
-    const { channel, clock } = this.#deps;
+    const { channel, clock } = this.deps;
     const { edit } = channel;
     const skipped = isLast ? "impossible" : "next";
     // With parts sent, the message is under way already.
     const messages = work.progress.refs.length > 0 ? [] : await this.#composeEdit(work, step, thread);
     const [message] = messages ?? [];
     if (messages?.length !== 1 || !message || !edit) return skipped;
-    const endEdit = this.#deps.pictures?.beginEdit(step.ref, message);
+    const endEdit = this.deps.pictures?.beginEdit(step.ref, message);
     if (endEdit === "impossible") return skipped;
     if (!(await this.#takeSlot(work))) {
       endEdit?.(undefined);
@@ -286,7 +284,7 @@ export class Deliverer {
     await this.#record(work, onlyEdit, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
     if (outcome.kind === "sent" && step.shows === "self") {
       // A picture of the alert before would contradict the text.
-      this.#deps.pictures?.noteSent({
+      this.deps.pictures?.noteSent({
         deliveries,
         isAlone: true,
         message,
@@ -300,7 +298,7 @@ export class Deliverer {
 
   /** Sends what of the parts is not sent yet. */
   async #send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
-    const { channel, clock } = this.#deps;
+    const { channel, clock } = this.deps;
     const { claim } = work;
     const messages = this.#composeParts(work, step, thread);
     if (messages === undefined) {
@@ -323,7 +321,7 @@ export class Deliverer {
         isWhole ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now()) : undefined,
       );
       if (outcome.kind !== "sent") return "settled";
-      this.#deps.pictures?.noteSent({
+      this.deps.pictures?.noteSent({
         deliveries: claim.deliveries,
         isAlone: messages.length === 1 && !claim.digest && claim.deliveries.length === 1,
         message,
@@ -336,7 +334,7 @@ export class Deliverer {
 
   /** What it says of time is kept with the progress, so that the rest of a long message is cut in the same places. */
   #composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
-    const { destination, composer } = this.#deps;
+    const { destination, composer } = this.deps;
     const { claim } = work;
     work.progress = this.#composedNow(work.progress, claim);
     return this.#unlessUnwritable(claim, () =>
@@ -351,7 +349,7 @@ export class Deliverer {
     step: Extract<UpdateStep, { action: "edit" }>,
     thread: Thread,
   ): Promise<Message[] | undefined> {
-    const { store, destination, composer, clock } = this.#deps;
+    const { store, destination, composer, clock } = this.deps;
     if (step.shows === "self") {
       const context = saidBefore(step, thread, claim);
       return this.#unlessUnwritable(claim, () =>
@@ -367,7 +365,7 @@ export class Deliverer {
   }
 
   #composedNow(progress: DeliveryProgress, { deliveries, digest }: Claim): DeliveryProgress {
-    const { destination, health, clock, startedAt } = this.#deps;
+    const { destination, health, clock, startedAt } = this.deps;
     const [newest] = deliveries;
     const said = digest ? deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b)) : newest;
     const now = clock.now();
@@ -380,7 +378,7 @@ export class Deliverer {
    * waiting.
    */
   #unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
-    const { log } = this.#deps;
+    const { log } = this.deps;
     try {
       return compose();
     } catch (error) {
@@ -395,7 +393,7 @@ export class Deliverer {
    * been given back: the wait is too long to hold it, or the relay is being stopped.
    */
   async #takeSlot(work: Work): Promise<boolean> {
-    const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.#deps;
+    const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.deps;
     const { claim, stop } = work;
     // What is behind it in its run goes back where it was, so it must as well.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
@@ -433,7 +431,7 @@ export class Deliverer {
   }
 
   #call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
-    const { destination, pace, settings, clock } = this.#deps;
+    const { destination, pace, settings, clock } = this.deps;
     const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
     const calledAt = clock.now();
     work.calledAt = calledAt;
@@ -441,11 +439,11 @@ export class Deliverer {
     const { recipient } = work.claim.deliveries[0];
     work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), calledAt));
     const context = this.#contextFor(work);
-    return this.#deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
+    return this.deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
   }
 
   #contextFor({ claim, silent }: Work): Omit<SendContext, "signal"> {
-    const { destination, health } = this.#deps;
+    const { destination, health } = this.deps;
     const [newest] = claim.deliveries;
     const { moved } = health.of(destination);
     const id = claim.digest?.id;
@@ -456,7 +454,7 @@ export class Deliverer {
       receivedAt: newest.receivedAt,
       threadKey: id ?? newest.alertKey,
       silent,
-      mayCall: this.#deps.mayCall,
+      mayCall: this.deps.mayCall,
     };
   }
 
@@ -468,7 +466,7 @@ export class Deliverer {
     course: "settles" | "more follows",
     thread?: ThreadUpdate,
   ): Promise<void> {
-    const { claims, destination, health, figures, settings, clock, random, log } = this.#deps;
+    const { claims, destination, health, figures, settings, clock, random, log } = this.deps;
     const { claim } = work;
     const [newest] = claim.deliveries;
     const now = clock.now();
@@ -523,7 +521,7 @@ export class Deliverer {
 
   /** What goes out together may take several messages. Undefined: it does not, or it is not known how many they are. */
   async #countTotal(claim: Claim, now: number): Promise<number | undefined> {
-    const { store, destination } = this.#deps;
+    const { store, destination } = this.deps;
     const { deliveries, digest } = claim;
     if (!isTogether(digest)) return undefined;
     const [{ recipient, groupName }] = deliveries;
@@ -561,16 +559,16 @@ export class Deliverer {
   }
 
   #fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
-    const { destination } = this.#deps;
+    const { destination } = this.deps;
     const isDead = outcome.kind === "rejected" && outcome.scope === "destination";
     if (next?.state !== "failed" && next?.state !== "expired" && !isDead) return [];
     const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
-    return this.#deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
+    return this.deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
   /** The outcome is in memory at once: the next call must know it, whether or not this one can be recorded. */
   #remember(work: Work, outcome: Outcome, now: number): void {
-    const { destination, pace, health } = this.#deps;
+    const { destination, pace, health } = this.deps;
     const { recipient } = work.claim.deliveries[0];
     work.paces.push(...pace.parkAfter(outcome, destination, recipient, now));
     if (outcome.kind === "retry" && outcome.movedTo !== undefined)
@@ -580,7 +578,7 @@ export class Deliverer {
 
   /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
   async #write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
-    const { store, destination, clock, log } = this.#deps;
+    const { store, destination, clock, log } = this.deps;
     let isShared = work.claim.ofRun !== undefined && attempt.next !== undefined && work.paces.length === 0;
     for (;;) {
       try {

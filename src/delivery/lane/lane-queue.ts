@@ -62,11 +62,9 @@ const longestAheadMs = 30 * 60_000;
 
 /** What waits for one destination, as its lane takes from it. */
 export class LaneQueue {
-  readonly #deps: LaneQueueDeps;
   readonly #giveUpAfterMs: number;
 
-  constructor(deps: LaneQueueDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: LaneQueueDeps) {
     this.#giveUpAfterMs = settingsOf(deps.destination.type, deps.settings).schedule.giveUpAfterMs;
   }
 
@@ -76,7 +74,7 @@ export class LaneQueue {
    */
   async list(look: QueueLook, now: number) {
     const { most = mostSent, sinceResent = 0 } = look;
-    const { store, destination } = this.#deps;
+    const { store, destination } = this.deps;
     const until = look.isRecovering ? now + longestAheadMs : now;
     // One more shows whether there are more.
     const listed = await store.listDue(destination.name, until, most + 1, isTurnOfResent({ sinceResent }));
@@ -115,7 +113,7 @@ export class LaneQueue {
   }
 
   async #finish(deliveries: DueDelivery[], next: Untried, because: string, now: number): Promise<void> {
-    const { store, destination, planFallbacks, log } = this.#deps;
+    const { store, destination, planFallbacks, log } = this.deps;
     const calls = planFallbacks(deliveries, () => because, now);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
@@ -137,7 +135,7 @@ export class LaneQueue {
     const hours = Math.round(this.#giveUpAfterMs / 3_600_000);
     for (const [detail, deliveries] of groupBy(overdue, ({ lastDetail }) => lastDetail)) {
       const reason = `could not be delivered within ${hours} h${detail === undefined ? "" : `: ${detail}`}`;
-      const because = `${this.#deps.destination.name} has not taken it in time`;
+      const because = `${this.deps.destination.name} has not taken it in time`;
       await this.#finish(deliveries, { state: "expired", reason }, because, now);
     }
   }
@@ -146,7 +144,7 @@ export class LaneQueue {
   async #setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
     for (const alike of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
       const seqs = alike.map(({ delivery }) => delivery.seq);
-      await this.#deps.store.finishDeliveries(seqs, (alike[0] as { next: Untried }).next, now, []);
+      await this.deps.store.finishDeliveries(seqs, (alike[0] as { next: Untried }).next, now, []);
     }
     return aside.map(({ delivery }) => delivery);
   }
@@ -159,7 +157,7 @@ export class LaneQueue {
     for (const delivery of due) {
       const { state, purpose, alertId, reason } = delivery;
       if (state !== "held" || (purpose !== "alert" && purpose !== "fallback")) continue;
-      if (!asked.has(alertId)) asked.set(alertId, await this.#deps.findMute(alertId, now));
+      if (!asked.has(alertId)) asked.set(alertId, await this.deps.findMute(alertId, now));
       const found = asked.get(alertId);
       if (found === undefined) continue;
       const next = { state: "muted", reason: `${reason}; ${found.reason}`, mutedBy: found.keptName } as const;
@@ -170,7 +168,7 @@ export class LaneQueue {
 
   /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
   async #holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
-    const { destination, findHold } = this.#deps;
+    const { destination, findHold } = this.deps;
     const held = due.flatMap((delivery) => {
       const waited = delivery.state === "held" && (delivery.updates === "summary" || delivery.groupName !== undefined);
       const hold = waited ? findHold(destination.name, delivery, now) : undefined;
@@ -181,7 +179,7 @@ export class LaneQueue {
   }
 
   async #listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
-    const { store, destination } = this.#deps;
+    const { store, destination } = this.deps;
     const { joinsByKey } = vendorOf(destination.type).can;
     const asked = joinsByKey ? due : due.filter((one) => one.status === "resolved" || isStoredLate(one));
     if (asked.length === 0) return undefined;

@@ -64,7 +64,6 @@ const shutLookMs = 1_000;
  *                                             └──▶ no pace, nothing but alerts: claim a run of them (run.ts) ──▶ look again
  */
 export class Lane {
-  readonly #deps: LaneDeps;
   readonly #concurrency: number;
   /** Deliveries may be claimed ahead. */
   readonly #canRun: boolean;
@@ -86,8 +85,7 @@ export class Lane {
   #lastTurnAt: number;
   #sinceResent = othersPerResent;
 
-  constructor(deps: LaneDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: LaneDeps) {
     this.#concurrency = concurrencyOf(deps.destination);
     this.#canRun = deps.journal !== undefined;
     this.#lastTurnAt = deps.clock.now();
@@ -107,7 +105,7 @@ export class Lane {
    * What is offered has to be settled.
    */
   offer(delivery: Offered): Offer | undefined {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     const isTaken =
       this.#stopped?.claiming.aborted === false &&
       this.#offers.isOpen() &&
@@ -123,13 +121,13 @@ export class Lane {
 
   /** Nothing is claimed, and no call is under way. */
   isIdle(): boolean {
-    const { calls } = this.#deps;
+    const { calls } = this.deps;
     return calls.underWay() === 0 && this.#offers.count() === 0 && !this.#run.isBusy(1);
   }
 
   /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
   async run(stop: LaneStop): Promise<void> {
-    const { claims, destination, clock, log } = this.#deps;
+    const { claims, destination, clock, log } = this.deps;
     this.#stopped = stop;
     stop.claiming.addEventListener("abort", () => this.#look(), { once: true });
     while (!stop.claiming.aborted) {
@@ -160,7 +158,7 @@ export class Lane {
 
   /** It is idle, and nothing is due either, as far as it has looked. */
   isQuiet(): boolean {
-    return this.isIdle() && !this.#isPaused() && this.#offers.emptyFor(this.#deps.clock.now()) > 0;
+    return this.isIdle() && !this.#isPaused() && this.#offers.emptyFor(this.deps.clock.now()) > 0;
   }
 
   /**
@@ -168,7 +166,7 @@ export class Lane {
    * always ends, so a lane with a call under way counts as coming round.
    */
   turnedAt(): number {
-    const { calls, clock } = this.#deps;
+    const { calls, clock } = this.deps;
     return calls.underWay() > 0 ? clock.now() : Math.max(this.#lastTurnAt, calls.lastEndedAt() ?? 0);
   }
 
@@ -185,7 +183,7 @@ export class Lane {
 
   /** Each alert ends one, so it costs no more than its timer. */
   #rest(ms: number): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     return new Promise((resolve) => {
       const cancel = clock.after(ms, resolve);
       this.#endRest = () => {
@@ -201,13 +199,13 @@ export class Lane {
   }
 
   #isPaused(): boolean {
-    const { destination, health } = this.#deps;
+    const { destination, health } = this.deps;
     return health.of(destination).paused !== undefined;
   }
 
   /** Nothing has to be tried out first. */
   #isWell(): boolean {
-    const { destination, health } = this.#deps;
+    const { destination, health } = this.deps;
     const status = health.of(destination);
     if (status.paused !== undefined) return false;
     const isProbing = [health.ofAccount(destination), status].some((entry) => entry && isProbed(entry));
@@ -216,7 +214,7 @@ export class Lane {
 
   /** Does what can be done now; how long there is nothing more to do. */
   async #takeTurn(stop: LaneStop): Promise<number> {
-    const { prober, claims, destination, health, clock } = this.#deps;
+    const { prober, claims, destination, health, clock } = this.deps;
     // What routing has claimed goes first: it was made before what a listing finds.
     if (this.#offers.count() > 0) return pollMs;
     this.#offers.beginTurn();
@@ -247,7 +245,7 @@ export class Lane {
   }
 
   async #takeOpenTurn(turn: OpenTurn, stop: AbortSignal, now: number): Promise<number> {
-    const { store, queue, destination, channel, health } = this.#deps;
+    const { store, queue, destination, channel, health } = this.deps;
     const sinceResent = this.#sinceResent;
     const afterOutage = this.#outage !== undefined || turn.isTrying;
     const most = turn.isShort ? this.#lengthOfShortList(turn.isQuick) : undefined;
@@ -273,7 +271,7 @@ export class Lane {
     };
     const plans = turn.isQuick ? planRun(ready, limits, this.#run.room(), now) : [];
     if (plans.length > 0) {
-      const claims = await this.#deps.claims.claimRun(plans, now);
+      const claims = await this.deps.claims.claimRun(plans, now);
       this.#run.add(claims, stop);
       for (const claim of claims) this.#noteMessage(claim);
       const taken = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
@@ -303,7 +301,7 @@ export class Lane {
 
   /** Undefined where fewer are sent together: all of them have to be in view. */
   #lengthOfShortList(isQuick: boolean): number | undefined {
-    const { digestOver } = this.#deps.destination;
+    const { digestOver } = this.deps.destination;
     if (digestOver < shortList) return undefined;
     const isForRun = isQuick && digestOver >= 2 * shortList;
     return isForRun ? Math.min(shortList, Math.max(shortList / 16, this.#run.room())) : shortList;
@@ -314,7 +312,7 @@ export class Lane {
    * queue waits.
    */
   async #takeShutTurn(askAt: number, stop: AbortSignal, now: number): Promise<number> {
-    const { queue, destination, health } = this.#deps;
+    const { queue, destination, health } = this.deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;
     this.#lookAgainAt = now + shutLookMs;
     const { health: own, openUntil, resumedAt } = health.of(destination);
@@ -331,7 +329,7 @@ export class Lane {
 
   /** @param askAt no probe is made before, be it for the account or for a silence that was asked for */
   async #putOff(due: DueDelivery[], askAt: number, now: number): Promise<void> {
-    const { queue, destination, health } = this.#deps;
+    const { queue, destination, health } = this.deps;
     this.#outage = "dead";
     if (this.#putOffUntil < now && due.every(({ state }) => state === "queued")) health.noteNeeded(destination);
     const { reason, reasonCode, resumedAt, probeAt = 0 } = health.of(destination);
@@ -348,7 +346,7 @@ export class Lane {
 
   /** A person asked for a test, or for the resend of one alert, and gets it. What waits goes out as after an outage. */
   async #takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
-    const { queue } = this.#deps;
+    const { queue } = this.deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;
     this.#lookAgainAt = now + shutLookMs;
     this.#outage ??= "down";
@@ -364,7 +362,7 @@ export class Lane {
     const recipient = plan.deliveries[0]?.recipient ?? "";
     const slotMs = this.#slotWait(recipient, now);
     if (slotMs > 0) return slotMs;
-    const claim = await this.#deps.claims.claim(plan, now);
+    const claim = await this.deps.claims.claim(plan, now);
     if (!claim) return 0;
     this.#noteMessage(claim);
     const delivering = this.#run.deliverAlone(claim, stop);
@@ -377,12 +375,12 @@ export class Lane {
   }
 
   #isBounded(recipient: string): boolean {
-    const { destination, pace, settings } = this.#deps;
+    const { destination, pace, settings } = this.deps;
     return pace.isBounded(paceKeysOf(destination, recipient, settings));
   }
 
   #slotWait(recipient: string, now: number): number {
-    const { destination, pace, settings } = this.#deps;
+    const { destination, pace, settings } = this.deps;
     return Math.max(0, pace.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
   }
 }

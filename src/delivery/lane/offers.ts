@@ -27,7 +27,6 @@ export interface OffersDeps extends Pick<LaneContext, "destination" | "log"> {
  * delivery without an offer, a claim given back.
  */
 export class Offers {
-  readonly #deps: OffersDeps;
   #isCaughtUp = false;
   #isTurning = false;
   #hasChanged = false;
@@ -36,9 +35,7 @@ export class Offers {
   #adopting = Promise.resolve();
   #noteNone = () => {};
 
-  constructor(deps: OffersDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: OffersDeps) {}
 
   /** Something may be due that was not listed. */
   noteChange(): void {
@@ -85,13 +82,13 @@ export class Offers {
   }
 
   make(delivery: Offered): Offer | undefined {
-    const offer = this.#deps.claims.offer(delivery);
+    const offer = this.deps.claims.offer(delivery);
     if (offer) this.#count += 1;
     return offer;
   }
 
   settle(settled: Settled[]): void {
-    const { claims, wake } = this.#deps;
+    const { claims, wake } = this.deps;
     const made: ClaimedOffer[] = [];
     for (const { offer, claimed, isDoubted } of settled) {
       const isLate = claims.isLate(offer);
@@ -121,7 +118,7 @@ export class Offers {
   }
 
   async #adopt(offers: ClaimedOffer[]): Promise<void> {
-    const { claims, take, wake, log, destination } = this.#deps;
+    const { claims, take, wake, log, destination } = this.deps;
     try {
       take(await claims.adopt(offers));
     } catch (error) {

@@ -18,11 +18,7 @@ const maxPayloadUnits = 1024 * 1024;
 
 /** Fetches what an outgoing webhook passes on besides the facts: the sender's payload, digit for digit. */
 export class PayloadReader {
-  readonly #deps: PayloadDeps;
-
-  constructor(deps: PayloadDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: PayloadDeps) {}
 
   /** Sets `payload` where there is one and room for it. Rejects as the store does. */
   async fill(deliveries: LoadedDelivery[]): Promise<void> {
@@ -44,12 +40,12 @@ export class PayloadReader {
 
   /** What could not be read when it was routed is not tried again at each delivery. */
   #isRead({ facts }: LoadedDelivery): boolean {
-    return this.#deps.readPayloads !== undefined && facts.format !== "unreadable";
+    return this.deps.readPayloads !== undefined && facts.format !== "unreadable";
   }
 
   /** In this thread: a body that has facts was read in the reading thread before, and reading its JSON is harmless. */
   async #fetch(deliveries: LoadedDelivery[]): Promise<Map<number, Json | undefined>> {
-    const { store, readPayloads, log } = this.#deps;
+    const { store, readPayloads, log } = this.deps;
     const payloads = new Map<number, Json | undefined>();
     const alertSeqs = deliveries.filter((one) => this.#isRead(one)).map(({ alertSeq }) => alertSeq);
     if (alertSeqs.length === 0 || readPayloads === undefined) return payloads;

@@ -78,23 +78,20 @@ interface Job {
  * kept behind all deliveries (operations/picture-notes.ts).
  */
 export class LanePictures {
-  readonly #deps: LanePicturesDeps;
   readonly #jobs = new Map<string, Job>();
   readonly #running = new Set<Promise<void>>();
   #texts: number[] = [];
   #refusals = 0;
   #restUntil = 0;
 
-  constructor(deps: LanePicturesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: LanePicturesDeps) {}
 
   /**
    * A message was sent, or changed to show a later alert, and that is on record. Returns at once. A message that shows a
    * later alert gets that one's picture in place of its own, which would contradict its text.
    */
   noteSent(sent: SentMessage): void {
-    const { desk, destination, stop, clock, log } = this.#deps;
+    const { desk, destination, stop, clock, log } = this.deps;
     const now = clock.now();
     this.#texts = [...this.#texts, now].slice(-mostTexts - 1);
     const { ref, message, context } = sent;
@@ -159,11 +156,11 @@ export class LanePictures {
   }
 
   #holdsPicture(message: Message): boolean {
-    return this.#deps.channel.holdsPicture?.(message) ?? true;
+    return this.deps.channel.holdsPicture?.(message) ?? true;
   }
 
   async #illustrate(job: Job): Promise<void> {
-    const { desk, destination, clock, log } = this.#deps;
+    const { desk, destination, clock, log } = this.deps;
     const outcome = await this.#tryToAdd(job);
     const { delivery, sentAt } = job;
     const tookMs = clock.now() - sentAt;
@@ -181,7 +178,7 @@ export class LanePictures {
   }
 
   async #tryToAdd(job: Job): Promise<PictureOutcome> {
-    const { desk, destination, stop } = this.#deps;
+    const { desk, destination, stop } = this.deps;
     for (;;) {
       const { delivery } = job;
       const drawing = await desk.draw(delivery.alertId, destination.timeZone);
@@ -197,18 +194,18 @@ export class LanePictures {
 
   /** Half of the pace is left to texts. */
   async #waitForQuiet({ delivery, sentAt }: Job): Promise<boolean> {
-    const { destination, pace, stop, clock } = this.#deps;
-    const keys = paceKeysOf(destination, delivery.recipient, this.#deps.settings).map(halved);
+    const { destination, pace, stop, clock } = this.deps;
+    const keys = paceKeysOf(destination, delivery.recipient, this.deps.settings).map(halved);
     for (;;) {
       const now = clock.now();
       if (stop.claiming.aborted || now > sentAt + beginWithinMs) return false;
-      if (this.#deps.isQuiet() && pace.nextSlot(keys, now).at <= now) return true;
+      if (this.deps.isQuiet() && pace.nextSlot(keys, now).at <= now) return true;
       await clock.sleep(lookEveryMs, stop.claiming);
     }
   }
 
   async #add(job: Job, illustration: Illustration): Promise<PictureOutcome> {
-    const { destination, illustrate, pace, stop, clock } = this.#deps;
+    const { destination, illustrate, pace, stop, clock } = this.deps;
     const { ref, message, context } = job;
     job.isBeingAdded = true;
     const outcome = await this.#call((signal) => illustrate(ref, message, illustration, { ...context, signal }));
@@ -222,18 +219,18 @@ export class LanePictures {
     if (isAsked || this.#refusals >= mostRefusals) this.#restUntil = now + restMs;
     const paces = pace.parkAfter(outcome, destination, context.recipient, now);
     // The next text that is recorded saves it as well.
-    if (paces.length > 0) void this.#deps.store.savePaces(paces).catch(() => {});
+    if (paces.length > 0) void this.deps.store.savePaces(paces).catch(() => {});
     return { result: stop.calls.aborted ? "stopped" : "refused", reason: outcome.detail };
   }
 
   #call(act: (signal: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
-    return callChannel(act, { timeoutMs: callTimeoutMs, stop: this.#deps.stop.calls }, this.#deps);
+    return callChannel(act, { timeoutMs: callTimeoutMs, stop: this.deps.stop.calls }, this.deps);
   }
 
   /** Nobody knows which of the two calls was the later one at the other side. */
   async #restoreText(job: Job): Promise<void> {
-    const { destination, stop, clock, log } = this.#deps;
-    const { edit } = this.#deps.channel;
+    const { destination, stop, clock, log } = this.deps;
+    const { edit } = this.deps.channel;
     while (job.editsUnderWay > 0 && !stop.calls.aborted) await clock.sleep(lookEveryMs, stop.calls);
     for (const waitMs of restoreWaitsMs) {
       const { changedTo } = job;

@@ -43,7 +43,6 @@ const fading = 0.8;
  * anew. A store that refuses a record lets no further call begin until it takes it.
  */
 export class Run {
-  readonly #deps: RunDeps;
   /** Calls at once. */
   readonly #concurrency: number;
   readonly #underWay = new Set<Promise<void>>();
@@ -56,8 +55,7 @@ export class Run {
   /** What the next call is thought to take. Nothing is known of the first. */
   #callMs = horizonMs;
 
-  constructor(deps: RunDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: RunDeps) {
     this.#concurrency = concurrencyOf(deps.destination);
   }
 
@@ -77,7 +75,7 @@ export class Run {
 
   /** Begins it at once. Resolves when it is settled and on record. Never rejects. */
   deliverAlone(claim: Claim, stop: AbortSignal): Promise<void> {
-    const { deliverer, clock, log, onGivenBack, destination } = this.#deps;
+    const { deliverer, clock, log, onGivenBack, destination } = this.deps;
     const calledAt = clock.now();
     let isCalling = true;
     let hasGoneWell = false;
@@ -122,7 +120,7 @@ export class Run {
 
   /** Puts what is not begun back into the queue, where it was: a listing that is asked for behind this finds it. */
   giveBack(): void {
-    const { claims, destination, log, onGivenBack } = this.#deps;
+    const { claims, destination, log, onGivenBack } = this.deps;
     const rest = this.#claimed;
     this.#claimed = [];
     onGivenBack();
@@ -149,7 +147,7 @@ export class Run {
 
   /** Begins them in their order, each as soon as it may; gives them back when nothing may begin any more. */
   add(claims: Claim[], stop: AbortSignal, isOver = false): void {
-    const claimedAt = this.#deps.clock.now();
+    const claimedAt = this.deps.clock.now();
     this.#claimed.push(...claims.map((claim) => ({ claim, stop, claimedAt })));
     if (isOver) this.giveBack();
     else this.#begin();
@@ -162,7 +160,7 @@ export class Run {
   }
 
   #ahead(): number {
-    const { digestOver } = this.#deps.destination;
+    const { digestOver } = this.deps.destination;
     const each = Math.max(0, Math.floor(horizonMs / this.#callMs) - 1);
     return Math.min(mostAhead, each * this.#concurrency, Math.floor(digestOver / 2));
   }
@@ -173,7 +171,7 @@ export class Run {
   }
 
   #begin(): void {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     while (this.#mayBegin()) {
       const place = this.#claimed.findIndex(({ claim }) => !this.isUnderWay(claim.deliveries[0]));
       const next = this.#claimed[place];
@@ -189,7 +187,7 @@ export class Run {
   }
 
   #leave(done: Promise<void>): void {
-    const { onRoom } = this.#deps;
+    const { onRoom } = this.deps;
     this.#underWay.delete(done);
     this.#begin();
     if (this.#underWay.size === 0 || this.room() > 0) onRoom();

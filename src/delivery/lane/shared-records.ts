@@ -14,12 +14,9 @@ interface Waiting {
 
 /** Attempts of one lane that are recorded together: a commit costs more than what is in it. */
 export class SharedRecords {
-  readonly #deps: { store: Pick<LaneStore, "recordAttempts">; clock: Clock };
   #waiting: Waiting[] = [];
 
-  constructor(deps: { store: Pick<LaneStore, "recordAttempts">; clock: Clock }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { store: Pick<LaneStore, "recordAttempts">; clock: Clock }) {}
 
   /** Resolves when it is on disk; rejects as the store does, for all that were handed over with it. */
   record(attempt: AttemptRecord): Promise<"recorded" | "late"> {
@@ -38,13 +35,13 @@ export class SharedRecords {
   }
 
   async #flushSoon(together: Waiting[]): Promise<void> {
-    await this.#deps.clock.sleep(longestWaitMs);
+    await this.deps.clock.sleep(longestWaitMs);
     if (this.#waiting === together) this.flush();
   }
 
   async #hand(together: Waiting[]): Promise<void> {
     try {
-      const results = await this.#deps.store.recordAttempts(together.map(({ attempt }) => attempt));
+      const results = await this.deps.store.recordAttempts(together.map(({ attempt }) => attempt));
       for (const [index, { resolve }] of together.entries()) resolve(results[index] ?? "late");
     } catch (error) {
       for (const { reject } of together) reject(error);

@@ -56,7 +56,6 @@ const shareOfHook = 1 / 2;
  * a bound of their own, for which only large ones are ended: small ones find room unless more of them are being stored than fit.
  */
 export class BodyRoom {
-  readonly #limits: BodyRoomLimits;
   /** Since room lacked the last time, in the order in which they began; their shares are not counted yet. */
   readonly #begun = new Set<BodyPlace>();
   /** All older ones, in the same order. */
@@ -66,8 +65,7 @@ export class BodyRoom {
   #all = 0;
   #large = 0;
 
-  constructor(limits: BodyRoomLimits) {
-    this.#limits = limits;
+  constructor(private readonly limits: BodyRoomLimits) {
     this.#networks = new Shares(limits.all * shareOfNetwork);
     this.#hooks = new Shares(limits.all * shareOfHook);
   }
@@ -119,16 +117,16 @@ export class BodyRoom {
 
   #fits(place: BodyPlace, wanted: number, spare = 0): boolean {
     const all = this.#all - place.held + wanted + spare;
-    return all <= this.#limits.all && this.#fitsLarge(place, wanted, spare);
+    return all <= this.limits.all && this.#fitsLarge(place, wanted, spare);
   }
 
   #fitsLarge(place: BodyPlace, wanted: number, spare = 0): boolean {
     if (largePart(place, wanted) === 0) return true;
-    return this.#large - largePart(place, place.held) + wanted + spare <= this.#limits.large;
+    return this.#large - largePart(place, place.held) + wanted + spare <= this.limits.large;
   }
 
   #makeRoom(asking: BodyPlace, wanted: number): boolean {
-    const spare = this.#limits.all * freedAtOnce;
+    const spare = this.limits.all * freedAtOnce;
     for (const place of this.#inOrderOfEnding()) {
       if (place === asking || this.#fits(asking, wanted, spare)) break;
       // One that holds nothing frees nothing, and a small one no room for large ones.
@@ -161,18 +159,15 @@ export class BodyRoom {
 /** What those that share room hold, and who holds too much. Kept, since to add it up takes milliseconds for 20,000. */
 class Shares {
   readonly tooMuch = new Set<string>();
-  readonly #most: number;
   readonly #held = new Map<string, number>();
 
-  constructor(most: number) {
-    this.#most = most;
-  }
+  constructor(private readonly most: number) {}
 
   add(name: string, bytes: number): void {
     const held = (this.#held.get(name) ?? 0) + bytes;
     if (held === 0) this.#held.delete(name);
     else this.#held.set(name, held);
-    if (held > this.#most) this.tooMuch.add(name);
+    if (held > this.most) this.tooMuch.add(name);
     else this.tooMuch.delete(name);
   }
 }

@@ -7,14 +7,11 @@ const nothing: Buffer<ArrayBuffer> = Buffer.alloc(0);
  * length.
  */
 export class GatheredBody {
-  readonly #expected: number;
   #memory = nothing;
   #length = 0;
 
   /** @param expected its length where it is known, else the most that it may have. Bytes. */
-  constructor(expected: number) {
-    this.#expected = expected;
-  }
+  constructor(private readonly expected: number) {}
 
   get length(): number {
     return this.#length;
@@ -25,7 +22,7 @@ export class GatheredBody {
     const needed = this.#length + piece.length;
     if (needed <= this.#memory.length || this.#length === 0) return Math.max(needed, this.#memory.length);
     // A small one that doubled past what is small would need the room of large ones, and there may be none.
-    const most = needed <= smallBodyBytes ? Math.min(this.#expected, smallBodyBytes) : this.#expected;
+    const most = needed <= smallBodyBytes ? Math.min(this.expected, smallBodyBytes) : this.expected;
     return Math.max(needed, Math.min(2 * needed, most));
   }
 

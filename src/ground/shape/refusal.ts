@@ -1,12 +1,9 @@
 /** Why a value was not taken, in words that go after the option's name, and what to write instead. */
 export class Refusal {
-  readonly message: string;
-  readonly instead?: string;
-
-  constructor(message: string, instead?: string) {
-    this.message = message;
-    this.instead = instead;
-  }
+  constructor(
+    readonly message: string,
+    readonly instead?: string,
+  ) {}
 }
 
 /** How the file refers to an environment variable: `${NAME}`. */

@@ -146,7 +146,6 @@ const dayHours = 24;
  * fill nothing, and nothing of what was sent is kept.
  */
 export class RefusalCounts {
-  readonly #now: Now;
   readonly #counts = new Map(
     doorRefusals.map((reason) => [
       reason,
@@ -154,14 +153,12 @@ export class RefusalCounts {
     ]),
   );
 
-  constructor(now: Now) {
-    this.#now = now;
-  }
+  constructor(private readonly now: Now) {}
 
   note(reason: DoorRefusal): void {
     const entry = this.#counts.get(reason);
     if (entry === undefined) return;
-    const at = this.#now();
+    const at = this.now();
     const hour = Math.floor(at / hourMs);
     entry.total += 1;
     entry.lastAt = at;
@@ -170,7 +167,7 @@ export class RefusalCounts {
   }
 
   view(): DoorRefusalView[] {
-    const hour = Math.floor(this.#now() / hourMs);
+    const hour = Math.floor(this.now() / hourMs);
     return [...this.#counts].map(([reason, { total, lastAt, hours }]) => {
       const ofDay = [...hours].filter(([one]) => one > hour - dayHours && one <= hour);
       return { reason, total, day: ofDay.reduce((sum, [, count]) => sum + count, 0), lastAt };

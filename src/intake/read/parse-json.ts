@@ -80,8 +80,6 @@ class JsonReader {
   root: Json | undefined;
   problem = "";
   at = 0;
-  private readonly text: string;
-  private readonly limits: JsonLimits;
   private readonly stack: (Json[] | JsonObject)[] = [];
   private key = "";
   private fresh = false;
@@ -89,10 +87,10 @@ class JsonReader {
   private values = 0;
   private string = "";
 
-  constructor(text: string, limits: JsonLimits) {
-    this.text = text;
-    this.limits = limits;
-  }
+  constructor(
+    readonly text: string,
+    readonly limits: JsonLimits,
+  ) {}
 
   read(): boolean {
     this.skipSpace();

@@ -45,7 +45,6 @@ const stopped = { kind: "not_read", reason: "the relay is being stopped" } as co
  * thread reads the rest. Where nobody knows which body it was, each is read alone.
  */
 export class ReadingThread implements BodyReader {
-  readonly #options: BodyReaderOptions;
   readonly #forgotten = new Set<string>();
   /** Each ends the wait of a call. */
   readonly #leave = new Set<() => void>();
@@ -56,9 +55,7 @@ export class ReadingThread implements BodyReader {
   #problem: string | undefined;
   #isClosed = false;
 
-  constructor(options: BodyReaderOptions = {}) {
-    this.#options = options;
-  }
+  constructor(private readonly options: BodyReaderOptions = {}) {}
 
   /** Why nothing can be read at present: no thread can be started. Undefined when all is well. */
   problem(): string | undefined {
@@ -106,7 +103,7 @@ export class ReadingThread implements BodyReader {
   async #readOrder(bodies: StoredBody[], call: { isOver: boolean }): Promise<BodyReading[]> {
     if (call.isOver || bodies.length === 0) return [];
     clearTimeout(this.#resting);
-    if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread(this.#options);
+    if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread(this.options);
     const thread = this.#thread;
     const problem = await thread.started;
     if (call.isOver) return [];
@@ -115,7 +112,7 @@ export class ReadingThread implements BodyReader {
       return bodies.map(() => ({ kind: "not_read", reason: `no thread for reading can be started: ${problem}` }));
     const end = await thread.read(bodies, this.#forgotten);
     if ("readings" in end) {
-      this.#resting = setTimeout(() => void this.#rest(), this.#options.restAfterMs ?? 30_000).unref();
+      this.#resting = setTimeout(() => void this.#rest(), this.options.restAfterMs ?? 30_000).unref();
       return end.readings;
     }
     const { reason, at } = end;

@@ -155,11 +155,8 @@ function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>
 
 /** No answer in the words of the Bot API, so nothing that grammY could make an error of. */
 class Unanswered extends Error {
-  readonly answer: Answer;
-
-  constructor(answer: Answer) {
+  constructor(readonly answer: Answer) {
     super("no answer of the Bot API");
-    this.answer = answer;
   }
 }
 

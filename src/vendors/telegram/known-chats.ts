@@ -41,14 +41,11 @@ const mostTopics = 500;
 
 /** The chats of one bot: those of the configuration, and those that it hears of. */
 export class KnownChats {
-  readonly #session: BotSession;
   readonly #chats = new Map<string, KnownChat>();
   /** There are more than are kept. */
   isFull = false;
 
-  constructor(session: BotSession) {
-    this.#session = session;
-  }
+  constructor(private readonly session: BotSession) {}
 
   get all(): KnownChat[] {
     return [...this.#chats.values()];
@@ -89,8 +86,8 @@ export class KnownChats {
   async #look(id: string, signal: AbortSignal): Promise<KnownChat> {
     const known = this.#chats.get(id);
     const { topics = [], destinations = [], isSeen = false } = known ?? {};
-    const report = await this.#session.lookAt(id, signal);
-    const chat = { ...report, botId: this.#session.botId, topics, destinations, isSeen };
+    const report = await this.session.lookAt(id, signal);
+    const chat = { ...report, botId: this.session.botId, topics, destinations, isSeen };
     this.#chats.set(id, chat);
     return chat;
   }

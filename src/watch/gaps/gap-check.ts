@@ -62,7 +62,6 @@ interface Reading {
 
 /** Keeps what it has read, so that the next check asks for what is new. */
 export class GapCheck {
-  readonly #deps: GapCheckDeps;
   readonly #kept = new Map<string, HistoryPoint[]>();
   #known: KnownRules | undefined;
   #sightings = new Map<number, Sighting>();
@@ -71,8 +70,7 @@ export class GapCheck {
   #readUpTo?: number;
   #reading?: Promise<Reading>;
 
-  constructor(deps: GapCheckDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: GapCheckDeps) {
     this.#known = deps.memory?.known;
   }
 
@@ -110,7 +108,7 @@ export class GapCheck {
     const fromAt = Math.max(oldestAt, (this.#readUpTo ?? oldestAt) - overlapMs);
     const read = new Map<number, Sighting>();
     let before: Position | undefined;
-    const { store, clock, source } = this.#deps;
+    const { store, clock, source } = this.deps;
     do {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
@@ -140,7 +138,7 @@ export class GapCheck {
     signal?: AbortSignal,
   ): Promise<{ subscriptions: GapEvidence["subscriptions"]; short?: string; isDenied?: boolean }> {
     try {
-      const { entries, total = 0 } = await this.#deps.service.lookAtSubscriptions({ signal });
+      const { entries, total = 0 } = await this.deps.service.lookAtSubscriptions({ signal });
       const short =
         total > entries.length ? `the service says that it has ${total}, and has given ${entries.length}` : undefined;
       return { subscriptions: await this.#remember(readSubscriptions(entries), now), short };
@@ -160,7 +158,7 @@ export class GapCheck {
       return [name, before === undefined ? null : Object.hasOwn(before, name) ? (before[name] ?? null) : now] as const;
     });
     const next = Object.fromEntries(entries);
-    if (JSON.stringify(next) !== JSON.stringify(before)) await this.#deps.memory?.save(next);
+    if (JSON.stringify(next) !== JSON.stringify(before)) await this.deps.memory?.save(next);
     this.#known = next;
     const rules = found.rules.map((rule) => {
       const seenAt = next[identityOf(rule)] ?? undefined;
@@ -174,7 +172,7 @@ export class GapCheck {
     const before = (this.#kept.get(key) ?? []).filter(({ at }) => at >= oldestAt);
     const lastAt = before.at(-1)?.at;
     const fromAt = lastAt === undefined ? oldestAt : lastAt - overlapMs;
-    const { points, unread } = await this.#deps.service.lookAtRecords({ key, fromAt, toAt: now }, { signal });
+    const { points, unread } = await this.deps.service.lookAtRecords({ key, fromAt, toAt: now }, { signal });
     const firstAt = points[0]?.at ?? Number.POSITIVE_INFINITY;
     const whole = [
       ...before.filter(({ at }) => at < firstAt),
@@ -215,7 +213,7 @@ export class GapCheck {
   }
 
   async #read(signal?: AbortSignal): Promise<Reading> {
-    const { clock, store, keptForMs } = this.#deps;
+    const { clock, store, keptForMs } = this.deps;
     const now = clock.now();
     const { oldestUnroutedAt = now } = await store.health();
     const unreadSince = now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
