@@ -908,7 +908,7 @@ const ofTheRooms = [
   },
   {
     name: "counts what a critical alert takes along as a message of its own",
-    file: "src/explain/group-messages.ts",
+    file: "src/explain/ring-trial.ts",
     from: "one.dueAt = Math.min(one.dueAt, dueAt);",
     to: 'one.dueAt = change.kind === "release" ? dueAt : one.dueAt;',
     tests: ["test/explain/ring-tally.test.ts"],

@@ -2,11 +2,10 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { dayMs, weekMs } from "../ground/time/spans.ts";
 import { type ChangeWindow, changeOver, dayWindow, weekWindow } from "./change.ts";
 import { type ChartMark, drawLineChart } from "./line-chart.ts";
-import { timeWords, writeValue } from "./plot.ts";
+import { isDrawable, timeWords, writeValue } from "./plot.ts";
 import { breakAtHoles, type ChartPoint, drawablePoints, isKnown, summarizeSeries } from "./series.ts";
 import { drawLabel, drawPicture, fitting, shorten, widthOf } from "./svg.ts";
 import type { ChartTheme } from "./theme.ts";
-import { isDrawable } from "./value-axis.ts";
 
 export interface AlertChart {
   /** What is measured: `USDC total TVL on eth`. */

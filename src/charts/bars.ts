@@ -1,9 +1,8 @@
 import { countOf } from "../ground/text/count-of.ts";
-import { createScale, timeWords, writeValue } from "./plot.ts";
+import { createScale, timeWords, valueTicks, writeValue } from "./plot.ts";
 import { drawLabel, drawPicture, escapeXml, pixel } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
-import { valueTicks } from "./value-axis.ts";
 
 const stacked = ["critical", "warning", "info", "unknown"] as const;
 type Stacked = (typeof stacked)[number];

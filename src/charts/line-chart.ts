@@ -1,5 +1,5 @@
 import { countOf } from "../ground/text/count-of.ts";
-import { createScale, linePath, rangeWith, type Scale, timeWords, writeValue } from "./plot.ts";
+import { createScale, isDrawable, linePath, rangeWith, type Scale, timeWords, valueTicks, writeValue } from "./plot.ts";
 import {
   type ChartPoint,
   changeOf,
@@ -13,7 +13,6 @@ import {
 import { drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
-import { isDrawable, valueTicks } from "./value-axis.ts";
 
 /** Something that happened at an instant. `this` is the one that the picture is about, `this-over` too where it is good news. */
 export interface ChartMark {

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { writeIndexedPng } from "./indexed-png.ts";
+import { crc32, deflateSync } from "node:zlib";
 import { chartFont } from "./svg.ts";
 
 const fontFile = "dejavu-fonts-ttf/ttf/DejaVuSans.ttf";
@@ -69,4 +69,79 @@ function installedFonts(): string[] {
   } catch {
     return [];
   }
+}
+
+/** Pixels as a renderer gives them: four bytes each, red, green, blue and alpha, row by row. */
+interface Bitmap {
+  width: number;
+  height: number;
+  pixels: Uint8Array;
+}
+
+const mostColours = 256;
+
+/**
+ * A PNG with a palette: a third of the bytes that one with full colours takes, for what is drawn in a dozen colours and
+ * the shades between them. Where there are more than 256 of them, those that differ least share one. Undefined for a
+ * picture that can be seen through.
+ */
+export function writeIndexedPng({ width, height, pixels }: Bitmap): Uint8Array | undefined {
+  for (let at = 3; at < pixels.length; at += 4) {
+    if (pixels[at] !== 255) return undefined;
+  }
+  for (const bits of [8, 7, 6, 5, 4, 3, 2]) {
+    const found = indexColours({ width, height, pixels }, 8 - bits);
+    if (found === undefined) continue;
+    const header = Buffer.alloc(13);
+    header.writeUInt32BE(width, 0);
+    header.writeUInt32BE(height, 4);
+    // Eight bits a pixel, by palette; compression, filter and interlace as in every PNG.
+    header.set([8, 3, 0, 0, 0], 8);
+    return Buffer.concat([
+      signature,
+      chunk("IHDR", header),
+      chunk("PLTE", Buffer.from(found.palette)),
+      chunk("IDAT", deflateSync(found.rows)),
+      chunk("IEND", Buffer.alloc(0)),
+    ]);
+  }
+  return undefined;
+}
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** Each row has a byte 0 in front: it is not filtered. Undefined when there are more colours than a palette holds. */
+function indexColours({ width, height, pixels }: Bitmap, lostBits: number) {
+  const indexes = new Map<number, number>();
+  const palette: number[] = [];
+  const rows = Buffer.alloc(height * (width + 1));
+  let [previous, index] = [-1, 0];
+  for (let row = 0, to = 0, from = 0; row < height; row += 1) {
+    to += 1;
+    for (let column = 0; column < width; column += 1, from += 4, to += 1) {
+      const [red, green, blue] = [pixels[from] as number, pixels[from + 1] as number, pixels[from + 2] as number];
+      const key = ((red >> lostBits) << 16) | ((green >> lostBits) << 8) | (blue >> lostBits);
+      if (key !== previous) {
+        const known = indexes.get(key);
+        if (known === undefined && indexes.size === mostColours) return undefined;
+        index = known ?? indexes.size;
+        if (known === undefined) {
+          indexes.set(key, index);
+          palette.push(red, green, blue);
+        }
+        previous = key;
+      }
+      rows[to] = index;
+    }
+  }
+  return { palette, rows };
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const framed = Buffer.alloc(data.length + 12);
+  framed.writeUInt32BE(data.length, 0);
+  framed.write(type, 4, "latin1");
+  framed.set(data, 8);
+  framed.writeUInt32BE(crc32(framed.subarray(4, data.length + 8)), data.length + 8);
+  return framed;
 }

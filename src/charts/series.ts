@@ -1,6 +1,6 @@
 import { writeChange } from "../ground/numbers/format-number.ts";
 import { isInstant } from "../ground/time/time-format.ts";
-import { isDrawable, roundToZero } from "./value-axis.ts";
+import { isDrawable, roundToZero } from "./plot.ts";
 
 /** One point of a line; `value` is `null` where nothing is known, and there the line is broken. */
 export interface ChartPoint {

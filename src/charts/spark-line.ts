@@ -1,9 +1,8 @@
 import { countOf } from "../ground/text/count-of.ts";
-import { createScale, linePath, rangeWith, writeValue } from "./plot.ts";
+import { createScale, isDrawable, linePath, rangeWith, writeValue } from "./plot.ts";
 import { type ChartPoint, drawablePoints, isKnown, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
 import { drawPicture, pixel } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
-import { isDrawable } from "./value-axis.ts";
 
 export interface SparkLine {
   /** In any order; `null` breaks the line. */

@@ -1,6 +1,6 @@
+import { type Tick, valueTicks } from "./plot.ts";
 import { type ChartPoint, drawablePoints, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
 import { timeTicks } from "./time-axis.ts";
-import { type Tick, valueTicks } from "./value-axis.ts";
 
 export interface TerminalLineOptions {
   /** Columns in all, labels included. At least 30 are used. */

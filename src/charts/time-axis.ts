@@ -1,6 +1,6 @@
 import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { createZonedClock, isTimeZone, oncePerZone, type ZonedClock } from "../ground/time/zoned-time.ts";
-import type { Tick } from "./value-axis.ts";
+import type { Tick } from "./plot.ts";
 
 const daySteps = [1, 2, 7, 14, 30, 91, 182, 365];
 /** Under a minute or two; in seconds. */

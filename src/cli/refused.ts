@@ -1,4 +1,4 @@
-import { requireSource } from "../config/find-source.ts";
+import { requireSource } from "../config/config.ts";
 import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
 import { AppError } from "../core/errors.ts";

@@ -1,5 +1,4 @@
-import type { Config, SourceSettings } from "../config/config.ts";
-import { requireSource } from "../config/find-source.ts";
+import { type Config, requireSource, type SourceSettings } from "../config/config.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";

@@ -5,9 +5,8 @@ import { databasePlace } from "../ground/net/database-place.ts";
 import { readVersion } from "../ground/version.ts";
 import { RelayUnreachable } from "../http/call-relay.ts";
 import type { RelayStatus } from "../panels/status.ts";
-import { type RelayRun, readConfigOrPlace } from "./relay/connect-relay.ts";
+import { type RelayClient, type RelayRun, readConfigOrPlace } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
-import type { RelayClient } from "./relay/relay-client.ts";
 
 /** `tocsin status`: what the relay says; without one, what its database holds; else nothing but that it does not run. */
 export const status = question({

@@ -1,12 +1,14 @@
 import type { z } from "zod";
 import type { CanarySchedule } from "../core/canary-schedule.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
+import { AppError } from "../core/errors.ts";
 import type { FactMapping } from "../core/mapping.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Rules, SilenceRule } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Source } from "../core/source.ts";
 import type { StorePlace } from "../core/store-place.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { intakeSchema, marketSchema, watchSchema } from "./sections.ts";
 import type { readServer } from "./server-env.ts";
@@ -76,3 +78,23 @@ export type Config = StorePlace & {
   /** What works, but perhaps not as meant. */
   warnings: ConfigProblem[];
 };
+
+/** @param known those that can be meant. @throws AppError `usage` for another one */
+export function requireSource<S extends { name: string }>(
+  known: readonly S[],
+  name: string,
+  { why = "is not in the configuration", none = "no source is configured" } = {},
+): S {
+  const found = known.find((source) => source.name === name);
+  if (found !== undefined) return found;
+  const names = known.map((source) => source.name);
+  const hint = names.length === 0 ? none : suggestOrList(name, names);
+  throw new AppError("usage", `the source ${name} ${why}`, { hint });
+}
+
+/** @throws AppError `usage` for a source without an account. */
+export function findAccount({ sources }: Config, name: string): SourceSettings & { account: UpstreamAccess } {
+  const having = sources.flatMap(({ account, ...source }) => (account === undefined ? [] : { ...source, account }));
+  const why = sources.some((source) => source.name === name) ? "has no account of its own" : undefined;
+  return requireSource(having, name, { why, none: "give it one: sources.NAME.account with url and apiKey" });
+}

@@ -11,7 +11,7 @@ import { describeMatchers } from "../matching/describe-match.ts";
 import { writeRinging } from "../ringing/advise-on-rings.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
-import { hostOf } from "../vendors/options.ts";
+import { hostOf } from "../vendors/vendor.ts";
 import type { Config, SourceSettings } from "./config.ts";
 import { writeGrouping } from "./grouping.ts";
 

@@ -41,7 +41,7 @@ import { writeDuration } from "../ground/time/duration.ts";
 import { factFields, readKeyPath } from "../matching/path.ts";
 import { conditionKeys, readMatch } from "../matching/read-match.ts";
 import { type HeartbeatSettings, heartbeatServiceOf, heartbeatServices } from "../vendors/heartbeat.ts";
-import { allowInternal } from "../vendors/options.ts";
+import { allowInternal } from "../vendors/vendor.ts";
 import { daysOfWeek } from "./days.ts";
 
 /**

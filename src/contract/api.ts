@@ -6,7 +6,7 @@ import * as alerts from "./views/alerts.ts";
 import * as destinations from "./views/destinations.ts";
 import * as mutes from "./views/mutes.ts";
 import * as refused from "./views/refused.ts";
-import * as relays from "./views/relays.ts";
+import * as relays from "./views/status.ts";
 import * as status from "./views/status.ts";
 import * as watches from "./views/watches.ts";
 

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { hashText, isSameText, signText } from "../core/keyed-hash.ts";
 import type { ExpiringKey, ExpiringKeyStore } from "../core/ports/shared.ts";
-import type { Secret } from "../core/secret.ts";
+import { hashText, isSameText, type Secret, signText } from "../core/secret.ts";
 
 /** How long a login link is good for, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;

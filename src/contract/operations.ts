@@ -13,7 +13,7 @@ import type * as alerts from "./views/alerts.ts";
 import type * as destinations from "./views/destinations.ts";
 import type * as mutes from "./views/mutes.ts";
 import type * as refused from "./views/refused.ts";
-import type * as relays from "./views/relays.ts";
+import type * as relays from "./views/status.ts";
 import type * as status from "./views/status.ts";
 import type * as watches from "./views/watches.ts";
 

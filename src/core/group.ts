@@ -1,6 +1,6 @@
 import { oneLine } from "../ground/text/clean.ts";
 import type { AlertStatus, Severity } from "./alert.ts";
-import { hashText } from "./keyed-hash.ts";
+import { hashText } from "./secret.ts";
 
 /** What an alert may wait for at its destination: others of its group, or the end of its cause. Names are those of `nameGroup`. */
 export interface GroupRule {

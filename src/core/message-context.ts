@@ -1,6 +1,6 @@
 import type { Alert } from "./alert.ts";
 import type { DeliveryPurpose } from "./delivery.ts";
-import type { Document } from "./document.ts";
+import type { Document } from "./message.ts";
 import type { Damped, HeldBack } from "./ring.ts";
 import type { MessageDetail, MessageExtras } from "./rules.ts";
 

@@ -1,3 +1,4 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { inspect } from "node:util";
 
 /** A value that shows itself only when asked by name; in logs, JSON and string templates it is `***`. */
@@ -23,4 +24,26 @@ export class Secret {
   [inspect.custom](): string {
     return "***";
   }
+}
+
+/** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
+type KeyPurpose = "session" | "form" | "login-code" | "picture";
+
+/**
+ * HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them
+ * all.
+ */
+export function signText(adminToken: Secret, purpose: KeyPurpose, text: string): string {
+  const key = createHmac("sha256", adminToken.reveal()).update(`tocsin ${purpose}`).digest();
+  return createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** SHA-256 as base64url, for what is remembered without being kept. */
+export function hashText(text: string): string {
+  return hash("sha256", text, "base64url");
+}
+
+/** Compares in a time that does not depend on where, or whether, the texts differ. */
+export function isSameText(given: string, wanted: string): boolean {
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", wanted, "buffer"));
 }

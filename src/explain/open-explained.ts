@@ -1,13 +1,17 @@
 import type { Config } from "../config/config.ts";
-import type { Explanation } from "../contract/operations.ts";
+import type { Explanation, MappedFact } from "../contract/operations.ts";
 import type { AlertOrigin } from "../core/alert.ts";
+import { isJsonObject } from "../core/json.ts";
 import { silentLog } from "../core/log.ts";
+import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
 import type { StoredBody } from "../core/ports/body-reader.ts";
 import type { Mute } from "../core/rules.ts";
 import type { NameOf } from "../core/subject-name.ts";
-import { compareMapping } from "./compare-mapping.ts";
+import { isInstant } from "../ground/time/time-format.ts";
+import { type AdviseOnMissing, createMissingAdvice } from "../matching/near-path.ts";
+import { valueAtPath } from "../matching/path.ts";
 import { readToExplain } from "./explain-body.ts";
-import { createExplainer } from "./explainer.ts";
+import { createExplainer, type ExplainedReading } from "./explainer.ts";
 import { createProcessing } from "./processing.ts";
 
 export interface OpenExplainedOptions {
@@ -55,4 +59,39 @@ export async function openExplained(
       return { ...explain(subject, reading), mapping: guess && compareMapping(mapping, reading, guess) };
     },
   }));
+}
+
+/** What a mapping gave, and what its facts would be without it. `guess`: the same alert, read without. */
+function compareMapping(mapping: FactMapping, reading: ExplainedReading, guess: ExplainedReading): MappedFact[] {
+  const advise = createMissingAdvice();
+  return mappableFacts.flatMap((fact) => {
+    const paths = mapping[fact];
+    if (paths === undefined) return [];
+    const path = reading.mapped?.[fact];
+    const why = path === undefined ? whyNothing(paths, reading, advise) : undefined;
+    return [{ fact, paths, path, why, value: textOf(reading, fact), guess: textOf(guess, fact) }];
+  });
+}
+
+function whyNothing(
+  paths: string[],
+  { facts, payload }: ExplainedReading,
+  advise: AdviseOnMissing,
+): string | undefined {
+  for (const path of paths) {
+    const value = payload === undefined ? undefined : valueAtPath(payload, path);
+    if (isJsonObject(value)) return `${path} is an object: name one of its members`;
+    if (Array.isArray(value)) return `${path} is a list: name one of its elements`;
+    if (value !== undefined && value !== null) return `what ${path} holds cannot be read as that`;
+    const near = advise(path, { facts, payload, origin: "hook" });
+    // A mapping names one element.
+    if (near !== undefined) return near.replaceAll("[*]", "[0]");
+  }
+  return undefined;
+}
+
+function textOf({ facts }: ExplainedReading, fact: MappableFact): string | undefined {
+  const value = facts[fact];
+  if (typeof value !== "number") return value;
+  return isInstant(value) ? new Date(value).toISOString() : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Alert, AlertFacts, AlertField } from "../core/alert.ts";
-import type { Block, Inline } from "../core/document.ts";
+import type { Block, Inline } from "../core/message.ts";
 import { readMetricKey } from "../core/metric-key.ts";
 import type { BareSubject } from "../core/subject-name.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";

@@ -1,5 +1,5 @@
 import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "../core/alert.ts";
-import type { Block, Document, Inline } from "../core/document.ts";
+import type { Block, Document, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { wordsOfSender } from "../core/what-happened.ts";

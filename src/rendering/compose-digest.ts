@@ -1,8 +1,8 @@
 import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
 import { distancePercentOf } from "../core/computed-facts.ts";
-import type { Block, Document, Inline } from "../core/document.ts";
 import { placeOf, type SubjectName, writeFactLine } from "../core/fact-line.ts";
 import { isNameOfCause, writeGroup } from "../core/group.ts";
+import type { Block, Document, Inline } from "../core/message.ts";
 import type { DigestContext } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";

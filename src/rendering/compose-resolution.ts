@@ -1,6 +1,6 @@
 import { type Alert, resolvedAfterMs } from "../core/alert.ts";
-import type { Block, Document, Inline } from "../core/document.ts";
 import type { FactLine } from "../core/fact-line.ts";
+import type { Block, Document, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { BareSubject } from "../core/subject-name.ts";
 import { shortTitle, titleWithoutState, writeTitle } from "../core/title.ts";

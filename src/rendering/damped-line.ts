@@ -1,5 +1,5 @@
 import type { Alert } from "../core/alert.ts";
-import type { Block, Inline } from "../core/document.ts";
+import type { Block, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { HeldBack } from "../core/ring.ts";
 import { writeNumber } from "../ground/numbers/format-number.ts";

@@ -1,4 +1,4 @@
-import type { Block, Inline } from "../core/document.ts";
+import type { Block, Inline } from "../core/message.ts";
 import type { MessageExtras } from "../core/rules.ts";
 import { isolate } from "../ground/text/clean.ts";
 

@@ -1,6 +1,6 @@
 import { type AlertFacts, limitsChange, sideOfThreshold } from "../core/alert.ts";
-import type { Inline } from "../core/document.ts";
 import { withPlainNumbers } from "../core/fact-line.ts";
+import type { Inline } from "../core/message.ts";
 import { writeChange, writeDifference, writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";

@@ -8,7 +8,7 @@ import {
   type HeldWith,
   writeGroup,
 } from "../core/group.ts";
-import { hashText } from "../core/keyed-hash.ts";
+import { hashText } from "../core/secret.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Outcome } from "../core/delivery.ts";
 import type { Secret } from "../core/secret.ts";
-import { hostOf } from "./options.ts";
+import { hostOf } from "./vendor.ts";
 
 /**
  * Services that notice when a sign of life stops to come, each by the form of its address:

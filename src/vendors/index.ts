@@ -1,7 +1,6 @@
 import type { ChannelType } from "../core/delivery.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
-import type { Document } from "../core/document.ts";
-import type { Message, RenderOptions } from "../core/message.ts";
+import type { Document, Message, RenderOptions } from "../core/message.ts";
 import type { Channel } from "../core/ports/channel.ts";
 import type { Destination } from "../core/rules.ts";
 import { cleanLine } from "../ground/text/clean.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { valueTicks } from "../../src/charts/plot.ts";
 import { timeTicks } from "../../src/charts/time-axis.ts";
-import { valueTicks } from "../../src/charts/value-axis.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);
 const hour = 3_600_000;

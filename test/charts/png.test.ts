@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { crc32, inflateSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { writeIndexedPng } from "../../src/charts/indexed-png.ts";
 import { drawLineChart } from "../../src/charts/line-chart.ts";
 import { PngDesk, type PngDeskOptions } from "../../src/charts/png-desk.ts";
-import { renderPng } from "../../src/charts/render-png.ts";
+import { renderPng, writeIndexedPng } from "../../src/charts/render-png.ts";
 import { lightTheme } from "../../src/charts/theme.ts";
 import { pointsOf } from "./cases.ts";
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Alert } from "../../src/core/alert.ts";
-import type { Document } from "../../src/core/document.ts";
-import type { MessageForm } from "../../src/core/message.ts";
+import type { Document, MessageForm } from "../../src/core/message.ts";
 import { createChannel } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { severities, statuses } from "../../src/core/alert.ts";
-import type { Block, Document, Inline } from "../../src/core/document.ts";
+import type { Block, Document, Inline } from "../../src/core/message.ts";
 
 /** What senders never write and attackers do: lone surrogates, controls, long clusters, line breaks, markup. */
 const piece = fc.oneof(

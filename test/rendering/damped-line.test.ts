@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AlertStatus } from "../../src/core/alert.ts";
-import type { Inline } from "../../src/core/document.ts";
+import type { Inline } from "../../src/core/message.ts";
 import type { MessageContext } from "../../src/core/message-context.ts";
 import { writeDamped } from "../../src/rendering/damped-line.ts";
 import { factsOf, noon } from "../conformance/store/scene-samples.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
-import type { Document } from "../../src/core/document.ts";
+import type { Document } from "../../src/core/message.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { readableText, vendors } from "../../src/vendors/index.ts";
 import { composeNotifications } from "../../workshop/service/notification.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
-import type { Document } from "../../src/core/document.ts";
+import type { Document } from "../../src/core/message.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";

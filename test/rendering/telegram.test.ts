@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Document, Inline } from "../../src/core/document.ts";
+import type { Document, Inline } from "../../src/core/message.ts";
 import type { FormattedText, TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import { cutText, splitTelegramText } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";

@@ -1,7 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Document, Inline } from "../../src/core/document.ts";
-import type { MessageForm } from "../../src/core/message.ts";
+import type { Document, Inline, MessageForm } from "../../src/core/message.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createTimeFormat } from "../../src/ground/time/time-format.ts";
 import { createChannel, vendors } from "../../src/vendors/index.ts";

@@ -7,7 +7,7 @@ import { stateFilters } from "../../contract/search-language.ts";
 import { severities } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { choice, instant, text } from "../options.ts";
-import { unlessMissing } from "../relay/relay-client.ts";
+import { unlessMissing } from "../relay/connect-relay.ts";
 
 /** The filters of the log; what they are given is read as the API wants it. */
 export const filterOptions = {

@@ -1,5 +1,4 @@
-import type { Config } from "../../config/config.ts";
-import { requireSource } from "../../config/find-source.ts";
+import { type Config, requireSource } from "../../config/config.ts";
 import type { ExplainedDelivery, Explanation } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";

@@ -5,8 +5,7 @@ import { flag, type Readers } from "../options.ts";
 import { writeText } from "../shell/context.ts";
 import type { Shown } from "../shell/output.ts";
 import { terminalLines } from "../shell/terminal-text.ts";
-import { connectRelay, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
-import type { RelayClient } from "./relay-client.ts";
+import { connectRelay, type RelayClient, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 
 /** @typeParam S what is asked for: what the route says, or with `json` as much of it as is known, and more */
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers, S>

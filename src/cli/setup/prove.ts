@@ -5,8 +5,7 @@ import { askRelay, checkPublicUrl } from "../../upstream/check-public-url.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
 import { describeRunning } from "../doctor/check-relay.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
-import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
+import { connectRelay, localUrlOf, type RelayClient } from "../relay/connect-relay.ts";
 import type { RegisteringRun } from "./run-setup.ts";
 
 /** One thing that setup looks at before it changes anything. */

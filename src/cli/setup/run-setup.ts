@@ -4,8 +4,7 @@ import {
   type SavedOutputs,
   savedOutputsRecord,
 } from "../../config/account-records.ts";
-import type { Config } from "../../config/config.ts";
-import { findAccount } from "../../config/find-source.ts";
+import { type Config, findAccount } from "../../config/config.ts";
 import {
   forgetPreviousSecrets,
   loadOrCreateSecrets,

@@ -3,8 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
 import { describeStored, hasReached, verdictNote, waitUntilSettled } from "../alerts/one-alert.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import { createRelayClient } from "../relay/relay-client.ts";
+import { createRelayClient, type RelayRun } from "../relay/connect-relay.ts";
 import { describeSpoiled, postTest } from "../test/run-test.ts";
 import type { FoundRelay } from "./prove.ts";
 

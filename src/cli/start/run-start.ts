@@ -9,7 +9,7 @@ import { testPanel } from "../../panels/test.ts";
 import { hasReached } from "../alerts/one-alert.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
-import { createRelayClient } from "../relay/relay-client.ts";
+import { createRelayClient } from "../relay/connect-relay.ts";
 import { type OwnRelay, runOwnRelay } from "../relay/run-own-relay.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";

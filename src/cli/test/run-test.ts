@@ -17,8 +17,7 @@ import {
   verdictNote,
   waitUntilSettled,
 } from "../alerts/one-alert.ts";
-import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
+import { connectRelay, type RelayClient, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 
 interface TestOptions {
   severity: Severity;

@@ -1,4 +1,4 @@
-import { findAccount } from "../../config/find-source.ts";
+import { findAccount } from "../../config/config.ts";
 import { readUpstreamEnv, requireAlerting, requirePricing } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
 import { lengthOf } from "../../ground/time/ages.ts";

@@ -7,7 +7,7 @@ import { drawTerminalLine } from "../../charts/terminal-line.ts";
 import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Cell, factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
-import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
+import type { MetricHistory } from "../../upstream/alerting-client.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
 import { formatNumber } from "./panels.ts";

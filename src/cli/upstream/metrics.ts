@@ -1,5 +1,5 @@
 import { countOf } from "../../ground/text/count-of.ts";
-import type { Metric } from "../../upstream/alerting-schemas.ts";
+import type { Metric } from "../../upstream/alerting-client.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
 import { createLooseTable } from "./panels.ts";

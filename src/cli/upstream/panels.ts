@@ -1,8 +1,8 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { type Fact, factsOf, type Panel, tableOf } from "../../panels/panel.ts";
-import type { Account } from "../../upstream/alerting-schemas.ts";
-import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
+import type { Account } from "../../upstream/alerting-client.ts";
+import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-client.ts";
 import type { Output } from "../shell/output.ts";
 import { layOutTable } from "../shell/table.ts";
 import { terminalText } from "../shell/terminal-text.ts";

@@ -1,8 +1,7 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { Trial } from "../../core/destination-status.ts";
 import { recipientsOf } from "../../vendors/index.ts";
-import type { LaneContext } from "../lane/context.ts";
-import type { LaneStore } from "../lane-store.ts";
+import type { LaneContext, LaneStore } from "../lane/context.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 
 export type ProberDeps = Pick<

@@ -1,10 +1,9 @@
 import { type Alert, resolvedAfterMs } from "../../core/alert.ts";
 import type { ChannelType } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/delivery-job.ts";
-import type { Document } from "../../core/document.ts";
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
-import type { Message, MessageData, MessageForm, RenderOptions } from "../../core/message.ts";
+import type { Document, Message, MessageData, MessageForm, RenderOptions } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";

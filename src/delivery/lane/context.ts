@@ -4,8 +4,9 @@ import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
-import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import type { Calls } from "./call-channel.ts";
@@ -29,4 +30,46 @@ export interface LaneContext extends EngineContext {
   calls: Calls;
   pace: PaceMemory;
   health: HealthMemory;
+}
+
+export type LaneStore = ReturnType<typeof createLaneStore>;
+
+type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
+/** What a method takes behind the fence. */
+type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
+
+/**
+ * The store as one lane group has it: whatever it writes goes under its fence.
+ * @param onLost another relay holds the group; called at each write that finds it so. For the caller that write has
+ * come to nothing: no delivery was claimed, an attempt was late.
+ */
+export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void) {
+  async function unlessLost<Answer>(
+    answer: Promise<Answer | "lost">,
+    nothing: Exclude<Answer, "lost">,
+  ): Promise<Exclude<Answer, "lost">> {
+    const given = await answer;
+    if (given !== "lost") return given as Exclude<Answer, "lost">;
+    onLost();
+    return nothing;
+  }
+  return {
+    claimDeliveries: (...of: Written<"claimDeliveries">) => unlessLost(store.claimDeliveries(lane, ...of), []),
+    claimRun: (...of: Written<"claimRun">) => unlessLost(store.claimRun(lane, ...of), []),
+    recordAttempt: (...of: Written<"recordAttempt">) => unlessLost(store.recordAttempt(lane, ...of), "late"),
+    recordAttempts(...[records]: Written<"recordAttempts">) {
+      const late = records.map(() => "late" as const);
+      return unlessLost(store.recordAttempts(lane, records), late);
+    },
+    finishDeliveries: (...of: Written<"finishDeliveries">) => unlessLost(store.finishDeliveries(lane, ...of), "done"),
+    releaseClaim: (...of: Written<"releaseClaim">) => unlessLost(store.releaseClaim(lane, ...of), "done"),
+    savePaces: (...of: Written<"savePaces">) => unlessLost(store.savePaces(lane, ...of), "done"),
+    saveStatus: (...of: Written<"saveStatus">) => unlessLost(store.saveStatus(lane, ...of), "done"),
+    listDue: (...of: Asked<"listDue">) => store.listDue(...of),
+    listByKeys: (...of: Asked<"listByKeys">) => store.listByKeys(...of),
+    nextDueAt: (...of: Asked<"nextDueAt">) => store.nextDueAt(...of),
+    countDueTogether: (...of: Asked<"countDueTogether">) => store.countDueTogether(...of),
+    findThread: (...of: Asked<"findThread">) => store.findThread(...of),
+    findAlertFacts: (...of: Asked<"findAlertFacts">) => store.findAlertFacts(...of),
+  };
 }

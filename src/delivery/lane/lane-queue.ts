@@ -3,11 +3,10 @@ import type { Untried } from "../../core/ports/dispatch.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { FindHold, FindMute } from "../duties/follow-quiet-hours.ts";
-import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
 import { inTurn, isStoredLate, isTurnOfResent, openSince } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
-import type { LaneContext } from "./context.ts";
+import type { LaneContext, LaneStore } from "./context.ts";
 
 export interface QueueLook {
   /**

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
-import type { LaneStore } from "../lane-store.ts";
+import type { LaneStore } from "./context.ts";
 
 /** Half of what a run leaves unrecorded, so that calls go on while as many are committed. */
 const mostTogether = 8;

@@ -10,8 +10,7 @@ import type {
 } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
-import type { EngineContext } from "../lane/context.ts";
-import type { LaneStore } from "../lane-store.ts";
+import type { EngineContext, LaneStore } from "../lane/context.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
 import {
   accountKeyOf,

@@ -1,8 +1,7 @@
-import type { Document } from "../../core/document.ts";
+import type { Document } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
-import { fitPlainText, withoutHeading } from "../layout/plain-text.ts";
-import { type Tone, toneOf } from "../layout/tone.ts";
+import { fitPlainText, type Tone, toneOf, withoutHeading } from "../layout/layout.ts";
 
 const maxTitleUnits = 250;
 /** Apprise cuts or splits for each of its services by itself; this bounds what it has to do. */

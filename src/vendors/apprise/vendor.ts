@@ -4,8 +4,7 @@ import { Secret } from "../../core/secret.ts";
 import { field, httpUrl, listOf, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
-import { allowInternal, hostOf } from "../options.ts";
-import type { BuildContext, Vendor } from "../vendor.ts";
+import { allowInternal, type BuildContext, hostOf, type Vendor } from "../vendor.ts";
 import { type AppriseMessage, renderApprise } from "./render.ts";
 
 export type AppriseDestination = Destination & { type: "apprise" } & ReturnType<typeof build>;

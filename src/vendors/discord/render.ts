@@ -1,11 +1,17 @@
-import type { Document } from "../../core/document.ts";
-import type { MessageForm } from "../../core/message.ts";
+import type { Document, MessageForm } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
-import { fitPlainText, withoutHeading, writePlainText } from "../layout/plain-text.ts";
-import { accents, toneOf } from "../layout/tone.ts";
+import {
+  accents,
+  fitPlainText,
+  type LaidBlock,
+  layOut,
+  type Run,
+  toneOf,
+  withoutHeading,
+  writePlainText,
+} from "../layout/layout.ts";
 
 /**
  * https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000.

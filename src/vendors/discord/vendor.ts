@@ -1,5 +1,4 @@
-import { type SecretUrlDestination, secretUrlVendor } from "../options.ts";
-import type { Vendor } from "../vendor.ts";
+import { type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { type DiscordMessage, renderDiscord } from "./render.ts";
 
 /** A Discord webhook: the whole address is the secret. */

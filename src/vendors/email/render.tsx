@@ -1,12 +1,9 @@
-import type { Document } from "../../core/document.ts";
-import type { Message, RenderOptions } from "../../core/message.ts";
+import type { Document, Message, RenderOptions } from "../../core/message.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, linesOf, type Run } from "../layout/layout.ts";
-import { writePlainText } from "../layout/plain-text.ts";
-import { accents, toneOf } from "../layout/tone.ts";
+import { accents, type LaidBlock, layOut, linesOf, type Run, toneOf, writePlainText } from "../layout/layout.ts";
 
 const maxSubjectUnits = 200;
 /** Gmail hides what lies beyond 102 KB of HTML. */

@@ -1,4 +1,4 @@
-import type { Block, Document, Inline } from "../../core/document.ts";
+import type { Block, Document, Inline } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 
 /** Rows of a list or of fields that are kept for each unit of text length that is kept. */

@@ -1,10 +1,8 @@
-import type { Document } from "../../core/document.ts";
-import type { Message, MessagePicture } from "../../core/message.ts";
+import type { Document, Message, MessagePicture } from "../../core/message.ts";
 import { clip, cut } from "../../ground/text/graphemes.ts";
 import { isLinkable } from "../../ground/text/linkable.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
-import { fitPlainText, withoutHeading } from "../layout/plain-text.ts";
-import { type Tone, toneOf } from "../layout/tone.ts";
+import { fitPlainText, type Tone, toneOf, withoutHeading } from "../layout/layout.ts";
 
 const maxTitleUnits = 250;
 /** ntfy turns a longer message into an attachment, which a locked phone does not show. */

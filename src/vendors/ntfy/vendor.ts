@@ -4,8 +4,7 @@ import { Secret } from "../../core/secret.ts";
 import { field, httpUrl, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
-import { allowInternal, hostOf } from "../options.ts";
-import type { Vendor } from "../vendor.ts";
+import { allowInternal, hostOf, type Vendor } from "../vendor.ts";
 import { type NtfyMessage, renderNtfy } from "./render.ts";
 
 export type NtfyDestination = Destination & { type: "ntfy" } & ReturnType<typeof build>;

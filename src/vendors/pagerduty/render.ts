@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type { AlertField } from "../../core/alert.ts";
-import type { Document } from "../../core/document.ts";
-import type { MessageData, MessageForm } from "../../core/message.ts";
+import type { Document, MessageData, MessageForm } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
-import { fitPlainText } from "../layout/plain-text.ts";
+import { fitPlainText } from "../layout/layout.ts";
 
 /**
  * "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`.

@@ -4,8 +4,7 @@ import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
 import { field, httpUrl, oneOf, secretly } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
-import { allowInternal, hostOf } from "../options.ts";
-import type { Vendor } from "../vendor.ts";
+import { allowInternal, hostOf, type Vendor } from "../vendor.ts";
 import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
 
 export type PagerdutyDestination = Destination & { type: "pagerduty" } & ReturnType<typeof build>;

@@ -1,10 +1,8 @@
-import type { Document } from "../../core/document.ts";
-import type { Message, RenderOptions } from "../../core/message.ts";
+import type { Document, Message, RenderOptions } from "../../core/message.ts";
 import { clip, cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
-import { writePlainText } from "../layout/plain-text.ts";
+import { type LaidBlock, layOut, type Run, writePlainText } from "../layout/layout.ts";
 
 /** Keeps a message within five blocks or so: a channel is read, the page is studied. */
 const maxTextUnits = 12_000;

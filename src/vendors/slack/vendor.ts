@@ -1,5 +1,4 @@
-import { type SecretUrlDestination, secretUrlVendor } from "../options.ts";
-import type { Vendor } from "../vendor.ts";
+import { type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { renderSlack, type SlackMessage } from "./render.ts";
 
 /** A Slack incoming webhook: the whole address is the secret. */

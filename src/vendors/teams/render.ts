@@ -1,11 +1,8 @@
-import type { Document } from "../../core/document.ts";
-import type { MessageForm } from "../../core/message.ts";
+import type { Document, MessageForm } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, linesOf, type Run } from "../layout/layout.ts";
-import { writePlainText } from "../layout/plain-text.ts";
-import { type Tone, toneOf } from "../layout/tone.ts";
+import { type LaidBlock, layOut, linesOf, type Run, type Tone, toneOf, writePlainText } from "../layout/layout.ts";
 
 /**
  * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the

@@ -1,7 +1,6 @@
 import { field, readHttpUrl, secretly } from "../../ground/shape/field.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
-import { allowInternal, type SecretUrlDestination, secretUrlVendor } from "../options.ts";
-import type { Vendor } from "../vendor.ts";
+import { allowInternal, type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { renderTeams, type TeamsMessage } from "./render.ts";
 
 /** A workflow that begins with "When a Teams webhook request is received": its whole address is the secret. */

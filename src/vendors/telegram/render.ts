@@ -1,10 +1,8 @@
-import type { Document } from "../../core/document.ts";
-import type { Message, MessageForm } from "../../core/message.ts";
+import type { Document, Message, MessageForm } from "../../core/message.ts";
 import { boundaryBefore, codePointStart } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { writeFitting } from "../layout/fit.ts";
-import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
-import { spellOutLink, writePlainText } from "../layout/plain-text.ts";
+import { type LaidBlock, layOut, type Run, spellOutLink, writePlainText } from "../layout/layout.ts";
 
 /** Longer alerts are cut, and their page shows the rest: at 20 messages a minute eight parts already hold others up. */
 const maxParts = 8;

@@ -1,9 +1,7 @@
-import type { Document } from "../../core/document.ts";
 import { writeJson } from "../../core/json.ts";
-import type { MessageData, MessageForm } from "../../core/message.ts";
+import type { Document, MessageData, MessageForm } from "../../core/message.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
-import { layOut } from "../layout/layout.ts";
-import { writePlainText } from "../layout/plain-text.ts";
+import { layOut, writePlainText } from "../layout/layout.ts";
 
 /** `body`: the JSON text that is signed and sent byte for byte. */
 export type WebhookMessage = ReturnType<typeof renderWebhook>;

@@ -3,8 +3,7 @@ import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
 import { httpUrl, secretly, text } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
-import { allowInternal, hostOf } from "../options.ts";
-import type { BuildContext, Vendor } from "../vendor.ts";
+import { allowInternal, type BuildContext, hostOf, type Vendor } from "../vendor.ts";
 import { renderWebhook, type WebhookMessage } from "./render.ts";
 
 export type WebhookDestination = Destination & { type: "webhook" } & ReturnType<typeof build>;

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { failedFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
-import { isSameText } from "../../core/keyed-hash.ts";
+import { isSameText } from "../../core/secret.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { type ClientNetworkOf, type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";

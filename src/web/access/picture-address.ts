@@ -1,5 +1,4 @@
-import { isSameText, signText } from "../../core/keyed-hash.ts";
-import type { Secret } from "../../core/secret.ts";
+import { isSameText, type Secret, signText } from "../../core/secret.ts";
 
 /** How long the address of a picture is good for, milliseconds: some phones show a notification when it is opened. */
 export const pictureLifetimeMs = 24 * 60 * 60 * 1000;

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
-import { hashText, isSameText, signText } from "../../core/keyed-hash.ts";
 import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
-import type { Secret } from "../../core/secret.ts";
+import { hashText, isSameText, type Secret, signText } from "../../core/secret.ts";
 import { hourMs } from "../../ground/time/spans.ts";
 import type { WebContext } from "../web-env.ts";
 

@@ -1,9 +1,8 @@
 import { type Clock, within } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { isSameText } from "../../core/keyed-hash.ts";
 import type { Log } from "../../core/log.ts";
 import type { Allowance, SharedAllowances } from "../../core/ports/shared.ts";
-import type { Secret } from "../../core/secret.ts";
+import { isSameText, type Secret } from "../../core/secret.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
 /** How many wrong tokens are taken. */

@@ -25,13 +25,13 @@ import {
   MetricPicture,
   mostKeyEvents,
 } from "./alert-history.tsx";
-import { alertResendPanel } from "./alert-resend.ts";
 import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 import { PanelView } from "./panel.tsx";
 import { PanelPage } from "./panel-page.tsx";
+import { alertResendPanel } from "./resend-page.tsx";
 
 /** One alert: what it is, who got it, why, the history of its key, and what shows all that; and what can be done about it. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
