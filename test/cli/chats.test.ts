@@ -134,8 +134,7 @@ describe("tocsin chats", () => {
   it("marks nothing as read, changes no setting and no webhook; with --confirm what was shown is forgotten", async () => {
     const { chat, start, ask } = await createWorld();
     await start(["--for", "0s"]).ended;
-    const { result } = await ask("getUpdates");
-    expect(result).toHaveLength(3);
+    expect((await ask("getUpdates")).result).toHaveLength(3);
     const methods = new Set(chat.calls().map(({ method }) => method));
     expect([...methods].sort()).toEqual(["getChat", "getChatMember", "getMe", "getUpdates", "getWebhookInfo"]);
     const asked = chat.calls().filter(({ method, parameters }) => method === "getUpdates" && "limit" in parameters);

@@ -35,8 +35,7 @@ test("says of an empty configuration that nobody gets anything, without empty ta
 
 test("says of a file that is not there where its name was given", async () => {
   const run = await runCheck(["--config", "nope.yaml"], { cwd: folder, env });
-  expect(run.status).toBe(2);
-  expect(run.stdout).toContain("there is no file nope.yaml");
+  expect(run).toMatchObject({ status: 2, stdout: expect.stringContaining("there is no file nope.yaml") });
   expect(run.stdout).toContain("after --config");
 });
 
@@ -68,8 +67,7 @@ mutes:
 test("refuses a folder for data that cannot hold any, among the other mistakes", async () => {
   await writeFile(join(folder, "file"), "");
   const run = await runCheck([], { cwd: folder, env: { ...env, DATA_DIR: "file", PORT: "x" } });
-  expect(run.status).toBe(2);
-  expect(run.stdout).toContain("PORT");
+  expect(run).toMatchObject({ status: 2, stdout: expect.stringContaining("PORT") });
   expect(run.stdout).toMatch(/DATA_DIR {2}.*file is a file, not a folder/);
 });
 

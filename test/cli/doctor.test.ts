@@ -200,8 +200,7 @@ it("names the relays of another version, and says what status says of them", asy
 
 it("says whether the service outside takes the heartbeat", async () => {
   const heartbeat = { name: "heartbeat", verdict: "well" as const, summary: "hc-ping.com takes it", troubles: [] };
-  const good = await examineState({ watches: [heartbeat] });
-  expect(good.stdout).toContain("✓ heartbeat: hc-ping.com takes it\n");
+  expect((await examineState({ watches: [heartbeat] })).stdout).toContain("✓ heartbeat: hc-ping.com takes it\n");
   const summary = "it answered 404";
   const advice = `Heartbeat: ${summary}. Compare the address with the one that the service shows.`;
   const bad = await examineState({

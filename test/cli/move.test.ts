@@ -76,8 +76,7 @@ describe("move", () => {
     expect((await store.countAlerts()).kept).toBe(20);
     await store.close();
     const refused = await runTocsin(["status"], { env, cwd: back });
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain("was moved to SQLite in");
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("was moved to SQLite in") });
     expect(
       (await runTocsin(["move", "--from", "--cancel"], { env: { ...env, DATA_DIR: makeTempFolder() }, cwd: back }))
         .status,

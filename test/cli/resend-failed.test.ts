@@ -49,8 +49,7 @@ describe("alerts resend --failed", () => {
       message: expect.stringContaining("--yes"),
     });
     const no = await world.run(["alerts", "resend", "--failed"], person("n"));
-    expect(no.status).toBe(1);
-    expect(no.stderr).toMatch(/desk: 2 alerts[\s\S]*Resend these 2\?/);
+    expect(no).toMatchObject({ status: 1, stderr: expect.stringMatching(/desk: 2 alerts[\s\S]*Resend these 2\?/) });
     expect((await world.run(["alerts", "list", "--state", "failed", "--json"])).json().data).toHaveLength(2);
   });
 

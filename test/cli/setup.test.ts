@@ -220,17 +220,14 @@ describe("tocsin setup", () => {
   it("refuses a channel id that does not start with -, before anything is asked or changed", async () => {
     const { setup, outputs } = await startWorld();
     const run = await setup(["--channel", "100777"]);
-    expect(run.status).toBe(2);
-    expect(run.stderr).toContain("-100777");
+    expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("-100777") });
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
   });
 
   it("refuses to replace somebody else's address unless asked to, and puts it back with --restore", async () => {
     const { setup, outputs, setOutputs, dataDir } = await startWorld();
     await setOutputs({ webhookUrl: "https://other.example.com/in/abc", messengerChannelId: "-100555" });
-    const refused = await setup();
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain("--take-over");
+    expect(await setup()).toMatchObject({ status: 1, stderr: expect.stringContaining("--take-over") });
     expect((await outputs()).webhookUrl).toBe("https://other.example.com/in/abc");
 
     expect((await setup(["--take-over", "--no-channel"])).status).toBe(0);
@@ -263,9 +260,7 @@ describe("tocsin setup", () => {
     const { setup, outputs, setOutputs } = await startWorld();
     await setup();
     await setOutputs({ webhookUrl: "https://colleague.example.com/in" });
-    const refused = await setup(["--restore"]);
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain("--take-over");
+    expect(await setup(["--restore"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--take-over") });
     expect((await outputs()).webhookUrl).toBe("https://colleague.example.com/in");
     expect((await setup(["--restore", "--take-over"])).status).toBe(0);
     expect((await outputs()).webhookUrl).toBeNull();
@@ -276,8 +271,7 @@ describe("tocsin setup", () => {
     await setup();
     const unaware = { PUBLIC_URL: "" };
     const refused = await setup(["--restore"], unaware);
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain("set PUBLIC_URL");
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("set PUBLIC_URL") });
     expect((await outputs()).webhookUrl).toBe(hookUrl);
     await setOutputs({ webhookUrl: "https://colleague.example.com/in" });
     expect((await setup(["--restore"], unaware)).status).toBe(1);
@@ -293,8 +287,7 @@ describe("tocsin setup", () => {
     const dry = await setup(["--rotate-secret", "--dry-run"], own);
     expect(dry.stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
     expect((await outputs()).webhookUrl).toBe(first);
-    const run = await setup(["--rotate-secret"], own);
-    expect(run.stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
+    expect((await setup(["--rotate-secret"], own)).stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
     const second = (await outputs()).webhookUrl;
     expect(second).toMatch(/^http:\/\/127\.0\.0\.1:9\/hooks\/[\w-]{22,}$/);
     expect(second).not.toBe(first);
@@ -305,8 +298,7 @@ describe("tocsin setup", () => {
     await setup([], { WEBHOOK_SECRET: "" });
     const kept = readFileSync(join(dataDir, "secrets/webhook-secret"), "utf8");
     await setOutputs({ webhookUrl: "https://other.example.com/in" });
-    const run = await setup(["--rotate-secret"], { WEBHOOK_SECRET: "" });
-    expect(run.status).toBe(1);
+    expect((await setup(["--rotate-secret"], { WEBHOOK_SECRET: "" })).status).toBe(1);
     expect(readFileSync(join(dataDir, "secrets/webhook-secret"), "utf8")).toBe(kept);
   });
 
@@ -329,8 +321,7 @@ describe("tocsin setup", () => {
     sandbox.clearFaults();
     expect((await setup([], own)).status).toBe(0);
     expect((await outputs()).webhookUrl).not.toContain(registered);
-    const after = await loadOrCreateSecrets(keptFiles(dataDir), config);
-    expect(after.previousWebhookSecrets).toEqual([]);
+    expect((await loadOrCreateSecrets(keptFiles(dataDir), config)).previousWebhookSecrets).toEqual([]);
   });
 
   it("changes the account only when the relay that runs takes the new secret, also with --skip-proof", async () => {
@@ -361,8 +352,7 @@ describe("tocsin setup", () => {
     wrongAt.length = 0;
     known.add(readFileSync(path, "utf8").trim());
     refused = 0;
-    const run = await setup(["--rotate-secret"], own);
-    expect(run.status).toBe(0);
+    expect((await setup(["--rotate-secret"], own)).status).toBe(0);
     expect(wrongAt).toEqual([]);
     expect(refused).toBe(2);
   });
@@ -379,8 +369,7 @@ describe("tocsin setup", () => {
   it("does not rotate a secret that comes from the environment", async () => {
     const { setup } = await startWorld();
     const run = await setup(["--rotate-secret"]);
-    expect(run.status).toBe(2);
-    expect(run.stderr).toContain("WEBHOOK_SECRET");
+    expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("WEBHOOK_SECRET") });
   });
 });
 
@@ -619,8 +608,7 @@ describe("setup where no relay runs", () => {
     stdout.on("data", (chunk) => {
       if (String(chunk).includes("relay: running")) interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
     });
-    const run = await setup([], { signal: interrupt.signal, stderr, stdout });
-    expect(run.status).toBe(1);
+    expect((await setup([], { signal: interrupt.signal, stderr, stdout })).status).toBe(1);
     expect(said).toMatch(
       /The relay that setup ran has ended\.[\s\S]*error: stopped by SIGINT\nhint: {2}the account was not changed/,
     );

@@ -69,8 +69,7 @@ it("explains a stored alert as its source's hook reads it, and a file as any", a
   expect((await explain(file, "--source", "other")).data[0].facts).toMatchObject({ source: "other" });
   expect((await explain(file)).data[0].facts.source).toBeUndefined();
   const unknown = await world.run(["explain", file, "--source", "forg"]);
-  expect(unknown.status).toBe(2);
-  expect(unknown.stderr).toContain("did you mean forge?");
+  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining("did you mean forge?") });
 });
 
 it("makes a new address beside the former one, and takes the former no longer, while the relay runs", async () => {
@@ -106,8 +105,7 @@ it("takes each of several addresses that were given, and says where such a secre
   const env = { NEW: "canary-new-secret-kS93jdLwm2PzQe81", OLD: "canary-old-secret-kS93jdLwm2PzQe81" };
   const world = await createRelayWorld({ yaml: `sources: { shop: { secret: ["\${NEW}", "\${OLD}"] } }`, env });
   for (const secret of [env.NEW, env.OLD]) {
-    const answer = await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" });
-    expect(answer.status).toBe(202);
+    expect((await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" })).status).toBe(202);
   }
   expect((await world.run(["sources", "--reveal"])).stdout).toContain(`/hooks/${env.NEW} (and 1 former)`);
   const rotated = await world.run(["sources", "--rotate", "shop"]);

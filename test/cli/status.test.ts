@@ -16,8 +16,7 @@ it("says what a stopped relay has left, and fails", async () => {
   await world.run(["test", "--severity", "critical", "--timeout", "2s"], time);
   await world.stopRelay();
   const run = await world.run(["status"]);
-  expect(run.status).toBe(1);
-  expect(run.stdout).toMatch(/^relay +not running/);
+  expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^relay +not running/) });
   expect(run.stdout).toMatch(/kept +2, the oldest /);
   expect(run.stdout).toMatch(/mail +email +failing: no message taken +0 +2 +0 +0/);
   expect(id).not.toBe("");
@@ -71,8 +70,7 @@ it("says why nothing is known where neither a relay answers nor its database can
   const folder = makeTempFolder();
   writeFileSync(join(folder, "tocsin.db"), "no database");
   const run = await runTocsin(["status"], { env: { PORT: "9", DATA_DIR: folder }, cwd: folder });
-  expect(run.status).toBe(1);
-  expect(run.stdout).toMatch(/^relay +not running/);
+  expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^relay +not running/) });
   expect(run.stderr).toContain(join(folder, "tocsin.db"));
 });
 
@@ -82,8 +80,7 @@ describe("what the relay says of itself", () => {
   it("is shown with the reasons why it is not ready, and is a failure", async () => {
     const reasons = ["the disk is full: new alerts are answered 503", "alerts cannot be read: no threads"];
     const run = await ask({ relay: { ready: false, reasons, unreadableAlerts: 2 } });
-    expect(run.status).toBe(1);
-    expect(run.stdout).toContain(`NOT READY, running at ${run.url}`);
+    expect(run).toMatchObject({ status: 1, stdout: expect.stringContaining(`NOT READY, running at ${run.url}`) });
     expect(run.stdout).toContain(`Not ready: ${reasons.join("; ")}.`);
     expect(run.stdout).toMatch(/unreadable +2 since the start/);
     expect(run.stdout).toMatch(/^this command +Tocsin \d/m);
@@ -115,8 +112,7 @@ describe("what the relay says of itself", () => {
 
   it("cannot be had of one that is too old to say it", async () => {
     const run = await ask(undefined);
-    expect(run.status).toBe(1);
-    expect(run.stdout).toBe("");
+    expect(run).toMatchObject({ status: 1, stdout: "" });
     expect(run.stderr).toContain(`the relay at ${run.url} is older than this command`);
     expect(run.stderr).toContain("restart it with this version");
   });

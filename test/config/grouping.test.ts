@@ -85,6 +85,5 @@ routes: [{ name: all, to: page, group: { by: token } }]`,
     "group of the route all does nothing: programs get each alert at once",
   ],
 ])("warns of what does not do what it says", (yaml, message) => {
-  const found = load(yaml, botEnv).warnings.find((one) => one.message === message);
-  expect(found?.where).toMatch(/:\d+:\d+$/);
+  expect(load(yaml, botEnv).warnings.find((one) => one.message === message)?.where).toMatch(/:\d+:\d+$/);
 });

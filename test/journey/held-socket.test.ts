@@ -54,8 +54,7 @@ it.each(ways)(
       restartMs.push(Math.round(performance.now() - startedAt));
     }
     const seen = await senders.stop();
-    const stored = (await readTitles(relay.current())).sort();
-    expect(stored).toEqual(seen.sent);
+    expect((await readTitles(relay.current())).sort()).toEqual(seen.sent);
     // A new connection waits for the relay that takes it; a kept one may end just when its next alert leaves.
     expect(seen.failedOnNew).toEqual([]);
     if (process.env.TOCSIN_RESTARTS !== undefined) {

@@ -28,8 +28,7 @@ describe("an alert comes in by webhook", () => {
     for (const chatId of [deskChat, opsChat]) {
       const [message, ...more] = world.chat.messages(chatId);
       expect(more).toEqual([]);
-      expect(message?.text).toContain("USDC TVL 4.912 M, below 5 M (eth)");
-      expect(message?.text).toContain("4,912,346");
+      for (const words of ["USDC TVL 4.912 M, below 5 M (eth)", "4,912,346"]) expect(message?.text).toContain(words);
       expect(JSON.stringify(message?.entities)).toContain(`/alerts/${ids[0]}`);
     }
     const mails = world.mailbox.mails(mailAddress);
@@ -119,8 +118,7 @@ describe("whatever the body is", () => {
     const relay = await world.start({ TELEGRAM_CHAT_IDS: deskChat });
     expect((await relay.post("x".repeat(1024 * 1024 + 1), {})).status).toBe(413);
     expect((await relay.post("{}", { "content-encoding": "br" })).status).toBe(415);
-    const wrong = await fetch(`${relay.url}/hooks/not-the-secret`, { method: "POST", body: "{}" });
-    expect(wrong.status).toBe(404);
+    expect((await fetch(`${relay.url}/hooks/not-the-secret`, { method: "POST", body: "{}" })).status).toBe(404);
     expect((await relay.getJson<{ data: unknown[] }>("/api/alerts")).data).toEqual([]);
     for (const [body, contentType, text] of bodies) {
       const { status, ids } = await relay.post(body, contentType ? { "content-type": contentType } : {});

@@ -154,8 +154,7 @@ describe("mutes made at run time", () => {
     const { book, clock } = await open();
     const add = (reason: string) => book.addMute({ matchers, reason, endsAt: clock.now() + 60_000, createdBy: "api" });
     const [mute, other] = [await add("deploy"), await add("upgrade")];
-    const listed = new Set((await book.listMutes()).map(({ id }) => id));
-    expect(listed).toEqual(new Set(["config-1", mute.id, other.id]));
+    expect(new Set((await book.listMutes()).map(({ id }) => id))).toEqual(new Set(["config-1", mute.id, other.id]));
     await book.endMute(other.id);
     expect(book.active().map(({ id }) => id)).toEqual([mute.id]);
     await clock.advance(60_000);

@@ -82,8 +82,7 @@ it("a panel is text for people: broken between words, safe, without what is for 
 it("colours mark what is wrong on a terminal, and nothing of a stranger's", () => {
   const coloured = draw(80, { FORCE_COLOR: "1" });
   expect(coloured).toContain("\u001b[31mnot\u001b[39m \u001b[31mready\u001b[39m");
-  expect(coloured).toContain("\u001b[31msilent\u001b[39m; last 2 h ago");
-  expect(coloured).toContain("\\x1b[31m");
+  for (const words of ["\u001b[31msilent\u001b[39m; last 2 h ago", "\\x1b[31m"]) expect(coloured).toContain(words);
 });
 
 it("says what became of a test, and how to try an address, in the same words in a terminal as on the page", async () => {

@@ -12,8 +12,7 @@ describe("the watch over the account of a source", () => {
     await world.clock.advance(5 * minute);
     const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
     expect(world.lines()).toEqual([told]);
-    const notice = world.told.at(-1);
-    expect(notice?.alertKey).toBe("tocsin:account:desk:webhook");
+    expect(world.told.at(-1)?.alertKey).toBe("tocsin:account:desk:webhook");
     expect(await world.scene.store.loadWatchState("account")).toBeUndefined();
     const { name, troubles } = world.watch.view();
     expect(name).toBe("account:desk");
@@ -385,8 +384,7 @@ describe("a service that fails", () => {
     expect(world.lines()).toEqual([]);
     world.fails = () => refusal("upstream_forbidden", "alerting: GET /account answered 403");
     await world.clock.advance(6 * minute);
-    const notice = world.told.at(-1);
-    expect(notice?.text).toContain("answered 403. It may have expired or been revoked.");
+    expect(world.told.at(-1)?.text).toContain("answered 403. It may have expired or been revoked.");
   });
 
   it.each([

@@ -137,8 +137,7 @@ describe("the rest", () => {
       throw new AppError("store_unavailable", "The disk is full.", { retryAfterMs: 30_000 });
     };
     const answer = await api("/api/destinations");
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get("retry-after")).toBe("30");
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
   });
 
   test("a relay that is being stopped changes nothing any more, says so, and still shows its log", async () => {

@@ -66,8 +66,7 @@ async function readOpened(body: ReadableStream<Uint8Array> | null) {
 
 async function open(fixture: WebFixture, headers: Record<string, string> = {}, query = "") {
   const answer = await fixture.api(`/api/stream${query}`, { headers });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
   return readOpened(answer.body);
 }
 
@@ -167,8 +166,7 @@ describe("the event stream", () => {
     // The first look is at what came before the stream was opened.
     expect(await beat()).toEqual({ comment: "still here" });
     const { id } = await addAlert();
-    const found = await beat();
-    expect(JSON.parse(found?.data ?? "{}").id).toBe(id);
+    expect(JSON.parse((await beat())?.data ?? "{}").id).toBe(id);
     await events.cancel();
   });
 

@@ -242,8 +242,7 @@ describe("trying a destination", () => {
     const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
     expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
     for (const [index, [, href = ""]] of links.entries()) {
-      const list = await fixture.read(href.replaceAll("&amp;", "&"));
-      expect(list.match(/data-alert=/g)).toHaveLength(index + 1);
+      expect((await fixture.read(href.replaceAll("&amp;", "&"))).match(/data-alert=/g)).toHaveLength(index + 1);
     }
   });
 });

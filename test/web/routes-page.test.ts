@@ -57,8 +57,7 @@ it("a body is tried: facts, decisions with reasons and the message, and nothing 
   expect(plain(page)).toContain("payload.token USDC");
   expect(plain(page)).toMatch(/critical ✓ deliver ops severity is critical/);
   expect(plain(page)).toContain("noise – skipped not asked: route critical has matched before it");
-  expect(page).toContain("sent at once");
-  expect(page).toContain("&lt;b&gt;USDC&lt;/b&gt; low");
+  for (const words of ["sent at once", "&lt;b&gt;USDC&lt;/b&gt; low"]) expect(page).toContain(words);
   expect(page).not.toContain("<b>USDC</b> low");
   expect((await fixture.store.countAlerts()).total).toBe(0);
   const several = plain(await (await browser.post("/routes", { body: `[${`${body},`.repeat(24)}${body}]` })).text());

@@ -11,8 +11,7 @@ const plain = (page: string) =>
 it("says why the relay is not ready", async () => {
   const { read, operations } = await createWebFixture();
   operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
-  const page = plain(await read("/system"));
-  expect(page).toContain("Not ready: the disk is full; it hangs.");
+  expect(plain(await read("/system"))).toContain("Not ready: the disk is full; it hangs.");
 });
 
 it("warns when the configuration on disk is another one, or gone", async () => {

@@ -368,8 +368,7 @@ describe("losses among alerts that are lost now and then", () => {
     const { outages, missing } = judgeSix((rule, at) => isOldLoss(rule, at) || isIn(at, 96, 108));
     const whole = outages.filter(({ rule }) => rule === undefined);
     expect(whole).toMatchObject([{ lost: 12, due: 12, comesAgainAt: expect.any(Number) }]);
-    const found = missing.filter(({ outage }) => outage === whole[0]?.id);
-    expect(found).toHaveLength(12);
+    expect(missing.filter(({ outage }) => outage === whole[0]?.id)).toHaveLength(12);
   });
 
   it("counts the one that came meanwhile in with it", () => {

@@ -77,8 +77,7 @@ describe.each(markets)("the sandbox's market", (days) => {
 
   it.each([60_000, 300_000])("is wrong of nothing where a service looks each %i ms", (everyMs) => {
     const seldom = lookSeldom(days, everyMs);
-    const whole = judgeDays(seldom, seldom.alerts);
-    expect(whole.missing.filter(({ verdict }) => verdict === "sure")).toEqual([]);
+    expect(judgeDays(seldom, seldom.alerts).missing.filter(({ verdict }) => verdict === "sure")).toEqual([]);
     // The alert may come until the next record.
     const lateMs = 300_000;
     for (const isKnown of [true, false]) expect(loseHours(seldom, { isKnown, lateMs }).falseSure).toEqual([]);
