@@ -41,7 +41,6 @@ const longestFirst = [
   "test/conformance/stores.test.ts",
   "test/web/browser/log.test.ts",
   "test/journey/held-socket.test.ts",
-  "test/journey/account-watch.test.ts",
   "test/delivery/notices.test.ts",
   "test/store/postgres/connect.test.ts",
   "test/journey/main-job.test.ts",
@@ -67,17 +66,14 @@ const longestFirst = [
   "test/journey/crash.test.ts",
   "test/journey/gaps.test.ts",
   "test/store/postgres/move-log.test.ts",
-  "test/journey/dance.test.ts",
   "test/store/repair-damage.test.ts",
   "test/watch/gaps/lost-in-noise.test.ts",
   "test/journey/shared-secrets.test.ts",
   "test/power/power.test.ts",
   "test/cli/doctor.test.ts",
   "test/store/postgres/migrate.test.ts",
-  "test/journey/silence.test.ts",
   "test/journey/stop.test.ts",
   "test/journey/second-account.test.ts",
-  "test/journey/heartbeat.test.ts",
 ];
 
 const order = ["own process", "postgres 14", "shared process"];

@@ -42,22 +42,6 @@ describe("a start while PostgreSQL is away", () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  it("takes alerts into its spool, over a stop in good order, and sends them when it is there", async () => {
-    const { server, start, dataDir, arrived } = await createWorld();
-    await server.stop("SIGQUIT");
-    const env = { SPOOL_DIR: join(dataDir, "spool") };
-    const first = await start(env);
-    const early = await first.post('{"title":"early"}');
-    expect(early.status).toBe(202);
-    expect(await (await fetch(`${first.url}/readyz`)).json()).toEqual({ data: { ready: false, spooled: 1 } });
-    expect(await statusOf(`${first.url}/readyz?alerts`)).toBe(200);
-    expect(await first.stop()).toBe(0);
-    const second = await start(env);
-    const late = await second.post('{"title":"late"}');
-    await server.start();
-    await expect.poll(() => arrived().sort()).toEqual([...early.ids, ...late.ids].sort());
-  });
-
   it("says which limit leaves it without connections, waits, and works over two", async () => {
     const { server, start, arrived } = await createWorld();
     const url = new URL(server.url);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createJourneyWorld, deskChat, mailAddress, opsChat, waitForState } from "../support/journey-world.ts";
-import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 const alert = {
@@ -37,70 +36,6 @@ describe("an alert comes in by webhook", () => {
     expect(mails[0]?.text).toContain("4,912,346");
     expect(await relay.stop()).toBe(0);
   });
-
-  it("answers a repeated key with the same id, sends an event once that a body names, and each alert of a batch", async () => {
-    const world = await createJourneyWorld();
-    const relay = await world.start();
-    const headers = { "content-type": "application/json", "idempotency-key": "abc" };
-    const first = await relay.post(JSON.stringify({ ...alert, title: "Keyed" }), headers);
-    const again = await relay.post(JSON.stringify({ ...alert, title: "Keyed" }), headers);
-    expect(again).toEqual({ status: 202, ids: first.ids, duplicate: true });
-    await waitForState(relay, first.ids[0] ?? "", "sent");
-    expect(world.chat.messages(deskChat)).toHaveLength(1);
-
-    const named = JSON.stringify({ title: "Named", eventId: "e-1" });
-    const [one, other] = [await relay.post(named), await relay.post(named)];
-    expect([one.duplicate, other.duplicate]).toEqual([false, false]);
-    await waitForState(relay, one.ids[0] ?? "", "sent");
-    const { data } = await waitUntil(
-      () => relay.getJson<{ data: Record<string, unknown> }>(`/api/alerts/${other.ids[0]}`),
-      ({ data }) => data.routedAt !== null,
-      { what: "the routing of the second" },
-    );
-    expect(data).toMatchObject({ repeatOf: one.ids[0], deliveries: [] });
-    expect(world.chat.messages(deskChat)).toHaveLength(2);
-
-    const { ids } = await relay.post(JSON.stringify([{ title: "First" }, { title: "Second" }, { title: "Third" }]));
-    expect(ids).toHaveLength(3);
-    for (const id of ids) await waitForState(relay, id, "sent");
-    const subjects = world.mailbox.mails(mailAddress).map((mail) => mail.subject);
-    expect(subjects.slice(2).sort()).toEqual(["First", "Second", "Third"]);
-    const headings = world.chat.messages(deskChat).map(({ text }) => text.split("\n")[0]);
-    expect(headings.slice(2).sort()).toEqual(["🔔 First", "🔔 Second", "🔔 Third"]);
-  });
-
-  it("routes by the configuration file, and says why", async () => {
-    const world = await createJourneyWorld({
-      yaml: `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}" }
-routes:
-  - name: big
-    match: { payload.pool.tvl: { lt: 1000000 } }
-    to: [desk]
-`,
-    });
-    const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
-    const wanted = await relay.post(JSON.stringify({ title: "Small pool", pool: { tvl: 999_999.5 } }));
-    const unwanted = await relay.post(JSON.stringify({ title: "Large pool", pool: { tvl: 2e6 } }));
-    await waitForState(relay, wanted.ids[0] ?? "", "sent");
-    const detail = await waitUntil(
-      () =>
-        relay.getJson<{ data: { decisions: { route: string; result: string; reason: string }[] } }>(
-          `/api/alerts/${unwanted.ids[0]}`,
-        ),
-      ({ data }) => data.decisions.length > 0,
-      { what: "a decision" },
-    );
-    expect(detail.data.decisions[0]).toMatchObject({ route: "big", result: "not_matched" });
-    expect(detail.data.decisions[0]?.reason).toContain("1000000");
-    expect(
-      world.chat
-        .messages(deskChat)
-        .map(({ text }) => text)
-        .join(),
-    ).not.toContain("Large pool");
-  });
 });
 
 describe("whatever the body is", () => {
@@ -131,29 +66,6 @@ describe("whatever the body is", () => {
 });
 
 describe("when things break", () => {
-  it("delivers after SIGKILL between the answer and the delivery", async () => {
-    const world = await createJourneyWorld();
-    const first = await world.start();
-    const destinations = [`telegram:${deskChat}`, `telegram:${opsChat}`, "email"];
-    const all = (relay: RelayProcess, what: "pause" | "resume") =>
-      Promise.all(
-        destinations.map(async (name) => {
-          const path = `/api/destinations/${encodeURIComponent(name)}/${what}`;
-          expect((await relay.api(path, { method: "POST" })).status).toBe(200);
-        }),
-      );
-    // An alert that comes alone is on its way with its answer: a call that had begun would have to be a possible repeat.
-    await all(first, "pause");
-    const { status, ids } = await first.post(JSON.stringify(alert));
-    expect(status).toBe(202);
-    await first.kill();
-    const second = await world.start();
-    await all(second, "resume");
-    await waitForState(second, ids[0] ?? "", "sent");
-    for (const chatId of [deskChat, opsChat]) expect(world.chat.messages(chatId)).toHaveLength(1);
-    expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
-  });
-
   it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
     const world = await createJourneyWorld({
       yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n",

@@ -16,12 +16,12 @@ interface Status {
 
 const publicUrl = "http://alerts.example:9";
 
-it("a second account is registered, watched, told of and put back by itself, beside the first", async () => {
+it("each of two accounts is registered, watched, told of once and put back by itself", async () => {
   const first = await startSandbox({ at: Date.now() });
   const second = await startSandbox({ at: Date.now(), key: "canary-key-of-the-second" });
   for (const { sandbox } of [first, second]) onTestFinished(() => sandbox.close());
   const world = await createJourneyWorld({
-    yaml: `watch: { every: 10s }\nsources: { second: { account: { url: "${second.sandbox.alertingUrl}", apiKey: "\${SECOND_KEY}" } } }\n`,
+    yaml: `watch: { every: 1h }\nsources: { second: { account: { url: "${second.sandbox.alertingUrl}", apiKey: "\${SECOND_KEY}" } } }\n`,
   });
   const env = {
     PUBLIC_URL: publicUrl,
@@ -29,7 +29,7 @@ it("a second account is registered, watched, told of and put back by itself, bes
     ALERTING_API_KEY: first.sandbox.apiKey,
     SECOND_KEY: second.sandbox.apiKey,
   };
-  const relay = await world.start(env);
+  let relay = await world.start(env);
   const command = { ...env, TOCSIN_CONFIG: join(world.dataDir, "tocsin.yaml"), DATA_DIR: world.dataDir };
   const setup = (...argv: string[]) =>
     runTocsin(["setup", "--skip-proof", "--yes", ...argv], {
@@ -63,6 +63,9 @@ it("a second account is registered, watched, told of and put back by itself, bes
   await untilVerdict("account:second", "well");
 
   await second.setOutputs({ webhookUrl: "https://other.example/in/4f1c9a-secret" });
+  // A start looks at once; setup and the API are heard of long before the next look.
+  await relay.kill();
+  relay = await world.start(env);
   const found = await untilVerdict("account:second", "trouble");
   expect(found.watches.find(({ name }) => name === "account")?.verdict).toBe("well");
   expect(found.account.canPutBack).toBe(false);
@@ -72,12 +75,9 @@ it("a second account is registered, watched, told of and put back by itself, bes
   const words = "second: The account sends its alerts to https://other.example/…";
   await expect.poll(() => told(words)).toBeGreaterThan(0);
 
-  const answer = await relay.api("/api/account/put-back", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"source":"second"}',
-  });
-  expect(await answer.json()).toEqual({ data: { result: "put-back" } });
+  const headers = { "content-type": "application/json" };
+  const putBack = () => relay.api("/api/account/put-back", { method: "POST", headers, body: '{"source":"second"}' });
+  expect(await (await putBack()).json()).toEqual({ data: { result: "put-back" } });
   expect(await webhookOf(second)).toBe(hookOf(ownSecret));
   const again = "second: The account sends its alerts here again";
   await expect.poll(() => told(again)).toBeGreaterThan(0);
@@ -86,5 +86,13 @@ it("a second account is registered, watched, told of and put back by itself, bes
   expect((await setup("--source", "second", "--restore")).status).toBe(0);
   expect(await webhookOf(second)).toBeNull();
   expect(await webhookOf(first)).toBe(hookOf(webhookSecret));
-  expect(relay.log()).not.toContain(second.sandbox.apiKey);
+  const metrics = await (await relay.api("/metrics")).text();
+  expect(metrics).toContain('tocsin_watch{watch="account",verdict="well"} 1');
+  expect(relay.log() + metrics).not.toMatch(new RegExp(`4f1c9a|${webhookSecret}|${second.sandbox.apiKey}`));
+
+  second.sandbox.addFault({ kind: "delay", delayMs: 3_600_000, route: "GET /account", times: "always" });
+  const refused = putBack().catch(() => undefined);
+  await expect.poll(() => second.sandbox.describe().waiting).toBeGreaterThan(0);
+  expect(await relay.stop()).toBe(0);
+  await refused;
 });

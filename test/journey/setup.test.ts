@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
-import { type CliRun, runTocsin } from "../support/cli.ts";
-import { createJourneyWorld, deskChat, type JourneyWorld, mailAddress, opsChat } from "../support/journey-world.ts";
+import { runTocsin } from "../support/cli.ts";
+import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
-import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { adminToken, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 import { drop, startSpoilingProxy } from "../support/spoiling-proxy.ts";
@@ -21,24 +21,8 @@ const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const secret = webhookSecret;
 const thirdChat = "-1001700000003";
 
-interface SetupRun {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** A relay, two chats, a mailbox and the service, each a server of its own; setup as another process, or in this one. */
-async function createSetupWorld(): Promise<{
-  world: JourneyWorld;
-  relay: RelayProcess;
-  sandbox: Awaited<ReturnType<typeof createServiceSandbox>>;
-  spawnSetup(changes?: Record<string, string>, argv?: string[]): { child: ChildProcess; ended: Promise<SetupRun> };
-  setup(changes?: Record<string, string>, argv?: string[]): Promise<SetupRun>;
-  /** The same in this process, which starts none. */
-  setupHere(changes?: Record<string, string>, argv?: string[]): Promise<CliRun>;
-  webhookUrl(): Promise<string | null>;
-  setWebhookUrl(url: string | null): Promise<void>;
-}> {
+async function createSetupWorld() {
   const chats = [deskChat, opsChat, thirdChat].map((id) => ({ id, title: id }));
   const world = await createJourneyWorld({ chat: { chats } });
   const relay = await world.start();
@@ -68,15 +52,8 @@ async function createSetupWorld(): Promise<{
       stdio: ["ignore", "pipe", "pipe"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    const run: SetupRun = { status: null, stdout: "", stderr: "" };
-    child.stdout.on("data", (chunk) => {
-      run.stdout += chunk;
-    });
-    child.stderr.on("data", (chunk) => {
-      run.stderr += chunk;
-    });
-    const ended = once(child, "close").then(([status]) => ({ ...run, status }) as SetupRun);
-    return { child, ended };
+    const said = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { child, ended: said.then(([stdout, stderr, [status]]) => ({ status: status as number, stdout, stderr })) };
   }
 
   return {
@@ -84,19 +61,20 @@ async function createSetupWorld(): Promise<{
     relay,
     sandbox,
     spawnSetup,
-    setup: (changes, argv) => spawnSetup(changes, argv).ended,
-    setupHere: (changes, argv = []) =>
+    setup: (changes?: Record<string, string>, argv?: string[]) => spawnSetup(changes, argv).ended,
+    /** The same in this process, which starts none. */
+    setupHere: (changes: Record<string, string> = {}, argv: string[] = []) =>
       runTocsin(["setup", "--yes", ...argv], {
         env: { ...env, ...changes },
         cwd: world.dataDir,
         now: Date.now,
         sleep: (ms, signal) => delay(ms, undefined, { signal }),
       }),
-    async webhookUrl() {
+    async webhookUrl(): Promise<string | null> {
       const { data } = (await (await account()).json()) as { data: { alertOutputs: { webhookUrl: string | null } } };
       return data.alertOutputs.webhookUrl;
     },
-    async setWebhookUrl(webhookUrl) {
+    async setWebhookUrl(webhookUrl: string) {
       expect((await account({ method: "PUT", body: JSON.stringify({ webhookUrl }) })).status).toBe(200);
     },
   };
@@ -198,116 +176,72 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
 });
 
 describe("a stage that fails stops setup before the PUT, in one line", () => {
-  const cases: [string, (relay: string) => Promise<Record<string, string>> | Record<string, string>, RegExp][] = [
+  /** This answers at the public address. */
+  const answering =
+    (status: number, headers = {}) =>
+    async () => ({
+      PUBLIC_URL: await startServer((_, response) => void response.writeHead(status, headers).end("<html>")),
+    });
+  const withTls = async () => {
+    const { port } = await listenOnLoopback(createTlsServer(createSelfSignedCertificate(Date.now())));
+    return { PUBLIC_URL: `https://localhost:${port}` };
+  };
+  const withoutTls = async () => ({ PUBLIC_URL: (await answering(200)()).PUBLIC_URL.replace("http:", "https:") });
+  const redirecting = answering(301, { location: "https://x.y/z" });
+  const spoiling = async (relay: string) => ({ PUBLIC_URL: await startSpoilingProxy(relay, drop) });
+  const another = async () => ({ PUBLIC_URL: (await startRelayProcess(makeTempFolder(), {})).url });
+  const mailServer = (script: Record<string, string>) => async () => {
+    const server = await createScriptedSmtpServer({ script });
+    onTestFinished(() => server.close());
+    return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
+  };
+  const wrongLogin = mailServer({ auth: "535 5.7.8 Authentication failed" });
+  const wrongSender = mailServer({ mail: "553 5.7.1 Not your address" });
+  const unknownName = { PUBLIC_URL: "https://no-such-name.invalid" };
+  const unknownChat = { TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},-1009` };
+  const moreChats = {
+    EMAIL_TO: `${mailAddress},desk@desk.example`,
+    TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},${thirdChat}`,
+  };
+
+  type Changes = Record<string, string>;
+  const cases: [change: Changes | ((relay: string) => Promise<Changes>), words: RegExp][] = [
+    [unknownName, /^public URL: the name no-such-name\.invalid (is not known|could not be looked up) \(.+\)$/],
+    [withTls, /^public URL: nobody whom this machine trusts vouches for the certificate of localhost:\d+ \(\w+\)$/],
+    [withoutTls, /^public URL: what answers at \S+ does not speak TLS as expected \(\w+\)$/],
+    [answering(404), /^public URL: something else answers there with 404$/],
+    [redirecting, /^public URL: it is redirected \(301 to https:\/\/x\.y\), and senders of webhooks do not follow$/],
+    [answering(502), /^public URL: the proxy there does not reach the relay \(502\)$/],
+    [spoiling, /^public URL: an alert arrives without its body: 65,536 bytes sent, 0 arrived$/],
+    [{ WEBHOOK_SECRET: `another-${secret}` }, /^public URL: a relay answers there, but does not know this secret$/],
+    [another, /^public URL: the relay behind \S+ is another one than that at \S+, though both know this secret$/],
+    [unknownChat, /^destination telegram:-1009: telegram: .*chat not found/],
+    [wrongLogin, /^destination email: email: .*(535|refused)/],
+    [wrongSender, /^destination email: email: .*Not your address/],
+    [{ ALERTING_API_KEY: "the-key-of-nobody" }, /^alerting: GET \/account answered 401/],
     [
-      "name",
-      () => ({ PUBLIC_URL: "https://no-such-name.invalid" }),
-      /^error: public URL: the name no-such-name\.invalid (is not known|could not be looked up) \(.+\)$/,
+      { ADMIN_TOKEN: `another-${adminToken}` },
+      /^relay: the relay at \S+ does not take the admin token of ADMIN_TOKEN$/,
     ],
-    [
-      "TLS",
-      async () => {
-        const { port } = await listenOnLoopback(createTlsServer(createSelfSignedCertificate(Date.now())));
-        return { PUBLIC_URL: `https://localhost:${port}` };
-      },
-      /^error: public URL: nobody whom this machine trusts vouches for the certificate of localhost:\d+ \(\w+\)$/,
-    ],
-    [
-      "TLS that is none",
-      async () => ({
-        PUBLIC_URL: (await startServer((_, response) => void response.end())).replace("http:", "https:"),
-      }),
-      /^error: public URL: what answers at \S+ does not speak TLS as expected \(\w+\)$/,
-    ],
-    [
-      "path",
-      async () => ({ PUBLIC_URL: await startServer((_, response) => void response.writeHead(404).end("<html>")) }),
-      /^error: public URL: something else answers there with 404$/,
-    ],
-    [
-      "redirect",
-      async () => ({
-        PUBLIC_URL: await startServer(
-          (_, response) => void response.writeHead(301, { location: "https://x.y/z" }).end(),
-        ),
-      }),
-      /^error: public URL: it is redirected \(301 to https:\/\/x\.y\), and senders of webhooks do not follow$/,
-    ],
-    [
-      "proxy without a relay",
-      async () => ({ PUBLIC_URL: await startServer((_, response) => void response.writeHead(502).end()) }),
-      /^error: public URL: the proxy there does not reach the relay \(502\)$/,
-    ],
-    [
-      "body",
-      async (relay) => ({ PUBLIC_URL: await startSpoilingProxy(relay, drop) }),
-      /^error: public URL: an alert arrives without its body: 65,536 bytes sent, 0 arrived$/,
-    ],
-    [
-      "secret",
-      () => ({ WEBHOOK_SECRET: "another-hook-secret-Wm2PzQe81kS93jdL" }),
-      /^error: public URL: a relay answers there, but does not know this secret$/,
-    ],
-    [
-      "relay with the same secret",
-      async () => ({ PUBLIC_URL: (await startRelayProcess(makeTempFolder(), {})).url }),
-      /^error: public URL: the relay behind \S+ is another one than that at \S+, though both know this secret$/,
-    ],
-    [
-      "chat",
-      () => ({ TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},-1009` }),
-      /^error: destination telegram:-1009: telegram: .*chat not found/m,
-    ],
-    [
-      "SMTP login",
-      async () => {
-        const server = await createScriptedSmtpServer({ script: { auth: "535 5.7.8 Authentication failed" } });
-        onTestFinished(() => server.close());
-        return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
-      },
-      /^error: destination email: email: .*(535|refused)/,
-    ],
-    [
-      "SMTP sender",
-      async () => {
-        const server = await createScriptedSmtpServer({ script: { mail: "553 5.7.1 Not your address" } });
-        onTestFinished(() => server.close());
-        return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
-      },
-      /^error: destination email: email: .*Not your address/,
-    ],
-    ["key", () => ({ ALERTING_API_KEY: "the-key-of-nobody" }), /^error: alerting: GET \/account answered 401/],
-    [
-      "admin token",
-      () => ({ ADMIN_TOKEN: "another-admin-token-0Vb72kdPwq" }),
-      /^error: relay: the relay at \S+ does not take the admin token of ADMIN_TOKEN$/,
-    ],
-    [
-      "configuration for the relay that runs",
-      () => ({
-        EMAIL_TO: `${mailAddress},desk@desk.example`,
-        TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},${thirdChat}`,
-      }),
-      /^error: destination telegram:-1001700000003: the configuration here has it, and the relay that runs does not$/,
-    ],
+    [moreChats, /^destination \S+0003: the configuration here has it, and the relay that runs does not$/],
   ];
 
   it("whichever it is", async () => {
     const { setup, setupHere, sandbox, world, relay } = await createSetupWorld();
     // Still there afterwards: no PUT has come.
     sandbox.addFault({ kind: "delay", delayMs: 0, route: "PUT /account", times: 1 });
-    for (const [index, [name, change, words]] of cases.entries()) {
-      const run = await (index === 0 ? setup : setupHere)(await change(relay.url));
-      expect.soft(run.status, name).toBe(1);
-      const [error, ...rest] = run.stderr.trimEnd().split(/\n(?=hint:)/);
-      expect.soft(error, name).toMatch(words);
-      expect.soft(error?.split("\n").filter((line) => line.startsWith("error:"))).toHaveLength(1);
+    for (const [index, [change, words]] of cases.entries()) {
+      const name = String(words);
+      const run = await (index === 0 ? setup : setupHere)(
+        typeof change === "function" ? await change(relay.url) : change,
+      );
+      const [error = "", ...rest] = run.stderr.trimEnd().split(/\n(?=hint:)/);
+      expect.soft([run.status, error.split(/^error: /m).length], name).toEqual([1, 2]);
+      expect.soft(error.replace(/^error: /, ""), name).toMatch(words);
       expect.soft(rest.join(), name).toMatch(/^hint: {2}\S/);
-      for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"]) {
+      for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"])
         expect.soft(run.stdout + run.stderr, name).not.toContain(canary);
-      }
-      expect.soft(sandbox.listFaults(), name).toHaveLength(1);
-      expect.soft(world.chat.messages(deskChat), name).toEqual([]);
+      expect.soft([sandbox.listFaults().length, world.chat.messages(deskChat)], name).toEqual([1, []]);
     }
   });
 
@@ -334,21 +268,15 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
   });
 });
 
-/** A request that is held: nothing goes on until the test says so. */
-interface Held {
-  at: Promise<void>;
-}
-
 /** Ways to several servers, each through a port of its own, of which one kind of request is held. */
 function createGate(isHeld: (request: string) => boolean, when: "before" | "after") {
-  let reach: () => void = () => {};
-  const held: Held = {
-    at: new Promise((resolve) => {
-      reach = resolve;
-    }),
-  };
+  let reach = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
   return {
-    held,
+    /** A request is held: nothing goes on until the test says so. */
+    reached,
     async open(target: string): Promise<string> {
       const forward = pass(target, async (what, moment) => {
         if (moment !== when || !isHeld(what)) return;
@@ -411,7 +339,7 @@ describe("setup that is cut off", () => {
       const own = { PUBLIC_URL: publicUrl ?? "" };
       const gated = { ...own, ALERTING_URL: `${alerting}/alerting`, TELEGRAM_API_ROOT: telegram ?? "" };
       const { child, ended } = spawnSetup(gated, ["--take-over"]);
-      const first = await Promise.race([gate.held.at, ended]);
+      const first = await Promise.race([gate.reached, ended]);
       expect(first, name).toBeUndefined();
       child.kill("SIGKILL");
       await ended;
@@ -433,30 +361,6 @@ describe("setup that is cut off", () => {
     }
   });
 
-  it("by SIGKILL while --restore asks for the change or has made it can be told and run again", async () => {
-    const { sandbox, spawnSetup, setupHere, webhookUrl, setWebhookUrl } = await createSetupWorld();
-    const former = "https://other.example/in";
-    await setWebhookUrl(former);
-    for (const [when, state] of [
-      ["before", "old"],
-      ["after", "new"],
-    ] as const) {
-      await setupHere({}, ["--skip-proof", "--take-over"]);
-      const registered = await webhookUrl();
-      const gate = createGate(nth(/^PUT /), when);
-      const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
-      const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
-      expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
-      child.kill("SIGKILL");
-      await ended;
-      expect(await webhookUrl()).toBe(state === "old" ? registered : former);
-      const next = await setupHere({}, ["--restore", "--json"]);
-      expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
-      expect(next.json().data).toMatchObject({ interrupted: { account: state } });
-      expect(await webhookUrl()).toBe(former);
-    }
-  });
-
   it("by Ctrl-C says what it leaves, before the change and after it", async () => {
     const { relay, sandbox, spawnSetup, setup, webhookUrl } = await createSetupWorld();
     for (const [pattern, words] of [
@@ -469,7 +373,7 @@ describe("setup that is cut off", () => {
       const gate = createGate(nth(pattern), "before");
       const publicUrl = await gate.open(relay.url);
       const { child, ended } = spawnSetup({ PUBLIC_URL: publicUrl }, ["--take-over"]);
-      expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
+      expect(await Promise.race([gate.reached, ended])).toBeUndefined();
       child.kill("SIGINT");
       expect(await ended).toMatchObject({ status: 1, stderr: expect.stringMatching(words) });
       const isChanged = (await webhookUrl()) === `${publicUrl}/hooks/${secret}`;

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createJourneyWorld, waitForState } from "../support/journey-world.ts";
-import { waitUntil } from "../support/relay-process.ts";
 import { createHttpVendor } from "../support/vendors/http-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 
@@ -51,52 +50,4 @@ routes:
     });
     expect(body).toContain(`"payload":${bodyOf(index)}`);
   }
-});
-
-it("stands as dead since it was refused, over a restart, until a message gets through", async () => {
-  let status = 410;
-  const receiver = await createHttpVendor(() => ({ status }));
-  onTestFinished(() => receiver.close());
-  const world = await createJourneyWorld({
-    yaml: `
-destinations:
-  desk: { type: webhook, url: "${receiver.origin}", allowInternal: ["127.0.0.1"] }
-`,
-  });
-  interface Shown {
-    verdict: string;
-    health: string;
-    since?: string;
-    nextTryAt?: string;
-  }
-  const noOthers = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" };
-  const first = await world.start(noOthers);
-  const [id = ""] = (await first.post('{"title":"First"}')).ids;
-  const read = async (relay: typeof first) => (await relay.getJson<{ data: Shown[] }>("/api/destinations")).data[0];
-  const before = await waitUntil(
-    () => read(first),
-    (desk) => desk?.health === "dead",
-    { what: "a dead destination" },
-  );
-  await first.stop();
-
-  const relay = await world.start(noOthers);
-  // The start asks whether the address takes connections. It does, as a server that refuses messages does, and the alert is the try.
-  await expect.poll(() => receiver.requests.length).toBeGreaterThan(1);
-  const after = await waitUntil(
-    () => read(relay),
-    (desk) => desk?.nextTryAt !== undefined,
-    { what: "the refusal of the message that was the try" },
-  );
-  expect(after).toMatchObject({ verdict: "failing", health: "dead", since: before?.since });
-  await relay.stop();
-
-  status = 204;
-  const mended = await world.start(noOthers);
-  await waitForState(mended, id, "sent");
-  await waitUntil(
-    () => read(mended),
-    (desk) => desk?.verdict === "proven" && desk.health === "ok",
-    { what: "a proven destination" },
-  );
 });

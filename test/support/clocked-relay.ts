@@ -26,8 +26,6 @@ export interface ClockedRelay extends RelayProcess {
   /** Epoch milliseconds, by its clock. */
   now(): Promise<number>;
   advance(ms: number): Promise<void>;
-  /** Moves its clock on although its store does not answer. */
-  pass(ms: number): Promise<void>;
   /** The clock is set forward or back by `ms`, and who waits waits on for as long as before. */
   set(ms: number): Promise<void>;
   /**
@@ -53,7 +51,6 @@ export async function startClockedRelay(
     ...relay,
     now: () => move(""),
     advance: async (ms) => void (await move(`advance=${ms}`)),
-    pass: async (ms) => void (await move(`pass=${ms}`)),
     set: async (ms) => void (await move(`set=${ms}`)),
     until: (ask, wished, what) =>
       waitUntil(

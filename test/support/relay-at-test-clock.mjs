@@ -2,9 +2,7 @@
  * The whole built relay in a process of its own, at a clock that is stopped until a test moves it: what takes hours by the clock
  * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
  * clock begins (epoch milliseconds), `CLOCK_MODULE` is the compiled test-clock.ts, and the file `clock` in `DATA_DIR` holds the
- * address that moves it: `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`,
- * which waits for no answer of the store. With `STORE_THREAD=rough` the store hangs when the test says so
- * (rough-database-thread.mjs).
+ * address that moves it: `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn.
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,9 +20,7 @@ const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, confi
 const log = createLog(config.logLevel);
 log.hide(secretTextsOf(config, secrets));
 const clock = createTestClock(Number(process.env.CLOCK_AT));
-const roughThread = new URL("./rough-database-thread.mjs", import.meta.url);
-const storeThreadEntry = process.env.STORE_THREAD === "rough" ? roughThread : undefined;
-const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry });
+const relay = await startRelay({ config, secrets, log, clock });
 
 /** What was woken asks the database, which answers in turn. */
 async function settle() {
@@ -59,10 +55,9 @@ async function advance(ms) {
 const stepMs = 10_000;
 const control = createServer(async (request, response) => {
   const { searchParams } = new URL(request.url ?? "/", "http://localhost");
-  const [set, ms, pass] = ["set", "advance", "pass"].map((name) => searchParams.get(name));
+  const [set, ms] = ["set", "advance"].map((name) => searchParams.get(name));
   if (set) await clock.set(Number(set));
   if (ms) await advance(Number(ms));
-  if (pass) await clock.advance(Number(pass));
   response.end(String(clock.now()));
 });
 control.listen(0, "127.0.0.1", () => {
