@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { NameOf } from "../../src/core/subject-name.ts";
 import { readableText } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeAlert, makeContext } from "./sample.ts";
+import { expectScenes } from "./scenes.ts";
 
 const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 const facts: Partial<AlertFacts> = {
@@ -14,80 +15,47 @@ const facts: Partial<AlertFacts> = {
   unit: "USD",
   severity: "critical",
 };
-
-function textOf(nameOf: NameOf | undefined, over: Partial<AlertFacts> = {}, context = {}): string {
-  const rendering = createRendering({ nameOf });
-  const document = rendering.composeAlert(makeAlert({ facts: { ...facts, ...over } }), makeContext(context));
-  const messages = rendering.renderDocument("telegram", document, { form: "plain", timeZone: "UTC" });
-  return messages.map(readableText).join("\n");
-}
-
-function digestOf(nameOf: NameOf | undefined): string {
-  const rendering = createRendering({ nameOf });
-  const alerts = [1, 2].map((seq) => ({ ...makeAlert({ facts: { ...facts, alertKey: `k${seq}` } }), seq }));
-  const context = { now: makeContext().now, reason: "burst", possibleRepeat: false } as const;
-  const document = rendering.composeDigest(alerts, context);
-  const messages = rendering.renderDocument("telegram", document, { form: "plain", timeZone: "UTC" });
-  return messages.map(readableText).join("\n");
-}
-
 const named: NameOf = () => "ONYX504/USDC";
 
-describe("a name that was learned", () => {
-  it("stands in the first line in place of the address, which stands below", () => {
-    const text = textOf(named);
-    expect(text.split("\n")[0]).toBe("🚨 ONYX504/USDC pool TVL 18,623 USD, below 19,000 (polygon)");
-    expect(text).toContain(`Pool: ${address}`);
-    const short = textOf(named, {}, { detail: "short" });
-    expect(short.split("\n")[0]).toContain("ONYX504/USDC pool TVL");
-  });
+/** Of an alert, or of several in a digest. */
+function textOf(nameOf: NameOf | undefined, over: Partial<AlertFacts> = {}, context = {}, count = 1): string {
+  const rendering = createRendering({ nameOf });
+  const alerts = Array.from({ length: count }, (_, seq) =>
+    makeAlert({ seq, facts: { ...facts, alertKey: `k${seq}`, ...over } }),
+  );
+  const digest = { now: makeContext().now, reason: "burst", possibleRepeat: false } as const;
+  const [alert = makeAlert(), ...others] = alerts;
+  const document = others.length
+    ? rendering.composeDigest(alerts, digest)
+    : rendering.composeAlert(alert, makeContext(context));
+  const messages = rendering.renderDocument("telegram", document, { form: "plain", timeZone: "UTC" });
+  return messages.map(readableText).join("\n");
+}
 
-  it("is asked for by the instant of the message and what it is the name of", () => {
-    const asked: unknown[] = [];
-    textOf((...from) => {
-      asked.push(from);
-      return undefined;
-    });
-    expect(asked).toEqual([[{ kind: "pool", chain: "polygon", address }, makeContext().now]]);
+it("a name that was learned is asked for by the instant of the message and what it is the name of", () => {
+  const asked: unknown[] = [];
+  textOf((...from) => {
+    asked.push(from);
+    return undefined;
   });
-
-  it("changes nothing where it is not known, or where the sender says one", () => {
-    expect(textOf(() => undefined)).toBe(textOf(undefined));
-    expect(textOf(undefined).split("\n")[0]).toContain("0xa0b8…eb48 pool TVL");
-    const own = { fields: [{ name: "poolSymbol", value: "MINE/USDC" }] };
-    expect(textOf(named, own)).toBe(textOf(undefined, own));
-    const token = { metric: undefined, token: "ETH", chain: "eth", title: "ETH 18623.4" };
-    expect(textOf(named, token)).toBe(textOf(undefined, token));
-  });
-
-  it("stands in the lines of a digest", () => {
-    expect(digestOf(named)).toContain("ONYX504/USDC pool TVL 18,623 USD");
-    expect(digestOf(undefined)).toContain("0xa0b8…eb48 pool TVL");
-  });
-
-  it("stands beside the address that a resolution is about", () => {
-    const text = textOf(named, {
-      status: "resolved",
-      value: "20001",
-      title: "TVL of pool 0xa0b8…eb48 on polygon is 20001 USD",
-    });
-    expect(text.split("\n")[0]).toContain("ONYX504/USDC pool TVL");
-    expect(text).toContain(`Pool: ${address}`);
-  });
-
-  it("that is written from right to left turns nothing beside it round", () => {
-    const first = textOf(() => "דולר").split("\n")[0] ?? "";
-    expect(first).toContain("\u2068דולר\u2069");
-  });
-
-  it("and the address of a token are on one row", () => {
-    const text = textOf(() => "USDC", {
-      metric: undefined,
-      token: address,
-      chain: "eth",
-      title: "0xa0b8…eb48 18623.4",
-    });
-    expect(text.split("\n")[0]).toContain("USDC 18,623 USD");
-    expect(text.match(new RegExp(address, "g"))).toHaveLength(1);
-  });
+  expect(asked).toEqual([[{ kind: "pool", chain: "polygon", address }, makeContext().now]]);
 });
+
+const own = { fields: [{ name: "poolSymbol", value: "MINE/USDC" }] };
+const symbol = { metric: undefined, token: "ETH", chain: "eth", title: "ETH 18623.4" };
+const token = { metric: undefined, token: address, chain: "eth", title: "0xa0b8…eb48 18623.4" };
+const over = { status: "resolved", value: "20001", title: "TVL of pool 0xa0b8…eb48 on polygon is 20001 USD" } as const;
+
+it("a name that was learned stands where it should", () =>
+  expectScenes("learned-names", [
+    ["in the first line in place of the address, which stands below", textOf(named)],
+    ["also where little is shown", textOf(named, {}, { detail: "short" })],
+    ["nowhere where it is not known", textOf(() => undefined)],
+    ["nowhere where the sender says one", textOf(named, own)],
+    ["nowhere where the sender says a symbol", textOf(named, symbol)],
+    ["in the lines of a digest", textOf(named, {}, {}, 2)],
+    ["not in those of a digest where it is not known", textOf(undefined, {}, {}, 2)],
+    ["with the address in a resolution", textOf(named, over)],
+    ["fenced off where it is written from right to left", textOf(() => "דולר")],
+    ["on one row with the address of a token", textOf(() => "USDC", token)],
+  ]));
