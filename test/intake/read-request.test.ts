@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { describeUnreadable } from "../../src/routing/unreadable.ts";
+import { describeFacts } from "./describe-facts.ts";
 
 function read(body: string | Uint8Array, contentType?: string) {
   const [translation] = translateRequest(typeof body === "string" ? Buffer.from(body) : body, contentType);
@@ -36,48 +37,59 @@ it("reads 10,000 fields of a form, and says that it has more", () => {
   expect(facts.notes[0]).toBe("the form has more than 10,000 fields, and only these are read");
 });
 
-describe("character sets", () => {
-  const json = '{"title":"Café 🚨"}';
-  it.each([
-    ["UTF-8", Buffer.from(json)],
-    ["UTF-8 with a mark", Buffer.from(`\ufeff${json}`)],
-    ["UTF-16LE with a mark", Buffer.from(`\ufeff${json}`, "utf16le")],
-    ["UTF-16BE with a mark", utf16be(json)],
-    ["UTF-16LE without one", Buffer.from(json, "utf16le")],
-  ])("reads %s", (_, body) => {
-    expect(read(body)).toMatchObject({ title: "Café 🚨", format: "json" });
-  });
+const cyrillic = Buffer.from([0xd2, 0xf0, 0xe5, 0xe2, 0xee, 0xe3, 0xe0]);
+const coffee = '{"title":"Café 🚨"}';
+const chinese = "\ufeff警报：资金池";
+const part = (head: string, content: string) => `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${content}\r\n`;
+const multipart = Buffer.concat([
+  Buffer.from(part('name="title"', "Vault paused — base")),
+  Buffer.from(part('name="log"; filename="a.log"\r\nContent-Type: text/plain', "line one")),
+  Buffer.from('--XX\r\nContent-Disposition: form-data; name="shot"; filename="s.png"\r\n\r\n'),
+  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]),
+  Buffer.from("\r\n--XX--\r\n"),
+]);
+const form = "application/x-www-form-urlencoded";
+const pairs = "title=TVL+fell&severity=critical&value=1%2C200";
+const broken = `payload=${encodeURIComponent('{"title":"x",')}`;
+const unseen = '{"title":"a\\u0000b\\u202Ecod.exe\\ud800 \\u001b[31m","text":"x\\r\\ny\\u2028z"}';
 
-  it.each([
-    ["UTF-16LE", Buffer.from("\ufeff警报：资金池", "utf16le")],
-    ["UTF-16BE", utf16be("警报：资金池")],
-  ])("reads %s by its mark where no letter has a zero byte", (_, body) => {
-    expect(read(body)).toMatchObject({ title: "警报：资金池", format: "text" });
-  });
+/** What is read of each is in golden/requests.txt. */
+const requests: [what: string, body: string | Uint8Array, contentType?: string][] = [
+  ["UTF-8", coffee],
+  ["UTF-8 with a mark", `\ufeff${coffee}`],
+  ["UTF-16LE with a mark", Buffer.from(`\ufeff${coffee}`, "utf16le")],
+  ["UTF-16BE with a mark", utf16be(coffee)],
+  ["UTF-16LE without one", Buffer.from(coffee, "utf16le")],
+  ["UTF-16LE where no letter has a zero byte", Buffer.from(chinese, "utf16le")],
+  ["UTF-16BE where no letter has one", utf16be(chinese.slice(1))],
+  ["Latin-1, with a note that it is a guess", Buffer.from('{"title":"Café à Genève"}', "latin1")],
+  ["a header's charset where UTF-8 fails", cyrillic, "text/plain; charset=windows-1251"],
+  ["a damaged UTF-8 text", Buffer.concat([Buffer.from("größer als üblich: "), Buffer.from([0xff])])],
+  ["characters that would act instead of being seen", unseen],
 
-  it("reads Latin-1 and says that it had to guess", () => {
-    expect(read(Buffer.from('{"title":"Café à Genève"}', "latin1"))).toMatchObject({
-      title: "Café à Genève",
-      notes: ["not valid UTF-8: read as Latin-1"],
-    });
-  });
+  ["a text in brackets", "[FIRING:2] TVL fell"],
+  ["a text in braces", "{eth} TVL fell"],
+  ["a form with its header", pairs, `${form}; charset=utf-8`],
+  ["a form without it", pairs],
+  ["every value of a repeated form field", "title=x&tag=a&tag=b"],
+  ["JSON in a form's payload, and the fields beside it", `payload=${encodeURIComponent('{"title":"x"}')}&chain=eth`],
+  ["broken JSON in a form's payload", broken, form],
+  ["JSON that was encoded twice", JSON.stringify(JSON.stringify({ title: "x" }))],
+  [
+    "multipart: fields by name, text files by their text, others by size",
+    multipart,
+    "multipart/form-data; boundary=XX",
+  ],
+  ["a compressed body", Buffer.from([0x1f, 0x8b, 8, 0, 1])],
+  ["binary data", Buffer.alloc(2_000, 0xff).fill(0, 0, 900)],
 
-  it("believes a header's charset where UTF-8 fails", () => {
-    const cyrillic = Buffer.from([0xd2, 0xf0, 0xe5, 0xe2, 0xee, 0xe3, 0xe0]);
-    expect(read(cyrillic, "text/plain; charset=windows-1251").title).toBe("Тревога");
-  });
+  ["broken JSON that nests too deep", `{"title":"TVL fell","deep":${"[".repeat(70)}${"]".repeat(70)}}`],
+  ["broken JSON with nothing in it", "{,,,}", "application/json"],
+];
 
-  it("keeps a damaged UTF-8 text readable instead of turning it into Latin-1", () => {
-    const facts = read(Buffer.concat([Buffer.from("größer als üblich: "), Buffer.from([0xff])]));
-    expect(facts.title).toBe("größer als üblich: \ufffd");
-    expect(facts.notes).toEqual(["one byte sequence is not valid UTF-8 and shown as \ufffd"]);
-  });
-
-  it("shows what would act instead of being seen", () => {
-    const facts = read('{"title":"a\\u0000b\\u202Ecod.exe\\ud800 \\u001b[31m","text":"x\\r\\ny\\u2028z"}');
-    expect(facts.title).toBe("a␀b\ufffdcod.exe\ufffd ␛[31m");
-    expect(facts.text).toBe("x\ny\nz");
-  });
+it("reads of each request what a person has reviewed", async () => {
+  const shown = requests.map(([what, body, contentType]) => `=== ${what}\n${describeFacts(read(body, contentType))}`);
+  await expect(shown.join("\n")).toMatchFileSnapshot("golden/requests.txt");
 });
 
 describe("formats are found by content", () => {
@@ -99,78 +111,6 @@ describe("formats are found by content", () => {
     },
   );
 
-  it("takes a text in brackets for a text", () => {
-    expect(read("[FIRING:2] TVL fell")).toMatchObject({
-      title: "[FIRING:2] TVL fell",
-      format: "text",
-      status: "firing",
-    });
-    expect(read("{eth} TVL fell").format).toBe("text");
-  });
-
-  it("reads a form with and without its header", () => {
-    for (const contentType of ["application/x-www-form-urlencoded; charset=utf-8", undefined]) {
-      expect(read("title=TVL+fell&severity=critical&value=1%2C200", contentType)).toMatchObject({
-        title: "TVL fell",
-        severity: "critical",
-        value: "1,200",
-        format: "form",
-      });
-    }
-  });
-
-  it("keeps every value of a repeated form field", () => {
-    expect(read("title=x&tag=a&tag=b").fields).toEqual([{ name: "tag", value: "a b" }]);
-  });
-
-  it("takes JSON out of a form's payload and keeps the fields beside it", () => {
-    const facts = read(`payload=${encodeURIComponent('{"title":"x"}')}&chain=eth`);
-    expect(facts).toMatchObject({ title: "x", chain: "eth", format: "json" });
-  });
-
-  it("says where a form's payload is broken, and shows it", () => {
-    const facts = read(`payload=${encodeURIComponent('{"title":"x",')}`, "application/x-www-form-urlencoded");
-    expect(facts.format).toBe("form");
-    expect(facts.notes[0]).toMatch(/^the form's payload is broken JSON at line 1, column 14: /);
-    expect(JSON.stringify(facts)).toContain('{\\"title\\":\\"x\\",');
-  });
-
-  it("unwraps JSON that was encoded twice", () => {
-    expect(read(JSON.stringify(JSON.stringify({ title: "x" }))).title).toBe("x");
-  });
-
-  it("renders multipart: fields by name, text files by their text, others by size", () => {
-    const part = (head: string, content: string) =>
-      `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${content}\r\n`;
-    const body = Buffer.concat([
-      Buffer.from(part('name="title"', "Vault paused — base")),
-      Buffer.from(part('name="log"; filename="a.log"\r\nContent-Type: text/plain', "line one")),
-      Buffer.from('--XX\r\nContent-Disposition: form-data; name="shot"; filename="s.png"\r\n\r\n'),
-      Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]),
-      Buffer.from("\r\n--XX--\r\n"),
-    ]);
-    const facts = read(body, "multipart/form-data; boundary=XX");
-    expect(facts).toMatchObject({ title: "Vault paused — base", format: "form" });
-    expect(facts.fields).toEqual([
-      { name: "log", value: "file a.log (8 bytes): line one" },
-      { name: "shot", value: "file s.png (PNG image, 6 bytes)" },
-    ]);
-  });
-
-  it("says what a binary body is and how large", () => {
-    expect(read(Buffer.from([0x1f, 0x8b, 8, 0, 1]))).toMatchObject({
-      title: "Alert (binary body: gzip data, 5 bytes)",
-      format: "binary",
-      notes: [
-        "the body is compressed: it was damaged or cut off on its way, or its Content-Encoding does not say gzip",
-      ],
-    });
-    expect(read(Buffer.alloc(2_000, 0xff).fill(0, 0, 900))).toMatchObject({
-      title: "Alert (binary body: data, 2,000 bytes)",
-      notes: [],
-    });
-  });
-
   it.each([
     ["", "Alert (empty body)"],
     [" \r\n\t", "Alert (empty body)"],
@@ -188,37 +128,22 @@ describe("formats are found by content", () => {
   });
 });
 
-describe("broken JSON", () => {
-  it.each([
-    ["a trailing comma", '{"title":"TVL fell","severity":"critical",}'],
-    ["an unfilled template", '{"title":"TVL fell","value":{{close}},"severity":"critical"}'],
-    ["a missing value", '{"title":"TVL fell","value":,"severity":"critical"}'],
-    ["single quotes", "{'title':'TVL fell','severity':'critical'}"],
-    ["bare names", '{title:"TVL fell",severity:"critical"}'],
-    ["NaN", '{"value":NaN,"title":"TVL fell","severity":"critical"}'],
-    ["a raw line break", '{"text":"one\ntwo","title":"TVL fell","severity":"critical"}'],
-    ["unescaped quotes", '{"text":"say "now"","title":"TVL fell","severity":"critical"}'],
-    ["a cut", '{"title":"TVL fell","severity":"critical","text":"and th'],
-    ["something behind it", '{"title":"TVL fell","severity":"critical"}\n{"title":"other"}'],
-  ])("with %s still reads what it can, and all of it is shown", (_, body) => {
-    const facts = read(body, "application/json");
-    expect(facts).toMatchObject({ title: "TVL fell", severity: "critical", format: "broken-json" });
-    expect(facts.text).toContain(body);
-    expect(facts.notes[0]).toMatch(/^broken JSON at line \d+, column \d+: \S/);
-  });
-
-  it("that nests too deep shows what came before", () => {
-    const facts = read(`{"title":"TVL fell","deep":${"[".repeat(70)}${"]".repeat(70)}}`);
-    expect(facts.title).toBe("TVL fell");
-    expect(facts.notes[0]).toContain("it is nested more than 64 levels deep");
-  });
-
-  it("with nothing in it is a text", () => {
-    expect(read("{,,,}", "application/json")).toMatchObject({
-      title: "{,,,}".replace(/^/, "Alert: "),
-      format: "broken-json",
-    });
-  });
+it.each([
+  ["a trailing comma", '{"title":"TVL fell","severity":"critical",}'],
+  ["an unfilled template", '{"title":"TVL fell","value":{{close}},"severity":"critical"}'],
+  ["a missing value", '{"title":"TVL fell","value":,"severity":"critical"}'],
+  ["single quotes", "{'title':'TVL fell','severity':'critical'}"],
+  ["bare names", '{title:"TVL fell",severity:"critical"}'],
+  ["NaN", '{"value":NaN,"title":"TVL fell","severity":"critical"}'],
+  ["a raw line break", '{"text":"one\ntwo","title":"TVL fell","severity":"critical"}'],
+  ["unescaped quotes", '{"text":"say "now"","title":"TVL fell","severity":"critical"}'],
+  ["a cut", '{"title":"TVL fell","severity":"critical","text":"and th'],
+  ["something behind it", '{"title":"TVL fell","severity":"critical"}\n{"title":"other"}'],
+])("with %s still reads what it can, and all of it is shown", (_, body) => {
+  const facts = read(body, "application/json");
+  expect(facts).toMatchObject({ title: "TVL fell", severity: "critical", format: "broken-json" });
+  expect(facts.text).toContain(body);
+  expect(facts.notes[0]).toMatch(/^broken JSON at line \d+, column \d+: \S/);
 });
 
 describe("a body that cannot be read", () => {
