@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
 export interface SelfSignedCertificate {
   /** PEM. */
@@ -7,116 +7,56 @@ export interface SelfSignedCertificate {
   cert: string;
 }
 
+/** The tags of DER (X.690). */
+const tags = { flag: 1, integer: 2, bits: 3, octets: 4, objectId: 6, utf8: 12, time: 23, sequence: 48, set: 49 };
+/** Encoded, since nothing but these is needed. */
+const ids = { ecdsaWithSha256: "2a8648ce3d040302", name: "550403", otherNames: "551d11", limits: "551d13" };
+
+function der(tag: number, ...parts: (Buffer | number[])[]): Buffer {
+  const content = Buffer.concat(parts.map((part) => Buffer.from(part)));
+  const { length } = content;
+  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+}
+const sequence = (...parts: Buffer[]) => der(tags.sequence, ...parts);
+const objectId = (id: string) => der(tags.objectId, Buffer.from(id, "hex"));
+/** UTCTime, `YYMMDDHHMMSSZ`: what RFC 5280 asks for until 2049. */
+function time(at: number): Buffer {
+  const digits = new Date(at).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+  return der(tags.time, Buffer.from(digits.slice(2)));
+}
+
 /**
  * Makes a certificate for this machine's loopback names, valid from an hour before `now` for a year. Written out in DER
- * (X.690, RFC 5280), since node:crypto can read certificates and not make them. Not `selfsigned`: it brings 23 packages
- * and 9 MB to every installation.
+ * (RFC 5280), since node:crypto can read certificates and not make them. Not `selfsigned`: it brings 23 packages and 9 MB
+ * to every installation.
  *
  * @param now epoch milliseconds.
  */
 export function createSelfSignedCertificate(now: number): SelfSignedCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  const body = describeCertificate(publicKey, now);
-  const signature = sign("sha256", body, privateKey);
-  const certificate = sequence(body, sequence(ecdsaWithSha256), bitString(signature));
-  return {
-    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    cert: toPem(certificate),
-  };
-}
-
-function describeCertificate(publicKey: KeyObject, now: number): Buffer {
-  const name = sequence(set(sequence(objectId("2.5.4.3"), utf8("localhost"))));
-  const validity = sequence(time(now - 3_600_000), time(now + 365 * 86_400_000));
-  return sequence(
-    explicit(0, integer(Buffer.from([2]))),
-    integer(serialNumber()),
-    sequence(ecdsaWithSha256),
+  const algorithm = sequence(objectId(ids.ecdsaWithSha256));
+  const name = sequence(der(tags.set, sequence(objectId(ids.name), der(tags.utf8, Buffer.from("localhost")))));
+  const yes = der(tags.flag, [0xff]);
+  const loopback6 = [...Array<number>(15).fill(0), 1];
+  const hosts = [der(0x82, Buffer.from("localhost")), der(0x87, [127, 0, 0, 1]), der(0x87, loopback6)];
+  const isAuthority = sequence(objectId(ids.limits), yes, der(tags.octets, sequence(yes)));
+  const names = sequence(objectId(ids.otherNames), der(tags.octets, sequence(...hosts)));
+  const body = sequence(
+    der(0xa0, der(tags.integer, [2])),
+    // Positive and of full length.
+    der(tags.integer, [0x41], randomBytes(15)),
+    algorithm,
     name,
-    validity,
+    sequence(time(now - 3_600_000), time(now + 365 * 86_400_000)),
     name,
     publicKey.export({ type: "spki", format: "der" }),
-    explicit(3, sequence(basicConstraints(), alternativeNames())),
+    der(0xa3, sequence(isAuthority, names)),
   );
+  const certificate = sequence(body, algorithm, der(tags.bits, [0], sign("sha256", body, privateKey)));
+  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
+  return {
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    cert: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
+  };
 }
-
-function basicConstraints(): Buffer {
-  const isAuthority = Buffer.from([0x01, 0x01, 0xff]);
-  return sequence(objectId("2.5.29.19"), isAuthority, octets(sequence(isAuthority)));
-}
-
-function alternativeNames(): Buffer {
-  const dns = tagged(0x82, Buffer.from("localhost"));
-  const loopback4 = tagged(0x87, Buffer.from([127, 0, 0, 1]));
-  const loopback6 = tagged(0x87, Buffer.from([...new Array<number>(15).fill(0), 1]));
-  return sequence(objectId("2.5.29.17"), octets(sequence(dns, loopback4, loopback6)));
-}
-
-/** Positive and of full length: the first byte is between 1 and 127. */
-function serialNumber(): Buffer {
-  const bytes = randomBytes(16);
-  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
-  return bytes;
-}
-
-function tagged(tag: number, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([tag]), lengthOf(content), content]);
-}
-
-function lengthOf(content: Buffer): Buffer {
-  const { length } = content;
-  if (length < 0x80) return Buffer.from([length]);
-  return length < 0x100 ? Buffer.from([0x81, length]) : Buffer.from([0x82, length >> 8, length & 0xff]);
-}
-
-function sequence(...parts: Buffer[]): Buffer {
-  return tagged(0x30, Buffer.concat(parts));
-}
-
-function set(...parts: Buffer[]): Buffer {
-  return tagged(0x31, Buffer.concat(parts));
-}
-
-function integer(bytes: Buffer): Buffer {
-  return tagged(0x02, bytes);
-}
-
-function bitString(bytes: Buffer): Buffer {
-  return tagged(0x03, Buffer.concat([Buffer.from([0]), bytes]));
-}
-
-function octets(bytes: Buffer): Buffer {
-  return tagged(0x04, bytes);
-}
-
-function utf8(text: string): Buffer {
-  return tagged(0x0c, Buffer.from(text));
-}
-
-function explicit(number: number, content: Buffer): Buffer {
-  return tagged(0xa0 + number, content);
-}
-
-/** UTCTime, `YYMMDDHHMMSSZ`: what RFC 5280 asks for until 2049. */
-function time(at: number): Buffer {
-  const digits = new Date(at).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
-  return tagged(0x17, Buffer.from(digits.slice(2)));
-}
-
-function objectId(dotted: string): Buffer {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
-  return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(toBase128)]));
-}
-
-function toBase128(value: number): number[] {
-  const bytes = [value & 0x7f];
-  for (let rest = value >> 7; rest > 0; rest >>= 7) bytes.unshift((rest & 0x7f) | 0x80);
-  return bytes;
-}
-
-function toPem(der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
-}
-
-const ecdsaWithSha256 = objectId("1.2.840.10045.4.3.2");
