@@ -256,12 +256,15 @@ function withFaults(
   });
 }
 
-/** An engine on a real database, with its channels by their names. It ends with the test. */
+/** With its channels by their names; `fixture` is all of it. */
+type WithChannels<N extends string> = EngineFixture & Record<N, ScriptedChannel> & { fixture: WithChannels<N> };
+
+/** An engine on a real database. It ends with the test. */
 export async function startFixture<N extends string>(
   destinations: Named<N>[],
   changes: (settings: DeliverySettings) => void = () => {},
   illustrate?: Illustrate,
-): Promise<EngineFixture & Record<N, ScriptedChannel>> {
+): Promise<WithChannels<N>> {
   const clock = createTestClock();
   const settings = defaultDeliverySettings();
   settings.jitter = 0;
@@ -403,7 +406,7 @@ export async function startFixture<N extends string>(
     await stopEngine(fixture.engine, clock);
     await store.close();
   });
-  return Object.assign(fixture, channels as Record<N, ScriptedChannel>);
+  return Object.assign(fixture, channels as Record<N, ScriptedChannel>, { fixture: fixture as WithChannels<N> });
 }
 
 /** Moves time until the engine has stopped, since it may wait for a deadline. */

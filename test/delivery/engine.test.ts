@@ -80,8 +80,7 @@ describe("delivering", () => {
 
 describe("pacing", () => {
   it("sends to one chat at most once a second and eighteen times a minute, over a restart", async () => {
-    const fixture = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
-    const { accept, clock, chat } = fixture;
+    const { fixture, accept, clock, chat } = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
     for (let index = 0; index < 19; index += 1) await accept();
     await clock.advance(40_000);
     const times = chat.calls.map((call) => call.at);
@@ -96,8 +95,7 @@ describe("pacing", () => {
   });
 
   it("sends nothing to a chat before its retry_after, over a restart, and does not call that an attempt", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { accept, clock, chat } = fixture;
+    const { fixture, accept, clock, chat } = await startFixture([telegramTo("chat")]);
     chat.script.push(flood(120_500));
     const start = clock.now();
     const id = await accept();
@@ -354,8 +352,7 @@ describe("a message of several parts", () => {
   });
 
   it("goes on with the part that was refused, after a restart, for all repeats that it showed together", async () => {
-    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
-    const { accept, clock, chat, states } = fixture;
+    const { fixture, accept, clock, chat, states } = await startFixture([telegramTo("chat", { detail: "full" })]);
     await stopEngine(fixture.engine, clock);
     const ids = [await accept({ alertKey: "k", text }), await accept({ alertKey: "k", text })];
     chat.script.push({ kind: "sent", ref: "11" }, flood(90_500));
@@ -369,8 +366,7 @@ describe("a message of several parts", () => {
   });
 
   it("gives its claim back at a stop between two parts, and the rest follows after the next start", async () => {
-    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
-    const { accept, clock, chat, store } = fixture;
+    const { fixture, accept, clock, chat, store } = await startFixture([telegramTo("chat", { detail: "full" })]);
     const id = await accept({ text });
     await clock.settle();
     expect(chat.calls).toHaveLength(1);
@@ -429,8 +425,7 @@ describe("destinations that fail", () => {
   });
 
   it("follows a group to its new id at once, and remembers it over a restart", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { accept, clock, chat } = fixture;
+    const { fixture, accept, clock, chat } = await startFixture([telegramTo("chat")]);
     chat.script.push({ kind: "retry", reason: "address_moved", detail: "moved", movedTo: "-100777", waitMs: 0 });
     const id = await accept();
     await clock.advance(3_000);
@@ -445,8 +440,7 @@ describe("destinations that fail", () => {
 
 describe("stopping and starting again", () => {
   it("records a call that is aborted at the deadline, and repeats it marked after the next start", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { accept, clock, chat } = fixture;
+    const { fixture, accept, clock, chat } = await startFixture([telegramTo("chat")]);
     chat.script.push(
       ({ context }) => new Promise((resolve) => context.signal.addEventListener("abort", () => resolve(lost))),
     );
@@ -459,8 +453,7 @@ describe("stopping and starting again", () => {
   });
 
   it("treats what a killed process was sending as ambiguous", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { clock, store } = fixture;
+    const { fixture, clock, store } = await startFixture([telegramTo("chat")]);
     await stopEngine(fixture.engine, clock);
     const id = await fixture.accept();
     const [due] = await store.listDue("chat", clock.now(), 10);

@@ -6,6 +6,7 @@ import {
   type Call,
   type EngineFixture,
   later,
+  type Named,
   ntfyTo,
   outcomesOf,
   startFixture,
@@ -80,8 +81,7 @@ describe("a lane group that another relay takes", () => {
   });
 
   it("is asked for again, and what was under way then counts as perhaps sent", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { accept, store, clock, chat, states } = fixture;
+    const { fixture, accept, store, clock, chat, states } = await startFixture([telegramTo("chat")]);
     const { ended, call } = untilEnded(fixture);
     chat.script.push(call);
     const id = await accept();
@@ -131,12 +131,10 @@ describe("the lane groups of a relay", () => {
   });
 });
 
+type Shared = [others?: () => Partial<RelayView>[], own?: Partial<RelayView>];
+
 /** The engine on a store that another relay may work on as well; `own` is how the store knows it. */
-async function shareStore(
-  fixture: EngineFixture,
-  others: () => Partial<RelayView>[] = () => [],
-  own: Partial<RelayView> = {},
-): Promise<void> {
+async function shareStore(fixture: EngineFixture, ...[others = () => [], own = {}]: Shared): Promise<void> {
   const store = fixture.seen;
   const handles: Partial<typeof store> = {
     capabilities: { sharedByRelays: true },
@@ -153,14 +151,18 @@ async function shareStore(
   await fixture.restart();
 }
 
+async function startShared<N extends string>(destinations: Named<N>[], ...shared: Shared) {
+  const fixture = await startFixture(destinations);
+  await shareStore(fixture, ...shared);
+  return fixture;
+}
+
 const runsOf = ({ engine }: EngineFixture) => engine.laneTurns().map(({ destination }) => destination);
 const releasedBy = ({ storeCalls }: EngineFixture) => storeCalls.get("releaseLanes") ?? 0;
 
 describe("a relay that shares its store", () => {
   it("leaves its lanes before their lease ends when it cannot renew it, and ends the call under way", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { clock, failing } = fixture;
-    await shareStore(fixture);
+    const { fixture, clock, failing } = await startShared([telegramTo("chat")]);
     const { ended, call } = untilEnded(fixture);
     fixture.chat.script.push(call);
     const startedAt = clock.now();
@@ -175,8 +177,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("makes no call after it has stood still for longer than its lease", async () => {
-    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
-    await shareStore(fixture);
+    const fixture = await startShared([telegramTo("chat", { detail: "full" })]);
     fixture.chat.script.push(async () => {
       // Between two parts of a message, whatever would wake first.
       fixture.failing.add("renewLanes");
@@ -189,8 +190,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("is told so by the question before a call leaves, behind all that the call had to wait for", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    await shareStore(fixture);
+    const fixture = await startShared([telegramTo("chat")]);
     const asked: boolean[] = [];
     fixture.chat.script.push(async ({ context }) => {
       asked.push(context.mayCall());
@@ -208,8 +208,7 @@ describe("a relay that shares its store", () => {
 
   it("holds its share alone, and all when it is the only one", async () => {
     const others: Partial<RelayView>[] = [{ lanes: [] }];
-    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b"), ntfyTo("c"), ntfyTo("d")]);
-    await shareStore(fixture, () => others);
+    const fixture = await startShared([ntfyTo("a"), ntfyTo("b"), ntfyTo("c"), ntfyTo("d")], () => others);
     expect(runsOf(fixture)).toHaveLength(2);
     others.pop();
     await fixture.clock.advance(5 * second);
@@ -234,9 +233,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("keeps a lane whose last call takes longer than a lease when it is stopped, and leaves the others at once", async () => {
-    const fixture = await startFixture([ntfyTo("slow"), ntfyTo("idle")]);
-    const { clock, storeCalls } = fixture;
-    await shareStore(fixture);
+    const { fixture, clock, storeCalls } = await startShared([ntfyTo("slow"), ntfyTo("idle")]);
     const answer = fixture.slow.hang();
     const id = await fixture.accept();
     await clock.settle();
@@ -254,9 +251,7 @@ describe("a relay that shares its store", () => {
 
   it("hands over what another lacks once its calls have ended, and keeps the rest", async () => {
     const others: Partial<RelayView>[] = [];
-    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
-    const { clock } = fixture;
-    await shareStore(fixture, () => others);
+    const { fixture, clock } = await startShared([ntfyTo("a"), ntfyTo("b")], () => others);
     const answer = fixture.b.hang();
     const id = await fixture.accept();
     await clock.settle();
@@ -278,8 +273,7 @@ describe("a relay that shares its store", () => {
   const forGone = { planned: { destination: "gone" } };
 
   it("delivers, and keeps its lanes, while what waits for a removed destination cannot be ended, and ends it later", async () => {
-    const fixture = await startFixture([ntfyTo("hook")]);
-    const { accept, clock, states, failing } = fixture;
+    const { fixture, accept, clock, states, failing } = await startFixture([ntfyTo("hook")]);
     failing.add("listOrphans");
     await shareStore(fixture);
     const [gone, id] = [await accept({}, forGone), await accept()];
@@ -293,8 +287,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("keeps its lanes while the end of what waits for a removed destination takes longer than a lease", async () => {
-    const fixture = await startFixture([ntfyTo("hook")]);
-    const { store, accept, clock, states } = fixture;
+    const { fixture, store, accept, clock, states } = await startFixture([ntfyTo("hook")]);
     fixture.seen = {
       ...store,
       async finishDeliveries(...asked) {
@@ -315,9 +308,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("keeps its lanes while the store does not answer how it is, and takes others when it refuses that", async () => {
-    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
-    const { clock, store } = fixture;
-    await shareStore(fixture);
+    const { fixture, clock, store } = await startShared([ntfyTo("a"), ntfyTo("b")]);
     const { announceRelay } = fixture.seen;
     let refuses = false;
     fixture.seen.announceRelay = async (...asked) => {
@@ -369,8 +360,7 @@ describe("a relay beside one with another configuration", () => {
 
   it("knows which lane no relay that runs has, and since when, until one has taken it", async () => {
     const others: Partial<RelayView>[] = [{ lanes: ["destination:a"] }];
-    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
-    const { clock, store } = fixture;
+    const { fixture, clock, store } = await startFixture([ntfyTo("a"), ntfyTo("b")]);
     // Its lease goes on though its relay runs no more, so nobody may take it.
     const acquireLanes: typeof store.acquireLanes = (relay, asked, ...more) =>
       store.acquireLanes(
@@ -400,8 +390,7 @@ describe("a relay beside one with another configuration", () => {
 describe("the duties of a relay that shares its store", () => {
   /** A relay beside others, and what it serves, which may be kept from ending or beginning. */
   async function start(others: Partial<RelayView>[] = []) {
-    const fixture = await startFixture([ntfyTo("a")]);
-    await shareStore(fixture, () => others);
+    const fixture = await startShared([ntfyTo("a")], () => others);
     const served = { begun: 0, ended: 0, fences: [] as number[], mayEnd: Promise.resolve(), fails: false };
     fixture.engine.duties.serveBy(async ({ fence }, stop) => {
       if (served.fails) throw new Error("the store does not answer");

@@ -164,8 +164,7 @@ describe.each(destinations)("to a %s", (kind, destination) => {
 });
 
 it("rings for nothing that was over while its bot had to wait", async () => {
-  const fixture = await startFixture([telegramTo("a"), telegramTo("bb")]);
-  const { accept, clock, a, bb } = fixture;
+  const { fixture, accept, clock, a, bb } = await startFixture([telegramTo("a"), telegramTo("bb")]);
   fixture.routesByEngine = true;
   const { promise, settle: load } = later<void>();
   bb.prepare = () => promise;
@@ -184,8 +183,7 @@ it("rings for nothing that was over while its bot had to wait", async () => {
 });
 
 it("tells what quiet hours held in one digest, though the answer to its claim is lost", async () => {
-  const fixture = await startFixture([telegramTo("out")]);
-  const { accept, clock, store, out } = fixture;
+  const { fixture, accept, clock, store, out } = await startFixture([telegramTo("out")]);
   let isLost = true;
   fixture.seen = {
     ...store,
@@ -205,8 +203,7 @@ it("tells what quiet hours held in one digest, though the answer to its claim is
 });
 
 it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {
-  const fixture = await startFixture([mailTo("out")]);
-  const { accept, clock, store, out } = fixture;
+  const { fixture, accept, clock, store, out } = await startFixture([mailTo("out")]);
   let hangs = false;
   fixture.seen = {
     ...store,

@@ -33,8 +33,7 @@ describe("notices", () => {
   });
 
   it("wait on the page until there is somebody to notify", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const { chat, hook, clock, store } = fixture;
+    const { fixture, chat, hook, clock, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     chat.always = () => kicked;
     hook.always = () => refused;
     await acceptMany(fixture, 6);
@@ -54,8 +53,7 @@ describe("notices", () => {
   });
 
   it("say in plain words what is wrong and what to do, and lead there", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("down"), ntfyTo("hook")]);
-    const { chat, down, hook } = fixture;
+    const { fixture, chat, down, hook } = await startFixture([telegramTo("chat"), ntfyTo("down"), ntfyTo("hook")]);
     chat.script.push(kicked);
     down.always = () => ({ ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" });
     await acceptMany(fixture, 6, ["chat", "down"]);
@@ -89,8 +87,7 @@ describe("notices", () => {
   });
 
   it("are told once by a relay that is killed right behind them", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const { chat, hook, clock, unanswered } = fixture;
+    const { fixture, chat, hook, clock, unanswered } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const killBehindNotice = async () => {
       unanswered.add("recordNotice");
       await clock.advance(30 * second);
@@ -108,8 +105,7 @@ describe("notices", () => {
   });
 
   it("take nothing back that a person has done while they were written", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const { store } = fixture;
+    const { fixture, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     fixture.seen = {
       ...store,
       async countByDestination() {
@@ -170,8 +166,7 @@ describe("notices", () => {
   });
 
   it.each(["a restart", "a crash"])("say after %s what was still to be counted, in its time", async (how) => {
-    const fixture = await startFixture([mailTo("mail"), telegramTo("chat")]);
-    const { accept, mail, chat, clock, failing } = fixture;
+    const { fixture, accept, mail, chat, clock, failing } = await startFixture([mailTo("mail"), telegramTo("chat")]);
     mail.script.push(refusedRecipient, refusedRecipient);
     for (const title of ["first", "second"]) {
       await accept({ title }, { to: ["mail"] });
@@ -364,8 +359,7 @@ describe("a notice that a destination fails", () => {
   });
 
   it("waits where nothing works, and is read as soon as something does", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("hook", never)]);
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await startFixture([telegramTo("chat", chosen), ntfyTo("hook", never)]);
     chat.always = () => kicked;
     await notify(fixture);
     await clock.jump(3 * hour);
@@ -378,8 +372,7 @@ describe("a notice that a destination fails", () => {
   });
 
   it("makes no notices without end where everything refuses", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook"), mailTo("mail")]);
-    const { clock, store, accept } = fixture;
+    const { fixture, clock, store, accept } = await startFixture([telegramTo("chat"), ntfyTo("hook"), mailTo("mail")]);
     for (const channel of Object.values(fixture.channels)) channel.always = () => refusedMessage;
     await accept({}, { to: ["chat"] });
     await notify(fixture);
@@ -403,8 +396,7 @@ describe("a notice that a destination fails", () => {
   });
 
   it("does not count as one either when it has waited for too long", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const { chat, clock, engine } = fixture;
+    const { fixture, chat, clock, engine } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     chat.always = () => kicked;
     await engine.notify(notice);
     await clock.jump(25 * hour);
@@ -436,8 +428,7 @@ describe("a destination that is dead", () => {
   });
 
   it("has one notice and one end, whatever its trials say meanwhile", async () => {
-    const fixture = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
-    const { accept, gone, hook, clock } = fixture;
+    const { fixture, accept, gone, hook, clock } = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
     gone.script.push(...new Array(5).fill(refused));
     gone.probe = async () => ({ kind: "sent" });
     await acceptMany(fixture, 5, ["gone"]);

@@ -23,8 +23,7 @@ describe("a destination that a person has paused", () => {
   });
 
   it("stays so over a restart and a kill", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await startFixture([telegramTo("chat")]);
     await fixture.engine.setPause("chat", "api");
     await fixture.kill();
     const id = await fixture.accept();
@@ -89,8 +88,7 @@ describe("a destination that a person has paused", () => {
   });
 
   it("does not begin what was claimed ahead, nor what routing claims for it", async () => {
-    const fixture = await startFixture([ntfyTo("hook")]);
-    const { accept, hook, clock, engine, store } = fixture;
+    const { fixture, accept, hook, clock, engine, store } = await startFixture([ntfyTo("hook")]);
     fixture.routesByEngine = true;
     await accept({ alertKey: "first" });
     await clock.advance(5 * second);
@@ -110,8 +108,7 @@ describe("a destination that a person has paused", () => {
   it.each([telegramTo("chat"), ntfyTo("chat")])(
     "gets nothing that was being claimed when it was paused ($type)",
     async (destination) => {
-      const fixture = await startFixture([destination]);
-      const { chat, clock, store } = fixture;
+      const { fixture, chat, clock, store } = await startFixture([destination]);
       const { promise: answered, settle: answer } = later<void>();
       const slow = new Set<keyof Store>(["claimDeliveries", "claimRun"]);
       fixture.seen = new Proxy(store, {

@@ -6,8 +6,7 @@ const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
 
 async function startChat() {
-  const fixture = await startFixture([telegramTo("chat")]);
-  const { clock, chat } = fixture;
+  const { fixture, clock, chat } = await startFixture([telegramTo("chat")]);
   const heldUntil = (dueAt: number) => ({ planned: { state: "held" as const, dueAt } });
   /** Waits for the end of quiet hours, in a moment. */
   const passHour = async () => {

@@ -65,8 +65,7 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("knows of the message before it in the same run, whose record is not on disk yet", async () => {
-    const fixture = await startWarm();
-    const { accept, chat } = fixture;
+    const { fixture, accept, chat } = await startWarm();
     await together(fixture, async () => {
       await accept({ alertKey: "one" });
       await accept({ alertKey: "one", status: "resolved" });
@@ -77,8 +76,7 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("stops at a call that goes wrong, and puts the rest back where it was", async () => {
-    const fixture = await start();
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await start();
     let hasFailed = false;
     chat.always = (call) => {
       if (numbers([call])[0] !== 40 || hasFailed) return sent;
@@ -118,8 +116,7 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("calls no more than a few while the store takes no record, and records those when it does", async () => {
-    const fixture = await startWarm();
-    const { chat, clock, failing } = fixture;
+    const { fixture, chat, clock, failing } = await startWarm();
     failing.add("recordAttempt").add("recordAttempts");
     await acceptMany(fixture, 100);
     await clock.advance(20 * second);
@@ -132,8 +129,7 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("goes on in its order when another chat of the bot is asked to wait meanwhile", async () => {
-    const fixture = await startWarm(telegramTo("other", { pace: {} }));
-    const { chat, other, clock } = fixture;
+    const { fixture, chat, other, clock } = await startWarm(telegramTo("other", { pace: {} }));
     chat.script.push(sent, sent, sent);
     const answer = chat.hang();
     await acceptMany(fixture, 10, ["chat"]);
@@ -151,8 +147,7 @@ describe("many alerts for a chat without a pace", () => {
   it.each(["call that goes wrong", "kill"])(
     "puts alerts of one message where the first of them was, after a %s",
     async (end) => {
-      const fixture = await startWarm();
-      const { chat, clock } = fixture;
+      const { fixture, chat, clock } = await startWarm();
       chat.always = (call) => (numbers([call])[0] === 1 ? refused : sent);
       if (end === "kill") hangAt(chat, 1);
       await together(fixture, async () => {
@@ -169,8 +164,7 @@ describe("many alerts for a chat without a pace", () => {
   );
 
   it("gives back at a stop what it has not begun, and the next start sends it in its order", async () => {
-    const fixture = await start();
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await start();
     hangAt(chat, 40);
     await acceptMany(fixture, 100);
     await clock.settle();
@@ -186,8 +180,7 @@ describe("many alerts for a chat without a pace", () => {
 describe("a process that is killed in the middle of a run", () => {
   /** Its forty-first call hangs; it is killed so, and the next one works. */
   async function killIn(kill: (fixture: EngineFixture) => Promise<unknown>) {
-    const fixture = await start();
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await start();
     hangAt(chat, 40);
     const ids = await acceptMany(fixture, 100);
     await clock.settle();
@@ -244,8 +237,7 @@ describe("an alert that comes alone", () => {
   });
 
   it("is sent as plain text at once, though its lane looked before the refusal was on record", async () => {
-    const fixture = await startIdle(mailTo("chat", undefined, quick));
-    const { store, clock, chat } = fixture;
+    const { fixture, store, clock, chat } = await startIdle(mailTo("chat", undefined, quick));
     for (const name of ["recordAttempt", "recordAttempts"] as const) {
       const record = store[name] as (...args: unknown[]) => Promise<never>;
       store[name] = async (...args: unknown[]) => {
@@ -262,8 +254,7 @@ describe("an alert that comes alone", () => {
   });
 
   it("does not overtake what waits, nor is there more than one call under way", async () => {
-    const fixture = await startIdle();
-    const { chat } = fixture;
+    const { fixture, chat } = await startIdle();
     let [underWay, most] = [0, 0];
     chat.always = async () => {
       underWay += 1;
@@ -283,8 +274,7 @@ describe("an alert that comes alone", () => {
   });
 
   it("goes in its order with others that wait for a call to end", async () => {
-    const fixture = await startIdle();
-    const { chat, clock } = fixture;
+    const { fixture, chat, clock } = await startIdle();
     let answer = () => {};
     for (const index of upTo(80)) {
       if (index === 30) answer = chat.hang();

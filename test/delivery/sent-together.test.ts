@@ -8,8 +8,7 @@ type Planned = { state: "held"; dueAt: number; groupName?: string };
 describe("alerts that are sent together", () => {
   /** Destinations, and a way to store alerts that are held for a minute, with keys of their own. */
   async function start<N extends string>(destinations: Parameters<typeof startFixture<N>>[0]) {
-    const fixture = await startFixture(destinations);
-    const { accept, clock } = fixture;
+    const { fixture, accept, clock } = await startFixture(destinations);
     let number = 0;
     const holdFor = (groupName?: string): { planned: Planned } => ({
       planned: { state: "held", dueAt: clock.now() + minute, groupName },
@@ -22,8 +21,7 @@ describe("alerts that are sent together", () => {
   }
 
   it("are repeated as they were sent, while newer ones of the key wait", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { accept, chat, clock } = fixture;
+    const { fixture, accept, chat, clock } = await startFixture([telegramTo("chat")]);
     chat.script.push(lost);
     const first = await accept({ alertKey: "k", value: "1" });
     await clock.advance(29 * second);

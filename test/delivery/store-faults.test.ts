@@ -36,8 +36,7 @@ it("marks the repeat when it never could record what it sent", async () => {
 });
 
 it("records the outcome although the destination's health cannot be saved, and sends the notice later", async () => {
-  const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-  const { clock, failing, hook } = fixture;
+  const { fixture, clock, failing, hook } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
   failing.add("saveStatus").add("recordNotice");
   const id = await fixture.meet("chat", kicked);
   await clock.advance(5 * second);
@@ -68,8 +67,7 @@ it.each([[[]], [["releaseClaim"]]] as const)(
 it.each([true, false])(
   "gives back seconds later what it could neither send nor give back (claimed with its routing: %s)",
   async (isClaimed) => {
-    const fixture = await startFixture([webhookTo("receiver")]);
-    const { clock, failing, receiver } = fixture;
+    const { fixture, clock, failing, receiver } = await startFixture([webhookTo("receiver")]);
     await clock.advance(10 * second);
     fixture.routesByEngine = isClaimed;
     failing.add("findRequests").add("releaseClaim");
@@ -161,8 +159,7 @@ it("keeps to the bot's pace when what both chats call with takes long to load", 
   }));
 
 it("gives back what routing claims while the lane is stopped, so that it is no possible repeat", async () => {
-  const fixture = await startFixture([ntfyTo("hook")]);
-  const { store, clock } = fixture;
+  const { fixture, store, clock } = await startFixture([ntfyTo("hook")]);
   let isSlow = false;
   fixture.seen = {
     ...store,
@@ -195,8 +192,7 @@ it.each([
   ["claimDeliveries", "at once", telegramTo("hook")],
   ["claimDeliveries", "late", telegramTo("hook")],
 ] as const)("sends unmarked what %s has claimed %s, without an answer", async (method, when, destination) => {
-  const fixture = await startFixture([destination]);
-  const { store, clock } = fixture;
+  const { fixture, store, clock } = await startFixture([destination]);
   let isLost = false;
   fixture.seen = {
     ...store,

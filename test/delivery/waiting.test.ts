@@ -37,8 +37,7 @@ describe("time", () => {
   });
 
   it("tries what was never tried after a stop of more than a day, and says how late it is", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    const { clock, chat } = fixture;
+    const { fixture, clock, chat } = await startFixture([telegramTo("chat")]);
     await stopEngine(fixture.engine, clock);
     const id = await fixture.accept();
     await clock.jump(30 * hour);
@@ -60,8 +59,7 @@ describe("time", () => {
 
   it("lets fifty destinations that hang delay no other by a second", async () => {
     const hanging = Array.from({ length: 49 }, (_, index) => ntfyTo(`hangs-${index}`));
-    const fixture = await startFixture<string>([...hanging, ntfyTo("hook")]);
-    const { accept, clock } = fixture;
+    const { fixture, accept, clock } = await startFixture<string>([...hanging, ntfyTo("hook")]);
     for (const { name } of hanging) channelOf(fixture, name).always = () => new Promise(() => {});
     const { calls } = channelOf(fixture, "hook");
     await accept();
@@ -88,8 +86,7 @@ describe("what comes for a dead destination", () => {
   }
 
   it("waits, is asked for more and more seldom, and goes out as one message when it works again", async () => {
-    const fixture = await startChat();
-    const { accept, chat, clock, states } = fixture;
+    const { fixture, accept, chat, clock, states } = await startChat();
     let answer: Outcome = kicked;
     const probedAt = probesOf(fixture, () => answer);
     chat.script.push(kicked);
@@ -142,8 +139,7 @@ describe("what comes for a dead destination", () => {
   });
 
   it("is tried itself after the pause where no probe says whether messages are taken", async () => {
-    const fixture = await startFixture([ntfyTo("chat")]);
-    const { accept, chat, clock, states } = fixture;
+    const { fixture, accept, chat, clock, states } = await startFixture([ntfyTo("chat")]);
     probesOf(fixture, () => ({ kind: "sent" }));
     chat.script.push({ ...kicked, reason: "gone" }, { ...kicked, reason: "gone" });
     const id = await accept();
@@ -153,8 +149,7 @@ describe("what comes for a dead destination", () => {
   });
 
   it("goes out as one message too when a relay that was killed starts again", async () => {
-    const fixture = await startChat();
-    const { accept, chat, clock, states } = fixture;
+    const { fixture, accept, chat, clock, states } = await startChat();
     chat.script.push(kicked);
     const ids = [await accept(), await accept()];
     await clock.advance(30 * minute);
