@@ -21,6 +21,7 @@ import { splitSearch } from "../../src/store/search-words.ts";
 import { printJson } from "../../src/web/print-json.ts";
 import { costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";
 import { fill } from "./costly-bodies.ts";
+import { bodies, units } from "./hostile-grammar.ts";
 import { readings, routeOne } from "./whole-way.ts";
 
 /** Up to a whole body, of all units: `TOCSIN_GROWTH_BYTES=1048576 npx vitest run test/security/growth`. */
@@ -46,23 +47,6 @@ function watchGrowth(read: (size: number) => () => unknown, mostAtFirst = 2): st
   }
   return undefined;
 }
-
-const units = [
-  ..." |\n|\r\n|\t|[|]|(|{|}|,|.|:|;|=|&|%|+|-|/|\\|\"|'|<|>|0|9|a|A|_|#|é|✅".split("|"),
-  ...'[ |[]|{}|[]},|a.|.a|a_|a-|1,|0,0|0x0|: |a:|a=b&|%41|\\\\|\\"|a |a\n|\r\n\r\n|> |&lt;|<a|-0|e9|TVL |ok: |[ok]|id'.split(
-    "|",
-  ),
-  ..."_token_|a_token_a|https://|<https://a|http://a |not |12 |5% |below 5 |\ud800|\u0301|a\u0301|\u202e|\u0000|\u2028".split(
-    "|",
-  ),
-  `"a":`,
-  `"a":"`,
-  `'a':'`,
-  "a: 1\n",
-  `{"a":`,
-  "𝒂",
-  "--x\r\n",
-];
 
 const surroundings = [
   ["", ""],
@@ -132,42 +116,6 @@ describe("twice the text costs at most about twice as much:", () => {
     }
   });
 });
-
-/** Where in a body a text may stand, and what may be there as often as there is room. */
-const bodies: Record<string, (unit: string, size: number) => string> = {
-  "a body as it is": (unit, size) => fill(unit, "", "", size),
-  "a title": (unit, size) => JSON.stringify({ title: fill(unit, "", "", size) }),
-  "a title beside a text": (unit, size) =>
-    JSON.stringify({ title: fill(unit, "a", "b", size / 2), text: fill(unit, "a", "", size / 2) }),
-  "a key": (unit, size) => JSON.stringify({ [fill(unit, "", "", size)]: 1 }),
-  "a key above leaves": (unit, size) => JSON.stringify({ [fill(unit, "", "", size / 2)]: leaves(size / 32) }),
-  keys: (unit, size) =>
-    JSON.stringify(Object.fromEntries(Array.from({ length: size / 32 }, (_, at) => [`${unit}${at}`, unit]))),
-  "a list": (unit, size) => JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }),
-  "lists within lists": (unit, size) => `${"[".repeat(60)}${fill("[],", "", "", size)}${JSON.stringify(unit)}`,
-  "a batch": (unit, size) =>
-    JSON.stringify(Array.from({ length: Math.min(1_000, size / 32) }, () => ({ title: unit }))),
-  "what twenty alerts share": (unit, size) =>
-    JSON.stringify({
-      commonLabels: { a: fill(unit, "", "", size / 4), ...leaves(size / 64) },
-      alerts: Array.from({ length: 20 }, () => ({})),
-    }),
-  "alerts that share thirty labels": (unit, size) =>
-    JSON.stringify({
-      commonLabels: { ...leaves(30), unit },
-      alerts: Array.from({ length: Math.min(1_000, size / 64) }, () => ({})),
-    }),
-  "a message of a chat": (unit, size) =>
-    JSON.stringify({
-      text: unit,
-      attachments: Array.from({ length: size / 64 }, () => ({ title: unit, text: unit })),
-    }),
-  "JSON that breaks off": (unit, size) => `{"title":"a","b":${fill(unit, "", "", size)}`,
-};
-
-function leaves(count: number): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, "v"]));
-}
 
 describe("twice the body costs at most about twice as much:", () => {
   it.each(Object.entries(bodies).map(([name, make], first) => ({ name, make, first })))("$name", ({ make, first }) => {
