@@ -23,23 +23,6 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 const secret = "door-secret-kS93jdLwm2PzQe81";
 
-interface Setting {
-  hook: string;
-  origin: string;
-  port: number;
-  store: Store;
-  door: Door;
-  accepted(): number;
-  post(
-    body: string | Uint8Array,
-    headers?: Record<string, string>,
-  ): Promise<{
-    status: number;
-    data?: { id?: string; ids?: string[]; duplicate?: boolean };
-    headers: Headers;
-  }>;
-}
-
 async function openDoor(
   options: Partial<DoorOptions> & {
     intake?: (store: Store) => Inbox;
@@ -48,7 +31,7 @@ async function openDoor(
     /** Sees each request right after the door. */
     watch?: (door: Door, request: IncomingMessage, response: ServerResponse) => void;
   } = {},
-): Promise<Setting> {
+) {
   const { intake, refused, watch, now = Date.now, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
   const door = new Door(
@@ -79,7 +62,7 @@ async function openDoor(
     store,
     door,
     accepted: () => door.counters.alerts,
-    async post(body, headers = {}) {
+    async post(body: string | Uint8Array, headers: Record<string, string> = {}) {
       const response = await fetch(hook, { method: "POST", body, headers });
       const answer = (await response.json()) as {
         data?: { id?: string; ids?: string[]; duplicate?: boolean };
@@ -88,6 +71,8 @@ async function openDoor(
     },
   };
 }
+
+type Setting = Awaited<ReturnType<typeof openDoor>>;
 
 describe("the hooks of sources", () => {
   const forgeSecret = new Secret("forge-secret-kS93jdLwm2PzQe81");

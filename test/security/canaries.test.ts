@@ -107,17 +107,11 @@ function expectEverySecretIsACanary({ env, dataDir }: CanaryWorld): void {
   expect(shown).toEqual([]);
 }
 
-interface Places {
-  look(place: string, content: string | Uint8Array): void;
-  found(): string[];
-  count(): number;
-}
-
-function createPlaces(): Places {
+function createPlaces() {
   const found: string[] = [];
   let count = 0;
   return {
-    look(place, content) {
+    look(place: string, content: string | Uint8Array) {
       count += 1;
       for (const name of findCanaries(content, canaryNames))
         found.push(`${name} in ${place}: ${excerptOf(content, name)}`);
@@ -126,6 +120,8 @@ function createPlaces(): Places {
     count: () => count,
   };
 }
+
+type Places = ReturnType<typeof createPlaces>;
 
 function excerptOf(content: string | Uint8Array, name: string): string {
   const text = Buffer.from(content).toString("latin1");

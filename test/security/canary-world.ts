@@ -84,18 +84,11 @@ const behaviours: Record<string, Behaviour> = {
   babbles: { kind: "garbage" },
 };
 
-export interface CanaryWorld {
-  dataDir: string;
-  env: Record<string, string>;
-  /** Of the destinations in the configuration. */
-  destinations: string[];
-}
-
 /**
  * A destination of every third kind for each behaviour, in turn, so that one alert provokes everything at once. That no kind says a
  * secret at any fault is for test/conformance/channels.test.ts.
  */
-export async function createCanaryWorld(): Promise<CanaryWorld> {
+export async function createCanaryWorld() {
   const dataDir = makeTempFolder();
   const origins: Record<string, string> = { isAbsent: `http://127.0.0.1:${await findClosedPort()}` };
   for (const [name, behaviour] of Object.entries(behaviours)) {
@@ -149,9 +142,12 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
     `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }, second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } } }\n`,
   );
   env.TOCSIN_CONFIG = configFile;
+  /** In the configuration. */
   const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");
   return { dataDir, env, destinations };
 }
+
+export type CanaryWorld = Awaited<ReturnType<typeof createCanaryWorld>>;
 
 function secretTextFor(kind: HttpKind, origin: string, botId: number): string {
   const { host } = new URL(origin);

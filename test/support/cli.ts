@@ -17,11 +17,7 @@ export interface CliRun {
 }
 
 /** A context without a terminal whose time does not pass: `sleep` moves `now` on at once. */
-export function createTestContext(overrides: Partial<CliContext> = {}): {
-  context: CliContext;
-  stdout(): string;
-  stderr(): string;
-} {
+export function createTestContext(overrides: Partial<CliContext> = {}) {
   const out: string[] = [];
   const err: string[] = [];
   let at = Date.UTC(2026, 10, 21, 12);
@@ -76,20 +72,8 @@ function collector(chunks: string[]): CliContext["stdout"] {
   };
 }
 
-export interface RunningCommand {
-  /** Resolves when stdout and stderr together hold it; it must not end before. */
-  shows(text: string | RegExp): Promise<void>;
-  /** What it has written to stdout and stderr, as it came. */
-  output(): string;
-  stdout(): string;
-  /** Resolves when it ends by itself. */
-  ended: Promise<CliRun>;
-  /** Ctrl-C. */
-  stop(): Promise<CliRun>;
-}
-
 /** Starts one command line in this process, by the real clock. It ends with the test at the latest. */
-export function startTocsin(argv: string[], overrides: Partial<CliContext> = {}): RunningCommand {
+export function startTocsin(argv: string[], overrides: Partial<CliContext> = {}) {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let all = "";
@@ -123,8 +107,9 @@ export function startTocsin(argv: string[], overrides: Partial<CliContext> = {})
   };
   onTestFinished(async () => void (await stop()));
   return {
-    shows: (text) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when stdout and stderr together hold it; it must not end before. */
+    shows: (text: string | RegExp) =>
+      new Promise<void>((resolve, reject) => {
         const look = () => {
           if (!all.match(text)) return;
           listeners.delete(look);
@@ -134,9 +119,12 @@ export function startTocsin(argv: string[], overrides: Partial<CliContext> = {})
         look();
         void ended.then(() => reject(new Error(`it ended without ${text}:\n${all}`)));
       }),
+    /** What it has written to stdout and stderr, as it came. */
     output: () => all,
     stdout,
+    /** Resolves when it ends by itself. */
     ended,
+    /** Ctrl-C. */
     stop,
   };
 }
@@ -170,3 +158,5 @@ export function personWho(...answers: [question: string | RegExp, keys: string |
     unasked: () => answers.map(([question]) => question),
   };
 }
+
+export type RunningCommand = ReturnType<typeof startTocsin>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import type { JourneyWorld } from "./journey-world.ts";
-import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
+import { startRelayProcess, waitUntil } from "./relay-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
 const program = fileURLToPath(new URL("./relay-at-test-clock.mjs", import.meta.url));
@@ -22,24 +22,7 @@ export function minutesPass(): () => number {
 }
 
 /** A relay in a process of its own, whose clock moves when the test says so. */
-export interface ClockedRelay extends RelayProcess {
-  /** Epoch milliseconds, by its clock. */
-  now(): Promise<number>;
-  advance(ms: number): Promise<void>;
-  /** The clock is set forward or back by `ms`, and who waits waits on for as long as before. */
-  set(ms: number): Promise<void>;
-  /**
-   * Moves its clock on by little until the answer is as wished, so that what waits for a poll gets its turn. What is minutes
-   * away by the clock is for `advance`: how often this asks depends on the machine.
-   */
-  until<T>(ask: () => Promise<T> | T, wished: (value: T) => boolean, what: string): Promise<T>;
-}
-
-export async function startClockedRelay(
-  world: JourneyWorld,
-  env: Record<string, string>,
-  at: number,
-): Promise<ClockedRelay> {
+export async function startClockedRelay(world: JourneyWorld, env: Record<string, string>, at: number) {
   // All else that the program loads is compiled: a compiler at its start would take longer than the start.
   const CLOCK_MODULE = join(makeTempFolder(), "test-clock.mjs");
   await build({ input: clock, output: { file: CLOCK_MODULE } });
@@ -49,10 +32,16 @@ export async function startClockedRelay(
   const move = async (query: string) => Number(await (await fetch(`${clockUrl}?${query}`, { method: "POST" })).text());
   return {
     ...relay,
+    /** Epoch milliseconds, by its clock. */
     now: () => move(""),
-    advance: async (ms) => void (await move(`advance=${ms}`)),
-    set: async (ms) => void (await move(`set=${ms}`)),
-    until: (ask, wished, what) =>
+    advance: async (ms: number) => void (await move(`advance=${ms}`)),
+    /** The clock is set forward or back by `ms`, and who waits waits on for as long as before. */
+    set: async (ms: number) => void (await move(`set=${ms}`)),
+    /**
+     * Moves its clock on by little until the answer is as wished, so that what waits for a poll gets its turn. What is minutes
+     * away by the clock is for `advance`: how often this asks depends on the machine.
+     */
+    until: <T>(ask: () => Promise<T> | T, wished: (value: T) => boolean, what: string) =>
       waitUntil(
         async () => {
           await move("advance=250");
@@ -63,3 +52,5 @@ export async function startClockedRelay(
       ),
   };
 }
+
+export type ClockedRelay = Awaited<ReturnType<typeof startClockedRelay>>;

@@ -9,16 +9,8 @@ export interface Received {
   webhookId: string;
 }
 
-export interface DeliveryReceiver {
-  url: string;
-  received: Received[];
-}
-
 /** A receiver of outgoing webhooks that takes its time, so that a kill finds deliveries in flight. */
-export async function createDeliveryReceiver(options: {
-  longestMs: number;
-  random: () => number;
-}): Promise<DeliveryReceiver> {
+export async function createDeliveryReceiver(options: { longestMs: number; random: () => number }) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     const { data } = (await json(request)) as { data: { alerts: { id: string }[]; repeat: boolean } };

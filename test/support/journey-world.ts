@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
+import { type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
@@ -11,18 +11,8 @@ export const deskChat = "-1001700000001";
 export const opsChat = "-1001700000002";
 export const mailAddress = "risk@desk.example";
 
-export interface JourneyWorld {
-  dataDir: string;
-  chat: ChatStandIn;
-  mailbox: MailboxStandIn;
-  env: Record<string, string>;
-  start(extra?: Record<string, string>): Promise<RelayProcess>;
-}
-
 /** A strict stand-in of the Bot API, a mail server, and an empty data folder. `yaml` becomes the configuration file. */
-export async function createJourneyWorld(
-  options: { yaml?: string; chat?: Partial<ChatStandInOptions> } = {},
-): Promise<JourneyWorld> {
+export async function createJourneyWorld(options: { yaml?: string; chat?: Partial<ChatStandInOptions> } = {}) {
   const dataDir = makeTempFolder();
   const chat = await createChatStandIn({
     now: Date.now,
@@ -56,9 +46,11 @@ export async function createJourneyWorld(
     chat,
     mailbox,
     env,
-    start: (extra = {}) => startRelayProcess(dataDir, { ...env, ...extra }),
+    start: (extra: Record<string, string> = {}) => startRelayProcess(dataDir, { ...env, ...extra }),
   };
 }
+
+export type JourneyWorld = Awaited<ReturnType<typeof createJourneyWorld>>;
 
 export interface ApiDelivery {
   destination: string;

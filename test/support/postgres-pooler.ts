@@ -2,14 +2,6 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A pooler in transaction mode, stricter than those that people run. */
-export interface PostgresPooler {
-  /** The address of the same database, through the pooler. */
-  url: string;
-  /** What clients have asked of the session, which is whose turn it is next: `LISTEN`, `SET`, named statements, locks. */
-  violations: string[];
-}
-
 interface ServerConnection {
   socket: Socket;
   client?: Client;
@@ -58,13 +50,17 @@ function readMessages(socket: Socket, take: (message: Buffer) => void, isClient 
   });
 }
 
-/** Statements of the server alone, each transaction on the connection that was idle for longest. */
-export async function createPostgresPooler(url: string, servers = 3): Promise<PostgresPooler> {
+/**
+ * A pooler in transaction mode, stricter than those that people run: statements of the server alone, each transaction on the
+ * connection that was idle for longest.
+ */
+export async function createPostgresPooler(url: string, servers = 3) {
   const { hostname, port, username, pathname } = new URL(url);
   const database = pathname.slice(1);
   const idle: ServerConnection[] = [];
   const all = new Set<Socket>();
   const queue: Client[] = [];
+  /** What clients have asked of the session, which is whose turn it is next: `LISTEN`, `SET`, named statements, locks. */
   const violations: string[] = [];
 
   function startUp(): void {

@@ -2,32 +2,11 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A way to a database that can be made to fail in the middle. */
-export interface PostgresProxy {
-  /** The address of the same database, over this way. */
-  url: string;
-  /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
-  hang(): void;
-  /** Passes what was kept back, and all that follows. */
-  goOn(): void;
-  /** The next time that the client sends this text, the server gets it; its answer is lost with the connection. */
-  loseAnswerTo(text: string): void;
-  /** The next time that the client sends this text, it is kept back, though the client may leave meanwhile. */
-  holdBack(text: string): void;
-  isHolding(): boolean;
-  /** The server gets what was held back, however late. */
-  letGo(): void;
-  /** Cuts what is connected now. */
-  cut(): void;
-  /** How many connections were made so far. */
-  connections(): number;
-}
-
-/** @param atEnd takes what ends it. Default: it ends with the test. */
-export async function createPostgresProxy(
-  url: string,
-  atEnd: (undo: () => void) => void = onTestFinished,
-): Promise<PostgresProxy> {
+/**
+ * A way to a database that can be made to fail in the middle.
+ * @param atEnd takes what ends it. Default: it ends with the test.
+ */
+export async function createPostgresProxy(url: string, atEnd: (undo: () => void) => void = onTestFinished) {
   const target = new URL(url);
   const pairs = new Set<[Socket, Socket]>();
   let lost: string | undefined;
@@ -85,29 +64,39 @@ export async function createPostgresProxy(
     for (const pair of pairs) for (const socket of pair) socket[act]();
   };
   return {
+    /** The address of the same database, over this way. */
     url: through.href,
+    /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
     hang() {
       hangs = true;
       each("pause");
     },
+    /** Passes what was kept back, and all that follows. */
     goOn() {
       hangs = false;
       each("resume");
     },
-    loseAnswerTo(text) {
+    /** The next time that the client sends this text, the server gets it; its answer is lost with the connection. */
+    loseAnswerTo(text: string) {
       lost = text;
     },
-    holdBack(text) {
+    /** The next time that the client sends this text, it is kept back, though the client may leave meanwhile. */
+    holdBack(text: string) {
       wanted = text;
     },
     isHolding: () => held !== undefined,
+    /** The server gets what was held back, however late. */
     letGo() {
       const given = held;
       held = wanted = undefined;
       given?.outgoing.resume();
       given?.outgoing.end(given.chunk);
     },
+    /** Cuts what is connected now. */
     cut,
+    /** How many connections were made so far. */
     connections: () => count,
   };
 }
+
+export type PostgresProxy = Awaited<ReturnType<typeof createPostgresProxy>>;

@@ -1,23 +1,11 @@
 import { expect } from "vitest";
 import type { RelayProcess } from "./relay-process.ts";
 
-export interface Posting {
-  /** Ids of what was answered 202. */
-  accepted: string[];
-  /** The statuses of all others; 0 where nothing answered. */
-  refused: number[];
-  /** Waits until this many more were taken. */
-  grow(many: number): Promise<void>;
-  end(): Promise<void>;
-}
-
 /** Posts alerts to a relay from several senders at once, each behind the answer to the one before, until it is ended. */
-export function keepPosting(
-  relay: RelayProcess,
-  senders: number,
-  bodyOf: (sender: number, count: number) => string,
-): Posting {
+export function keepPosting(relay: RelayProcess, senders: number, bodyOf: (sender: number, count: number) => string) {
+  /** Ids of what was answered 202. */
   const accepted: string[] = [];
+  /** The statuses of all others; 0 where nothing answered. */
   const refused: number[] = [];
   let isOver = false;
   async function post(sender: number): Promise<void> {
@@ -31,7 +19,8 @@ export function keepPosting(
   return {
     accepted,
     refused,
-    async grow(many) {
+    /** Waits until this many more were taken. */
+    async grow(many: number) {
       const wanted = accepted.length + many;
       await expect.poll(() => accepted.length).toBeGreaterThanOrEqual(wanted);
     },

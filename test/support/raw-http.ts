@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** One HTTP answer as it came over the wire. */
@@ -10,25 +10,12 @@ export interface RawAnswer {
   body: string;
 }
 
-export interface RawConnection {
-  socket: Socket;
-  /** Resolves when the system has taken the bytes, or when the other side has gone. */
-  write(bytes: string | Uint8Array): Promise<void>;
-  /** Every answer (`100 Continue` among them) until the other side has closed; what is no HTTP is left out. */
-  readToEnd(): Promise<RawAnswer[]>;
-  /** Resolves when that many answers are there, or when the other side has closed. */
-  readAnswers(count: number): Promise<RawAnswer[]>;
-}
-
 /**
  * A connection on which a test says what no HTTP client would. It tolerates a reset, as a hostile sender does.
  * @param options.allowHalfOpen goes on sending when the other side has ended, until the test ends it. Default false.
  * @param options.localAddress one of the loopback network, to come from another network than others do.
  */
-export async function openRaw(
-  url: string,
-  options: { allowHalfOpen?: boolean; localAddress?: string } = {},
-): Promise<RawConnection> {
+export async function openRaw(url: string, options: { allowHalfOpen?: boolean; localAddress?: string } = {}) {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, noDelay: true, ...options });
   let text = "";
@@ -43,21 +30,26 @@ export async function openRaw(
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   return {
     socket,
-    write: (bytes) => {
+    /** Resolves when the system has taken the bytes, or when the other side has gone. */
+    write: (bytes: string | Uint8Array) => {
       asksHead ||= typeof bytes === "string" && bytes.startsWith("HEAD ");
-      return new Promise((resolve) => socket.write(bytes, () => resolve()));
+      return new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
     },
+    /** Every answer (`100 Continue` among them) until the other side has closed; what is no HTTP is left out. */
     async readToEnd() {
       await closed;
       return parseAnswers(text, asksHead);
     },
-    async readAnswers(count) {
+    /** Resolves when that many answers are there, or when the other side has closed. */
+    async readAnswers(count: number) {
       while (parseAnswers(text).length < count && !socket.closed)
         await Promise.race([once(socket, "data").catch(() => {}), closed]);
       return parseAnswers(text);
     },
   };
 }
+
+export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
 /** Sends the bytes on a connection of their own; every answer until the other side closes. */
 export async function exchangeRaw(url: string, bytes: string | Uint8Array): Promise<RawAnswer[]> {

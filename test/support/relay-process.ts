@@ -11,26 +11,8 @@ const built = new URL("../../dist/bundle/main.js", import.meta.url).pathname;
 export const webhookSecret = "journey-hook-kS93jdLwm2PzQe81";
 export const adminToken = "journey-admin-Vb72kdPwq0XnRt64";
 
-/** The built program as a process of its own. */
-export interface RelayProcess {
-  url: string;
-  hookUrl: string;
-  process: ChildProcess;
-  /** All that it has written to standard error. */
-  log(): string;
-  post(
-    body: string | Uint8Array,
-    headers?: Record<string, string>,
-  ): Promise<{ status: number; ids: string[]; duplicate?: boolean }>;
-  api(path: string, init?: RequestInit): Promise<Response>;
-  getJson<T>(path: string): Promise<T>;
-  /** SIGTERM, and its exit status. */
-  stop(): Promise<number | null>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-}
-
 /**
+ * The built program as a process of its own.
  * @param command what Node runs. Default: the built `serve`.
  * @param socket an open socket, which is handed over as systemd does it: as descriptor 3, with `LISTEN_FDS` and
  * `LISTEN_PID`. Default: none.
@@ -42,7 +24,7 @@ export async function startRelayProcess(
   command = [bin, "serve", "--json"],
   socket?: Stream | number,
   atEnd: (undo: () => Promise<void>) => void = onTestFinished,
-): Promise<RelayProcess> {
+) {
   if (!existsSync(built)) throw new Error("dist/ is missing: run `npm run build` first (npm test does)");
   // Only the process itself knows its id before it begins; the shell becomes Node.
   const asSystemd = ["-c", 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"', process.execPath, ...command];
@@ -88,8 +70,9 @@ export async function startRelayProcess(
     url,
     hookUrl,
     process: child,
+    /** All that it has written to standard error. */
     log: () => log,
-    async post(body, headers = { "content-type": "application/json" }) {
+    async post(body: string | Uint8Array, headers: Record<string, string> = { "content-type": "application/json" }) {
       const response = await fetch(hookUrl, { method: "POST", body, headers });
       const answer = (await response.json()) as {
         data?: { id?: string; ids?: string[]; duplicate?: boolean };
@@ -103,15 +86,19 @@ export async function startRelayProcess(
       if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
       return (await response.json()) as T;
     },
+    /** SIGTERM, and its exit status. */
     stop() {
       dropKeptConnections();
       return end("SIGTERM");
     },
+    /** SIGKILL. */
     kill: async () => {
       await end("SIGKILL");
     },
   };
 }
+
+export type RelayProcess = Awaited<ReturnType<typeof startRelayProcess>>;
 
 /** It listens: it has started, or says that it waits for its database. */
 async function readUrl(child: ChildProcess, log: () => string): Promise<string> {

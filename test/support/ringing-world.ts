@@ -1,17 +1,7 @@
 import { onTestFinished } from "vitest";
-import { type ClockedRelay, minutesPass, startClockedRelay } from "./clocked-relay.ts";
-import { createJourneyWorld, deskChat, type JourneyWorld, mailAddress } from "./journey-world.ts";
+import { minutesPass, startClockedRelay } from "./clocked-relay.ts";
+import { createJourneyWorld, deskChat, mailAddress } from "./journey-world.ts";
 import { createSlackVendor } from "./vendors/app-vendors.ts";
-
-export interface RingingWorld {
-  world: JourneyWorld;
-  relay: ClockedRelay;
-  slack: Awaited<ReturnType<typeof createSlackVendor>>;
-  inChat(): ReturnType<JourneyWorld["chat"]["messages"]>;
-  mails(): ReturnType<JourneyWorld["mailbox"]["mails"]>;
-  /** Messages of the chat that made a sound. */
-  rings(): number;
-}
 
 /**
  * A relay whose clock the test moves, with the destinations `desk` (a chat), `mail` and `work` (Slack).
@@ -22,7 +12,7 @@ export async function openRingingWorld(
   { rules, destinations = "" }: { rules: string; destinations?: string },
   at = Date.now(),
   env: Record<string, string> = {},
-): Promise<RingingWorld> {
+) {
   const slack = await createSlackVendor();
   onTestFinished(() => slack.close());
   const yaml = `
@@ -42,6 +32,7 @@ ${rules}
     slack,
     inChat,
     mails: () => world.mailbox.mails(mailAddress),
+    /** Messages of the chat that made a sound. */
     rings: () => inChat().filter(({ silent }) => !silent).length,
   };
 }

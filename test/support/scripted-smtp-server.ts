@@ -18,31 +18,15 @@ export interface ScriptedSmtpOptions {
   implicitTls?: boolean;
 }
 
-export interface ScriptedSmtpServer {
-  port: number;
-  /** The certificate it shows, to be trusted by a test. */
-  ca: string;
-  /** Every command line heard, with `tls ` in front when it came encrypted. */
-  commands: string[];
-  /** Mails whose final dot was heard, whatever was answered. */
-  mails: string[];
-  connections(): number;
-  /** Resolves when the given stage has been reached that many times. */
-  reached(stage: ScriptStage, times?: number): Promise<void>;
-  /** Resolves when a command with this verb has been heard. */
-  heard(verb: string): Promise<void>;
-  /** Cuts all connections; the server goes on listening. */
-  cutAll(): void;
-  close(): Promise<void>;
-}
-
 const certificate = createSelfSignedCertificate(Date.now());
 const secureContext = tls.createSecureContext(certificate);
 
 /** A mail server that keeps to the order of commands and fails exactly where the script says. */
-export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}): Promise<ScriptedSmtpServer> {
+export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}) {
   const sockets = new Set<net.Socket>();
+  /** Every command line heard, with `tls ` in front when it came encrypted. */
   const commands: string[] = [];
+  /** Mails whose final dot was heard, whatever was answered. */
   const mails: string[] = [];
   const counts = new Map<ScriptStage, number>();
   const listeners: { verb: string; resolve: () => void }[] = [];
@@ -197,23 +181,27 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
 
   return {
     port: address.port,
+    /** The certificate it shows, to be trusted by a test. */
     ca: certificate.cert,
     commands,
     mails,
     connections: () => opened,
-    reached: (stage, times = 1) =>
-      new Promise((resolve) => {
+    /** Resolves when the given stage has been reached that many times. */
+    reached: (stage: ScriptStage, times = 1) =>
+      new Promise<void>((resolve) => {
         if ((counts.get(stage) ?? 0) >= times) resolve();
         else watchers.push({ stage, times, resolve });
       }),
-    heard: (verb) =>
-      new Promise((resolve) => {
+    /** Resolves when a command with this verb has been heard. */
+    heard: (verb: string) =>
+      new Promise<void>((resolve) => {
         if (commands.some((line) => line.replace(/^tls /, "").startsWith(verb))) resolve();
         else listeners.push({ verb, resolve });
       }),
+    /** Cuts all connections; the server goes on listening. */
     cutAll,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         cutAll();
         server.close(() => resolve());
       }),

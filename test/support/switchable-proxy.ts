@@ -3,17 +3,11 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { findLastingPort } from "./lasting-port.ts";
 
-/** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
-export interface SwitchableProxy {
-  url: string;
-  /** Where it leads from now on; what is open is cut. */
-  leadTo(target: string): void;
-  down(): Promise<void>;
-  up(): Promise<void>;
-}
-
-/** @param target an address; may be said later */
-export async function createSwitchableProxy(target?: string): Promise<SwitchableProxy> {
+/**
+ * A way to a server that can be cut and restored: while it is down, connections to it are refused.
+ * @param target an address; may be said later
+ */
+export async function createSwitchableProxy(target?: string) {
   let { hostname, port } = new URL(target ?? "http://127.0.0.1:9");
   const sockets = new Set<Socket>();
   const open = () =>
@@ -43,7 +37,8 @@ export async function createSwitchableProxy(target?: string): Promise<Switchable
   onTestFinished(down);
   return {
     url: `http://127.0.0.1:${ownPort}`,
-    leadTo(next) {
+    /** Where it leads from now on; what is open is cut. */
+    leadTo(next: string) {
       ({ hostname, port } = new URL(next));
       for (const socket of sockets) socket.destroy();
     },

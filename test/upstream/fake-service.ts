@@ -20,15 +20,8 @@ export type FakeAnswer =
   /** Never answers. */
   | "hang";
 
-export interface FakeService {
-  url: string;
-  seen: SeenRequest[];
-}
-
 /** A server, until the test ends, that answers as `answer` says and remembers what it was asked. */
-export async function startFakeService(
-  answer: (request: SeenRequest, count: number) => FakeAnswer,
-): Promise<FakeService> {
+export async function startFakeService(answer: (request: SeenRequest, count: number) => FakeAnswer) {
   const seen: SeenRequest[] = [];
   const server = createServer(async (incoming, response) => {
     const request = await readRequest(incoming);
@@ -37,6 +30,8 @@ export async function startFakeService(
   });
   return { url: (await listenOnLoopback(server)).url, seen };
 }
+
+export type FakeService = Awaited<ReturnType<typeof startFakeService>>;
 
 async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
   const target = incoming.url ?? "";

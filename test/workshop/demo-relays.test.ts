@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,18 +12,8 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 
-interface Demo {
-  process: ChildProcess;
-  /** Where it makes what it removes. */
-  folder: string;
-  said(): string;
-  until(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Of its relays, by name. */
-  pids(): Promise<number[]>;
-}
-
 /** As people start it: a process of its own. */
-function startDemo(args: string[], env: Record<string, string> = {}, nodeArgs: string[] = []): Demo {
+function startDemo(args: string[], env: Record<string, string> = {}, nodeArgs: string[] = []) {
   const folder = makeTempFolder();
   // PostgreSQL runs as another user when this one is root.
   chmodSync(folder, 0o755);
@@ -52,15 +42,19 @@ function startDemo(args: string[], env: Record<string, string> = {}, nodeArgs: s
   });
   return {
     process: child,
+    /** Where it makes what it removes. */
     folder,
     said: () => said,
     until,
+    /** Of its relays, by name. */
     async pids() {
       await until(/Ctrl-C ends the demo/);
       return [...said.matchAll(/relay \d +kill -9 (\d+)/g)].map(([, pid]) => Number(pid));
     },
   };
 }
+
+type Demo = ReturnType<typeof startDemo>;
 
 function isRunning(pid: number): boolean {
   try {

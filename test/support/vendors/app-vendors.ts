@@ -1,6 +1,6 @@
 import { type App, Messages } from "../../../workshop/apps/app.ts";
-import { createDiscord, type DiscordContent } from "../../../workshop/apps/discord.tsx";
-import { createNtfy, type NtfyContent } from "../../../workshop/apps/ntfy.tsx";
+import { createDiscord } from "../../../workshop/apps/discord.tsx";
+import { createNtfy } from "../../../workshop/apps/ntfy.tsx";
 import { createSlack } from "../../../workshop/apps/slack.tsx";
 import { createHttpVendor, type HttpVendor, json, text } from "./http-vendor.ts";
 
@@ -16,35 +16,25 @@ async function createAppVendor<Content>(app: App<Content>): Promise<[HttpVendor,
   return [vendor, messages];
 }
 
-export interface SlackVendor extends HttpVendor {
-  path: string;
-  /** Texts in the channel. */
-  readonly seen: string[];
-}
-
-export async function createSlackVendor(): Promise<SlackVendor> {
+export async function createSlackVendor() {
   const path = "/services/T0CANARY0/B0CANARY0/canarySlackTokenXXXXXXXX";
   const [vendor, { posted }] = await createAppVendor(createSlack({ path, channel: "ops" }));
   return {
     ...vendor,
     path,
+    /** Texts in the channel. */
     get seen() {
       return posted.map(({ content }) => content.text);
     },
   };
 }
 
-export interface DiscordVendor extends HttpVendor {
-  /** As users copy it: without a version. */
-  path: string;
-  readonly messages: DiscordContent[];
-}
-
-export async function createDiscordVendor(): Promise<DiscordVendor> {
+export async function createDiscordVendor() {
   const webhook = "9007199254740993/canaryDiscordTokenXXXXXXXX";
   const [vendor, { posted }] = await createAppVendor(createDiscord({ webhook, channel: "ops" }));
   return {
     ...vendor,
+    /** As users copy it: without a version. */
     path: `/api/webhooks/${webhook}`,
     get messages() {
       return posted.map(({ content }) => content);
@@ -52,17 +42,8 @@ export async function createDiscordVendor(): Promise<DiscordVendor> {
   };
 }
 
-export interface NtfyVendor extends HttpVendor {
-  topic: string;
-  token: string;
-  /** What stands on the phone. */
-  readonly shown: NtfyContent[];
-}
-
 /** `sequences: false` plays a server older than 2.16. */
-export async function createNtfyVendor(
-  { sequences }: { sequences: boolean } = { sequences: true },
-): Promise<NtfyVendor> {
+export async function createNtfyVendor({ sequences = true } = {}) {
   const topic = "canary-topic-XXXXXXXX";
   const token = "tk_canaryNtfyTokenXXXXXXXX";
   const [vendor, { posted }] = await createAppVendor(createNtfy({ base: "", topic, token, hasSequences: sequences }));
@@ -70,8 +51,13 @@ export async function createNtfyVendor(
     ...vendor,
     topic,
     token,
+    /** On the phone. */
     get shown() {
       return posted.map(({ content }) => content);
     },
   };
 }
+
+export type SlackVendor = Awaited<ReturnType<typeof createSlackVendor>>;
+export type DiscordVendor = Awaited<ReturnType<typeof createDiscordVendor>>;
+export type NtfyVendor = Awaited<ReturnType<typeof createNtfyVendor>>;

@@ -1,12 +1,4 @@
-import {
-  createHttpVendor,
-  type HttpVendor,
-  json,
-  parseObject,
-  text,
-  type VendorAnswer,
-  type VendorRequest,
-} from "./http-vendor.ts";
+import { createHttpVendor, json, parseObject, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
 export interface AppriseMessage {
   title: string;
@@ -16,19 +8,16 @@ export interface AppriseMessage {
   urls?: string;
 }
 
-export interface AppriseVendor extends HttpVendor {
-  key: string;
-  /** What each service was sent. */
-  sent: AppriseMessage[];
-}
-
 /** Refuses as the Apprise API does; a body above 32 KiB is more than its services take. */
-export async function createAppriseVendor(): Promise<AppriseVendor> {
+export async function createAppriseVendor() {
   const key = "canary-apprise-key-XXXXXXXX";
+  /** What each service was sent. */
   const sent: AppriseMessage[] = [];
   const vendor = await createHttpVendor((request) => handle(request, key, sent));
   return { ...vendor, key, sent };
 }
+
+export type AppriseVendor = Awaited<ReturnType<typeof createAppriseVendor>>;
 
 function handle(request: VendorRequest, key: string, sent: AppriseMessage[]): VendorAnswer {
   if (request.path === "/status") return text(200, "OK");
@@ -43,12 +32,6 @@ function handle(request: VendorRequest, key: string, sent: AppriseMessage[]): Ve
   if (body.length > 32_768) return json(413, { error: "Payload too large" });
   const known = path[1] === "" ? urls?.includes("://") === true : path[1] === key;
   if (!known) return { status: 204 };
-  sent.push({
-    title,
-    body,
-    type,
-    ...(tag === undefined ? {} : { tag }),
-    ...(urls === undefined ? {} : { urls }),
-  });
+  sent.push({ title, body, type, ...(tag !== undefined && { tag }), ...(urls !== undefined && { urls }) });
   return json(200, { error: null, details: [] });
 }

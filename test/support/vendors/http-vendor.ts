@@ -41,22 +41,8 @@ export type Behaviour =
   /** Reads the request and answers with bytes that are not HTTP. */
   | { kind: "garbage" };
 
-export interface HttpVendor {
-  origin: string;
-  /** Every request that was read whole, oldest first. */
-  requests: VendorRequest[];
-  /** The answers that are held back, oldest first. */
-  held: (() => void)[];
-  behave(behaviour: Behaviour): void;
-  /** Resolves when the next request has been read whole. */
-  nextRequest(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
-export async function createHttpVendor(
-  handle: (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>,
-): Promise<HttpVendor> {
+export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>) {
   const requests: VendorRequest[] = [];
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
@@ -107,22 +93,27 @@ export async function createHttpVendor(
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Every request that was read whole, oldest first. */
     requests,
+    /** The answers that are held back, oldest first. */
     held,
-    behave: (next) => {
+    behave: (next: Behaviour) => {
       behaviour = next;
     },
+    /** Resolves when the next request has been read whole. */
     nextRequest: () =>
-      new Promise((resume) => {
+      new Promise<void>((resume) => {
         waiting = [...waiting, resume];
       }),
     close: () =>
-      new Promise((closed) => {
+      new Promise<void>((closed) => {
         for (const socket of sockets) socket.destroy();
         server.close(() => closed());
       }),
   };
 }
+
+export type HttpVendor = Awaited<ReturnType<typeof createHttpVendor>>;
 
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): VendorAnswer {
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };

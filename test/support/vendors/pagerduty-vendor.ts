@@ -1,35 +1,21 @@
-import {
-  createHttpVendor,
-  type HttpVendor,
-  json,
-  parseObject,
-  type VendorAnswer,
-  type VendorRequest,
-} from "./http-vendor.ts";
+import { createHttpVendor, json, parseObject, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
-export interface PagerdutyVendor extends HttpVendor {
-  routingKey: string;
-  /** Summaries of the events that were taken. */
-  seen: string[];
-  /** The state of each incident, by its `dedup_key`. */
-  incidents: Map<string, "triggered" | "acknowledged" | "resolved">;
-}
+/** The state of each incident, by its `dedup_key`. */
+type Incidents = Map<string, "triggered" | "acknowledged" | "resolved">;
 
 /** Refuses as the Events API v2 does; stricter in one thing: it refuses what PagerDuty would cut. */
-export async function createPagerdutyVendor(): Promise<PagerdutyVendor> {
+export async function createPagerdutyVendor() {
   const routingKey = "canaryPagerdutyRoutingKeyXXXXXXX";
+  /** Summaries of the events that were taken. */
   const seen: string[] = [];
-  const incidents: PagerdutyVendor["incidents"] = new Map();
+  const incidents: Incidents = new Map();
   const vendor = await createHttpVendor((request) => handle(request, routingKey, seen, incidents));
   return { ...vendor, routingKey, seen, incidents };
 }
 
-function handle(
-  request: VendorRequest,
-  routingKey: string,
-  seen: string[],
-  incidents: PagerdutyVendor["incidents"],
-): VendorAnswer {
+export type PagerdutyVendor = Awaited<ReturnType<typeof createPagerdutyVendor>>;
+
+function handle(request: VendorRequest, routingKey: string, seen: string[], incidents: Incidents): VendorAnswer {
   if (request.path !== "/v2/enqueue") return json(404, { error: "Not Found" });
   if (request.method !== "POST") return json(405, {});
   const event = parseObject(request.body) as Record<string, unknown> | undefined;

@@ -1,29 +1,19 @@
-import {
-  createHttpVendor,
-  type HttpVendor,
-  json,
-  parseObject,
-  type VendorAnswer,
-  type VendorRequest,
-} from "./http-vendor.ts";
-
-export interface TeamsVendor extends HttpVendor {
-  path: string;
-  /** What a person reads of the cards in the channel, a run after the other. */
-  seen: string[];
-}
+import { createHttpVendor, json, parseObject, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
 /**
  * Refuses as a workflow does; stricter in one thing: it refuses at once what a workflow takes with a 202 and then fails
  * to post, and whatever a card of version 1.2 does not know, which Teams would leave out.
  */
-export async function createTeamsVendor(): Promise<TeamsVendor> {
+export async function createTeamsVendor() {
   const query = "api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=canaryTeamsSignatureXXXXXXXX";
   const path = `/powerautomate/automations/direct/workflows/canaryWorkflow0/triggers/manual/paths/invoke?${query}`;
+  /** What a person reads of the cards in the channel, a run after the other. */
   const seen: string[] = [];
   const vendor = await createHttpVendor((request) => handle(request, path, seen));
   return { ...vendor, path, seen };
 }
+
+export type TeamsVendor = Awaited<ReturnType<typeof createTeamsVendor>>;
 
 function handle(request: VendorRequest, path: string, seen: string[]): VendorAnswer {
   const refuse = (status: number, code: string, message: string) => json(status, { error: { code, message } });

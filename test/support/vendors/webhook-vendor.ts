@@ -1,17 +1,11 @@
 import { Webhook } from "standardwebhooks";
-import { createHttpVendor, type HttpVendor, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
-
-export interface WebhookVendor extends HttpVendor {
-  secret: string;
-  path: string;
-  /** Bodies that were worked on: one per `webhook-id`. */
-  seen: { id: string; body: string }[];
-}
+import { createHttpVendor, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
 /** A receiver that follows Standard Webhooks: verifies with the reference library and does its work once per id. */
-export async function createWebhookVendor(): Promise<WebhookVendor> {
+export async function createWebhookVendor() {
   const secret = "whsec_Y2FuYXJ5V2ViaG9va1NpZ25pbmdTZWNyZXRYWFg=";
   const path = "/in/canaryWebhookPathXXXXXXXX?key=canaryQueryXXXXXXXX";
+  /** Bodies that were worked on: one per `webhook-id`. */
   const seen: { id: string; body: string }[] = [];
   const vendor = await createHttpVendor((request) => handle(request, { secret, path, seen }));
   return { ...vendor, secret, path, seen };
