@@ -4,6 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { factsOf } from "../../panels/panel.ts";
 import type { Relay } from "../../start/relay.ts";
 import type { ServeOptions } from "../../start/serve-relay.ts";
+import { startThreadAhead } from "../../store/sqlite/thread-line.ts";
 import { command } from "../command.ts";
 import { flag, reader, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
@@ -71,6 +72,8 @@ export async function serve(
   output: Output,
   given: Pick<ServeOptions, "listenFd" | "picturesOnThisMachine" | "onTakeOver"> = {},
 ): Promise<void> {
+  // The log is in this process: its thread loads while this one reads the configuration.
+  if (context.env.DATABASE_URL === undefined) startThreadAhead();
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
   const { secretTextsOf } = await import("../../config/secret-texts.ts");

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { parentPort, Worker, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, Worker } from "node:worker_threads";
 import { AppError } from "../../core/errors.ts";
 import { inTurn } from "./in-turn.ts";
 
@@ -47,6 +47,32 @@ export type WireError = Pick<Error, "message" | "stack"> & Partial<Pick<AppError
  */
 const maxYoungGenerationSizeMb = 8;
 
+const ownEntry = new URL("./thread.js", import.meta.url);
+let ahead: Worker | undefined;
+
+/**
+ * Starts the thread that the next line to the own entry takes, so that it loads while this thread is busy with something else. It keeps no
+ * process from ending. Where it fails, that line starts another.
+ */
+export function startThreadAhead(): void {
+  const worker = startThread(ownEntry);
+  worker.unref();
+  ahead = worker;
+  const forget = () => {
+    if (ahead === worker) ahead = undefined;
+  };
+  worker.once("error", forget).once("exit", forget);
+}
+
+function takeThread(entry: URL): Worker {
+  const worker = (entry === ownEntry && ahead) || startThread(entry);
+  ahead = undefined;
+  worker.ref();
+  return worker;
+}
+
+const startThread = (entry: URL) => new Worker(entry, { resourceLimits: { maxYoungGenerationSizeMb } });
+
 const logStopped = {
   message: "The database thread has stopped.",
   hint: "Restart Tocsin; everything that was answered 202 is on disk.",
@@ -54,8 +80,9 @@ const logStopped = {
 
 /** @throws what opening the database throws. */
 export async function openLine<Served extends Serving>(data: object, options: LineOptions): Promise<Line<Served>> {
-  const { entry = new URL("./thread.js", import.meta.url), onStopped, stopped = logStopped } = options;
-  const worker = new Worker(entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
+  const { entry = ownEntry, onStopped, stopped = logStopped } = options;
+  const worker = takeThread(entry);
+  worker.postMessage(data);
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
   let ending = false;
@@ -118,14 +145,18 @@ export async function openLine<Served extends Serving>(data: object, options: Li
   };
 }
 
-/** The other end: what the entry of a thread does. */
+/** The other end: what the entry of a thread does. The first message says what to open. */
 export function serve<Data>(open: (data: Data) => Serving): void {
   const port = parentPort;
   if (!port) throw new Error("this file is the entry of a thread");
+  port.once("message", (data: Data) => answerCalls(port, () => open(data)));
+}
+
+function answerCalls(port: MessagePort, open: () => Serving): void {
   const say = (message: FromThread) => port.postMessage(message);
   let serving: Serving;
   try {
-    serving = open(workerData);
+    serving = open();
   } catch (error) {
     say({ kind: "not_opened", error: toWireError(error) });
     port.close();
