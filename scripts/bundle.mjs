@@ -83,26 +83,78 @@ const findWorkshopsOwn = {
 };
 
 /**
- * Writes `{ ...null, ...alert, at }` for `{ ...alert, at }`, which makes the same object. Where a literal begins with a spread and has more
- * behind it, the V8 of Node 20 makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0027.
+ * Writes what V8 keeps or runs badly as the same in other words:
+ *
+ * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. Where a literal begins with a spread and has more behind it, the V8 of Node 20
+ *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0027.
+ * - `"\\u2026"` for `"…"`. V8 keeps the source of what is loaded, and one character beyond Latin-1 doubles the memory of its file.
+ *
  * It comes last, since the bundler takes away what spreads nothing.
  */
-const spreadQuickly = {
-  name: "spread-quickly",
+const writeForV8 = {
+  name: "write-for-v8",
   generateBundle(_options, bundle) {
     for (const chunk of Object.values(bundle)) {
       if (chunk.type !== "chunk") continue;
-      const ends = [0, ...findFirstSpreads(this.parse(chunk.code)).sort((one, other) => one - other), undefined];
-      const parts = ends.slice(1).map((end, index) => chunk.code.slice(ends[index], end));
-      chunk.code = parts.join("...null, ");
+      const changes = [...findChanges(this.parse(chunk.code), chunk.code)].sort(
+        (one, other) => one.start - other.start,
+      );
+      let done = 0;
+      const parts = changes.map(({ start, end, text }) => {
+        const part = chunk.code.slice(done, start) + text;
+        done = end;
+        return part;
+      });
+      chunk.code = parts.join("") + chunk.code.slice(done);
     }
   },
 };
 
-function findFirstSpreads(node) {
-  const first = node.type === "ObjectExpression" && node.properties.length > 1 ? node.properties[0] : undefined;
-  const parts = Object.values(node).filter((part) => part !== null && typeof part === "object");
-  return [...(first?.type === "SpreadElement" ? [first.start] : []), ...parts.flatMap(findFirstSpreads)];
+function* findChanges(node, code) {
+  const { type, start, end } = node;
+  if (type === "Literal" || type === "TemplateElement") {
+    const text = code.slice(start, end);
+    if (/[^\0-\xff]/.test(text)) yield { start, end, text: text.replace(/[^\0-\xff]/g, escapeUnit) };
+    return;
+  }
+  const first = type === "ObjectExpression" && node.properties.length > 1 ? node.properties[0] : undefined;
+  if (first?.type === "SpreadElement") yield { start: first.start, end: first.start, text: "...null, " };
+  // `String.raw` reads its text as it is written.
+  const isRaw = type === "TaggedTemplateExpression" && node.tag.property?.name === "raw";
+  const parts = isRaw ? node.quasi.expressions : Object.values(node);
+  for (const part of parts) if (part !== null && typeof part === "object") yield* findChanges(part, code);
+}
+
+const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** What a package makes or loads at its start and a relay may never need: 50 ms of a start and 10 MB. */
+const packagesLater = {
+  name: "packages-later",
+  transform(code, id) {
+    const [, file] = id.split("/node_modules/");
+    if (file === "undici/index.js") return partsOfUndici;
+    if (file !== "string-width/index.js") return undefined;
+    return replaceOnce(
+      replaceOnce(code, "const segmenter = new Intl.Segmenter();", laterSegmenter),
+      "const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;",
+      "const rgiEmojiRegex = { test: (text) => /^\\p{RGI_Emoji}$/v.test(text) };",
+    );
+  },
+};
+/** What vendors/http uses of it: neither its `fetch`, its cookies nor its WebSocket. */
+const partsOfUndici = `
+exports.Client = require("./lib/dispatcher/client");
+exports.buildConnector = require("./lib/core/connect");
+exports.errors = require("./lib/core/errors");
+`;
+const laterSegmenter = `
+let made;
+const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };
+`;
+
+function replaceOnce(code, part, by) {
+  if (code.split(part).length !== 2) throw new Error(`a package has changed and has no longer: ${part}`);
+  return code.replace(part, () => by);
 }
 
 /** What load.js calls. */
@@ -132,13 +184,15 @@ async function build() {
     external,
     preserveEntrySignatures: "strict",
     platform: "node",
-    plugins: [takeCompiledSource, findFilesFromBundle, findWorkshopsOwn, spreadQuickly],
+    plugins: [takeCompiledSource, findFilesFromBundle, findWorkshopsOwn, packagesLater, writeForV8],
   });
   const { output } = await bundle.write({
     dir: out,
     format: "cjs",
     // Code that was compiled before knows no import().
     dynamicImportInCjs: false,
+    // V8 keeps them with the source.
+    comments: false,
     postBanner: beginsModule,
     postFooter: "})",
     entryFileNames: "[name]-entry.js",

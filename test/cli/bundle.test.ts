@@ -62,6 +62,10 @@ it("begins no object with a spread that more follows: V8 of Node 20 makes a hidd
   expect(all.split("...null, ").length).toBeGreaterThan(500);
 });
 
+it("keeps its source in one byte a character: V8 keeps it in memory, and in two where one is beyond Latin-1", () => {
+  expect(files.filter((file) => /[^\0-\xff]/.test(codeOf(file)))).toEqual([]);
+});
+
 it("is whole in the package: each of its files loads, and the program runs, where only those packages are and no workshop, with damaged compiled code too", async () => {
   const installed = makeTempFolder();
   for (const path of packed) cpSync(join(root, path), join(installed, path));
