@@ -2,6 +2,7 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
 import { acrossOptions, flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
+import { listed } from "../ground/text/count-of.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
 import { commonOptions, type Defaults, hoursOptions } from "./sections.ts";
@@ -31,13 +32,15 @@ export const ownOptions = {
 const types = vendors.map(({ type }) => type);
 const showsPictures = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
 
-const and = new Intl.ListFormat("en-GB");
-const or = new Intl.ListFormat("en-GB", { type: "disjunction" });
-
 const optionsOf = ({ type, can, options }: Vendor) =>
   z
     .strictObject({
-      type: z.literal(type).describe(or.format(types.map((one) => `\`${one}\``))),
+      type: z.literal(type).describe(
+        listed(
+          types.map((one) => `\`${one}\``),
+          "or",
+        ),
+      ),
       ...commonOptions,
       ...ownOptions,
       ...options,
@@ -45,7 +48,7 @@ const optionsOf = ({ type, can, options }: Vendor) =>
     .check(
       acrossOptions((context) => {
         if (can.pictures !== undefined || context.value.chart !== true) return;
-        const others = and.format(showsPictures);
+        const others = listed(showsPictures, "and");
         const message = `a destination of type ${type} shows no pictures`;
         refuseAt(context, ["chart"], message, `leave it out; ${others} show them`);
       }),

@@ -1,3 +1,4 @@
+import { listed } from "../ground/text/count-of.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
 import { parseTimeOfDay } from "./hours.ts";
@@ -19,9 +20,8 @@ export type CanarySchedule =
 export function describeCanarySchedule(schedule: CanarySchedule): string {
   if (schedule.kind === "every") return `every ${formatDuration(schedule.everyMs)}`;
   const { times, days, timeZone } = schedule;
-  const at = [times.slice(0, -1).join(", "), times.at(-1)].filter((part) => part !== "").join(" and ");
   const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;
-  return `at ${at}${on}, ${timeZone}`;
+  return `at ${listed(times, "and")}${on}, ${timeZone}`;
 }
 
 /**

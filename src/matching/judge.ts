@@ -4,6 +4,7 @@ import { AppError } from "../core/errors.ts";
 import { type Json, JsonNumber } from "../core/json.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
 import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../ground/numbers/decimal.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
 import { factReader, parseFieldPath, valuesAt } from "./path.ts";
 
@@ -257,7 +258,7 @@ function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) 
       const refused = findIn(looked);
       if (refused !== undefined) return `${say(refused.text)}, which is excluded`;
       const isPart = looked.length < values.length;
-      return isPart ? `${say()} in the first ${count(looked.length)} of its values` : say();
+      return isPart ? `${say()} in the first ${groupThousands(looked.length)} of its values` : say();
     },
   };
 }
@@ -300,12 +301,9 @@ function compileAny(checks: CheckValue[]): CheckValues {
 }
 
 function describeRest(looked: number, all: number): string {
-  if (looked < all) return `, nor does any of the first ${count(looked)} of its ${count(all)} values fit`;
+  if (looked < all)
+    return `, nor does any of the first ${groupThousands(looked)} of its ${groupThousands(all)} values fit`;
   return all > 1 ? `, nor does any other of its ${all} values fit` : "";
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en");
 }
 
 function compileValueChecks(condition: Condition): CheckValue[] {

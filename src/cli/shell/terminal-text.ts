@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
+import { graphemesOf } from "../../ground/text/graphemes.ts";
 
 /**
  * Text of strangers for a terminal: what could move the cursor, change colours, reorder or hide text is shown as its
@@ -24,8 +25,6 @@ export function terminalLines(text: string): string {
 const unsafeCharacters =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\p{Cs}/gu;
-
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Cuts text to at most `width` columns, ending in `…` when something was left out. Never splits a character. */
 export function fitText(text: string, width: number): string {
@@ -59,7 +58,7 @@ export function wrapText(text: string, width: number, { keepsWords = false } = {
 function breakWord(word: string, width: number): string[] {
   const pieces: string[] = [];
   for (let rest = word; rest !== ""; ) {
-    const [first] = graphemes.segment(rest);
+    const [first] = graphemesOf(rest);
     const piece = firstColumns(rest, width) || (first?.segment ?? rest);
     pieces.push(piece);
     rest = rest.slice(piece.length);
@@ -71,7 +70,7 @@ function breakWord(word: string, width: number): string[] {
 function firstColumns(text: string, width: number): string {
   let taken = "";
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     used += stringWidth(segment);
     if (used > width) break;
     taken += segment;

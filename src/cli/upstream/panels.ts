@@ -96,15 +96,12 @@ export function formatNumber(value: number | null | undefined): string {
 
 /** To the cent; between a dollar and a thousand with up to `fraction` digits, and below with `significant` ones. */
 function dollars(fraction: number, significant: number) {
-  const inDollars = (digits: Intl.NumberFormatOptions) =>
-    new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", ...digits });
-  const large = inDollars({});
-  const middle = inDollars({ maximumFractionDigits: fraction });
-  const small = inDollars({ maximumSignificantDigits: significant });
   return (value: number | null | undefined): string => {
     if (value === null || value === undefined) return "–";
     const size = Math.abs(value);
-    return (size >= 1_000 ? large : size >= 1 || size === 0 ? middle : small).format(value);
+    const few =
+      size >= 1 || size === 0 ? { maximumFractionDigits: fraction } : { maximumSignificantDigits: significant };
+    return value.toLocaleString("en-US", { style: "currency", currency: "USD", ...(size < 1_000 && few) });
   };
 }
 

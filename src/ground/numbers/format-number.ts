@@ -52,6 +52,9 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
+/** A count: `1234` → `1,234`. */
+export const groupThousands = (count: number): string => groupDigits(String(count));
+
 function inThrees(whole: string): string {
   const first = whole.length % 3 || 3;
   const groups = [whole.slice(0, first)];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { groupThousands } from "../numbers/format-number.ts";
 import { formatBytes } from "../text/format-bytes.ts";
 import { suggestOrList } from "../text/suggest.ts";
 import { parseDuration } from "../time/duration.ts";
@@ -154,7 +155,7 @@ function numberField(bounds: { least: number; most: number; whole: boolean }) {
   const json = { type: bounds.whole ? "integer" : "number", minimum: least, maximum: most };
   return field(readNumber(bounds), {
     anyOf: [json, { type: "string", pattern: "^\\s*[\\d.]+\\s*$|\\$\\{" }],
-    bounds: `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`,
+    bounds: `${groupThousands(least)} to ${groupThousands(most)}`,
   });
 }
 

@@ -1,4 +1,10 @@
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Characters as a reader sees them. V8 takes 13 ms to make the first segmenter, so it waits for a text that needs it. */
+export function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
 /** Looked at on each side of a cut. Longer clusters exist only in hostile text, and are cut between code points. */
 const windowUnits = 64;
 
@@ -7,7 +13,7 @@ export function boundaryBefore(text: string, index: number): number {
   if (index >= text.length) return text.length;
   if (index <= 0) return 0;
   const from = codePointStart(text, Math.max(0, index - windowUnits));
-  const cluster = segmenter.segment(text.slice(from, index + windowUnits)).containing(index - from);
+  const cluster = graphemesOf(text.slice(from, index + windowUnits)).containing(index - from);
   const startsInWindow = cluster !== undefined && (cluster.index > 0 || from === 0);
   return startsInWindow ? from + cluster.index : codePointStart(text, index);
 }

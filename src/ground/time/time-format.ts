@@ -8,7 +8,8 @@ const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA
 const unknownTime = "an unknown time";
 
 /**
- * Shows instants in one zone: an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not.
+ * Shows instants in one zone: an IANA name; one that the platform does not know is shown as UTC. Making one of another zone than UTC
+ * is slow, using it is not.
  */
 export function createTimeFormat(timeZone: string) {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
@@ -58,6 +59,7 @@ export function isInstant(at: number): boolean {
 
 /** Letters where English has some for the zone, else the offset (`GMT+9`). */
 function createZoneNames(zone: string): (at: number) => string {
+  if (zone === "UTC") return () => zone;
   const formats = abbreviatingLocales.map(
     (locale) => new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: "short" }),
   );

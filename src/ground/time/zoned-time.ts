@@ -27,26 +27,7 @@ export interface ZonedClock {
 
 /** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know; see `isTimeZone`. */
 export function createZonedClock(timeZone: string): ZonedClock {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    calendar: "gregory",
-    numberingSystem: "latn",
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-
-  function readFormatted(at: number): number {
-    const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
-    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-    return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
-  }
-
-  const offsetAt = oncePerMinute((at) => readFormatted(at) - Math.floor(at / 1000) * 1000);
+  const offsetAt = timeZone === "UTC" ? () => 0 : offsetsOf(timeZone);
 
   /** The wall clock's reading as if it were UTC: differences of such readings are differences of clocks. */
   function readingAt(at: number): number {
@@ -90,6 +71,29 @@ export function createZonedClock(timeZone: string): ZonedClock {
   return { wallTimeAt, instantOf };
 }
 
+function offsetsOf(timeZone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    calendar: "gregory",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+
+  function readFormatted(at: number): number {
+    const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
+  }
+
+  return oncePerMinute((at) => readFormatted(at) - Math.floor(at / 1000) * 1000);
+}
+
 /** Clocks have been put forward and back on whole minutes of UTC only since then: Liberia was the last exception. */
 const wholeMinutesSince = Date.UTC(1973, 0, 1);
 /** The bars of several readers, each with its own span. */
@@ -107,6 +111,8 @@ export const oncePerZone = <T>(make: (timeZone: string) => T): ((timeZone: strin
 
 /** Whether the platform knows this IANA name. */
 export function isTimeZone(name: string): boolean {
+  // Most relays know no other, and the first word with the platform takes 10 ms.
+  if (name === "UTC") return true;
   try {
     new Intl.DateTimeFormat("en-US", { timeZone: name });
     return true;

@@ -1,11 +1,11 @@
 import type { Block, Document, Inline } from "../../core/message.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 
 /** Rows of a list or of fields that are kept for each unit of text length that is kept. */
 const unitsPerRow = 20;
 /** Shorter than this a text says nothing; the rest of the shortening is left to rows. */
 const shortestUnits = 24;
-const count = new Intl.NumberFormat("en");
 
 /**
  * The document, its long texts cut as little as needed to make `fits` true; every cut says how much is missing. What we
@@ -73,7 +73,7 @@ function shortenText(text: string, units: number): string {
   const length = Math.max(units, shortestUnits);
   if (text.length <= length) return text;
   const kept = clip(text, length).trimEnd();
-  return `${kept}… [${count.format(text.length - kept.length)} characters cut]`;
+  return `${kept}… [${groupThousands(text.length - kept.length)} characters cut]`;
 }
 
 function leftOut(rows: number, what: string): Block[] {

@@ -6,6 +6,7 @@ import { readMetricKey } from "../../core/metric-key.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import type { GapEvidence } from "./follow-rules.ts";
 import { judgeGaps } from "./judge-gaps.ts";
@@ -95,7 +96,7 @@ export class GapCheck {
         since < from && { what: "the time before", why: "the service has no records older than seven days" },
       this.#wholeSince !== undefined && {
         what: `the time before ${new Date(this.#wholeSince).toISOString().slice(0, 16)}Z`,
-        why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
+        why: `more than ${groupThousands(mostSightings)} alerts arrived since`,
       },
     ].filter((note) => note !== false);
     const unknown = [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown];

@@ -2,6 +2,7 @@ import type { GapReport, MissingAlert } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import { describeOdds, describeTurn, describeValues } from "../../core/gaps.ts";
 import { ownFacts } from "../../core/own-facts.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
@@ -68,19 +69,19 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
     toldBefore,
   );
   const whose = outages.flatMap(({ rule }) => rule ?? []);
-  const seemed = `of ${toldBefore.toLocaleString("en")} that seemed lost`;
+  const seemed = `of ${groupThousands(toldBefore)} that seemed lost`;
   const count =
     missing.length > 0
-      ? `${missing.length.toLocaleString("en")} of ${due.toLocaleString("en")} did not arrive`
+      ? `${groupThousands(missing.length)} of ${groupThousands(due)} did not arrive`
       : untold === 0
         ? `${seemed} none is missing now`
-        : `${seemed} ${arrived === 0 ? "none is known to have arrived" : `${arrived.toLocaleString("en")} arrived late`}`;
+        : `${seemed} ${arrived === 0 ? "none is known to have arrived" : `${groupThousands(arrived)} arrived late`}`;
   return {
     title: `Alerts come again; ${count}`,
     text: [
       ...(whose.length === 0 ? [] : [`It was about ${whose.join(", ")}.`]),
-      ...(missing.length > 0 && arrived > 0 ? [`${arrived.toLocaleString("en")} that seemed lost arrived late.`] : []),
-      ...(untold > 0 ? [`Of ${untold.toLocaleString("en")} it cannot be told any more whether they arrived.`] : []),
+      ...(missing.length > 0 && arrived > 0 ? [`${groupThousands(arrived)} that seemed lost arrived late.`] : []),
+      ...(untold > 0 ? [`Of ${groupThousands(untold)} it cannot be told any more whether they arrived.`] : []),
       ...(again === undefined ? [] : [writeAgain(again, true)]),
       ...(missing.length === 0 ? [] : ["See Gaps on the page for each of them."]),
     ].join("\n"),
@@ -119,7 +120,7 @@ function describeVerdict({ verdict, odds }: MissingAlert): string {
 
 function countMissing(sure: number, likely: number): string {
   if (sure === 0) return `${countOf(likely, "alert")} probably did not arrive`;
-  const more = likely === 0 ? "" : `, and probably ${likely.toLocaleString("en")} more`;
+  const more = likely === 0 ? "" : `, and probably ${groupThousands(likely)} more`;
   return `${countOf(sure, "alert")} did not arrive${more}`;
 }
 
