@@ -242,21 +242,10 @@ it("tries a mapping beside the guess, and says what each finds", async () => {
     /title +from payload\.rule\.headline by mapping, the guess would be “USDC TVL fell”\nseverity +from payload\.severity by mapping, the guess would be the same\ntoken +nothing at payload\.coin, so it is guessed/,
   );
   const [explained] = (await explain(body, ["--json"], mapping)).json().data;
+  const from = (path: string, value: string, guess: string) => ({ paths: [path], path, value, guess });
   expect(explained.mapping).toEqual([
-    {
-      fact: "title",
-      paths: ["payload.rule.headline"],
-      path: "payload.rule.headline",
-      value: "Vault drained",
-      guess: "USDC TVL fell",
-    },
-    {
-      fact: "severity",
-      paths: ["payload.severity"],
-      path: "payload.severity",
-      value: "critical",
-      guess: "critical",
-    },
+    { fact: "title", ...from("payload.rule.headline", "Vault drained", "USDC TVL fell") },
+    { fact: "severity", ...from("payload.severity", "critical", "critical") },
     { fact: "token", paths: ["payload.coin"] },
   ]);
   expect(explained.facts.title).toBe("Vault drained");

@@ -78,43 +78,6 @@ describe("repair", () => {
     expect((await run()).json().data).toMatchObject({ found: [], kept: null });
   });
 
-  it("goes round alerts that cannot be read, says where they were, and leaves a log that is whole", async () => {
-    const { path, run } = storedLog();
-    const whole = await alertsOf(path);
-    const leaves = leavesOf(path, "alerts");
-    overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);
-    const { data } = (await run()).json();
-    const alerts = data.tables.find(({ name }: { name: string }) => name === "alerts");
-    expect(alerts.lost).toHaveLength(1);
-    const { after, before } = alerts.lost[0];
-    expect(alerts.rows).toBe(count - (before - after - 1));
-    expect(before - after).toBeLessThan(40);
-    const saved = await alertsOf(path);
-    expect(saved.ids).toEqual(whole.ids.filter((_, index) => count - index <= after || count - index >= before));
-    const db = new Sqlite(path, { readonly: true });
-    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
-    expect(db.pragma("foreign_key_check")).toEqual([]);
-    db.close();
-  });
-
-  it("saves what lies between two pages that cannot be read", async () => {
-    const { path, run } = storedLog();
-    const whole = await alertsOf(path);
-    const leaves = leavesOf(path, "alerts");
-    // The last one too: behind it nothing says how far the log goes.
-    for (const place of [4, 6, leaves.length - 3, leaves.length - 1]) overwrite(path, leaves[place] as number);
-    const { data } = (await run()).json();
-    const alerts = data.tables.find(({ name }: { name: string }) => name === "alerts");
-    expect(alerts.lost).toHaveLength(4);
-    const isLost = (seq: number) =>
-      alerts.lost.some(
-        ({ after, before = Infinity }: { after: number; before?: number }) => seq > after && seq < before,
-      );
-    const kept = whole.ids.filter((_, index) => !isLost(count - index));
-    expect((await alertsOf(path)).ids).toEqual(kept);
-    expect(kept.length).toBeGreaterThan(count - 4 * 40);
-  });
-
   it("says in words what was lost: when alerts came, what was not sent, which bodies are gone", async () => {
     const { dataDir, path } = storedLog();
     const db = new Sqlite(path);

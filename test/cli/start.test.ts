@@ -103,31 +103,18 @@ describe("tocsin start", () => {
     expect((await fetch(hook, { method: "POST", body })).status).toBe(202);
   });
 
-  it.each([
+  const takesToken: [RegExp, string] = [/Bot token/, `${token}${enter}`];
+  const isAsked = (key: string): [RegExp, string] => [/Write this to \.env\?/, key];
+  const waits: [RegExp, string][] = [
+    [/Send alerts to/, "n"],
+    [/while this runs[\s\S]*waiting/, "stop"],
+  ];
+  it.each<[string, [RegExp, string][]]>([
     ["at the token", [[/Bot token/, ctrlC]]],
-    [
-      "while it waits for a chat",
-      [
-        [/Bot token/, `${token}${enter}`],
-        [/Send alerts to/, "n"],
-        [/while this runs[\s\S]*waiting/, "stop"],
-      ],
-    ],
-    [
-      "at the last question",
-      [
-        [/Bot token/, `${token}${enter}`],
-        [/Write this to \.env\?/, ctrlC],
-      ],
-    ],
-    [
-      "with a no",
-      [
-        [/Bot token/, `${token}${enter}`],
-        [/Write this to \.env\?/, "n"],
-      ],
-    ],
-  ] as [string, [RegExp, string][]][])("leaves .env as it was when it is stopped %s", async (_when, answers) => {
+    ["while it waits for a chat", [takesToken, ...waits]],
+    ["at the last question", [takesToken, isAsked(ctrlC)]],
+    ["with a no", [takesToken, isAsked("n")]],
+  ])("leaves .env as it was when it is stopped %s", async (_when, answers) => {
     const chat = await openChat();
     const cwd = makeTempFolder();
     const isWaiting = answers.some(([, act]) => act === "stop");

@@ -63,6 +63,8 @@ describe("the check of a source", () => {
   const hmac = `type: hmac, secret: ${old}, header: X-Sign`;
   const secretInFile = "is secret and does not belong in the file";
   const bound = "is out of bounds";
+  const itself = "signs X-Sign, which holds the signature itself and so cannot be a part of it";
+  const unsigned = "is not among what is signed, so anybody could change it";
   test.each([
     ["github", "", 'is the value "github", and a map belongs here'],
     ["[]", "", "is empty"],
@@ -78,24 +80,12 @@ describe("the check of a source", () => {
     [`{ type: stripe, secret: ${old}, tolerance: 1s }`, ".tolerance", `"1s" ${bound}`],
     [`{ type: standard-webhooks, secret: ${old} }`, ".secret", "is no secret of Standard Webhooks"],
     [`{ type: bearer, token: "Bearer \${OLD}" }`, ".token", "holds a space or a character that no such header carries"],
-    [
-      `{ type: basic, user: "desk:x", password: ${old} }`,
-      ".user",
-      "holds a colon, after which the password would begin",
-    ],
+    [`{ type: basic, user: "a:b", password: ${old} }`, ".user", "holds a colon, after which the password would begin"],
     [`{ ${hmac}, signs: "{header:X-Id}" }`, ".signs", "leaves the body out, so anybody could change it"],
-    [
-      `{ ${hmac}, signs: "{header:x-sign}{body}" }`,
-      ".signs",
-      "signs X-Sign, which holds the signature itself and so cannot be a part of it",
-    ],
+    [`{ ${hmac}, signs: "{header:x-sign}{body}" }`, ".signs", itself],
     [`{ ${hmac}, signs: "{body" }`, ".signs", "{body has no } at its end"],
     [`{ ${hmac}, signs: "{headers:X-Id}{body}" }`, ".signs", "{headers:X-Id} is no part of a request"],
-    [
-      `{ ${hmac}, signs: "{header:X-Id}{body}", time: X-Time }`,
-      ".time",
-      "is not among what is signed, so anybody could change it",
-    ],
+    [`{ ${hmac}, signs: "{header:X-Id}{body}", time: X-Time }`, ".time", unsigned],
     [`{ ${hmac}, tolerance: 5m }`, ".tolerance", "needs the header that has the time"],
     [`{ type: hmac, secret: ${old} }`, ".header", "is missing"],
     [`{ type: hmac, secret: ${old}, header: "a b" }`, ".header", '"a b" is no name of a header'],

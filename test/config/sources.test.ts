@@ -45,53 +45,39 @@ describe("sources", () => {
     expect(JSON.stringify(sources)).not.toContain(hookSecret);
   });
 
-  const source = (options: string) => `sources: { a: { ${options} } }`;
+  const odd = "is part of an address, so it may only have letters, digits, - and _, 22 to 256 of them";
+  const same = "is the same as another secret of this relay, so their senders could not be told apart";
+  const noPlace = '"$.delivery.id" is neither a path to one value of the body nor a header';
+  const called = "cannot be used in a source: what arrives at this hook is called a";
+  const noPath = '"$.x" is not a path to one value of the payload';
+  const github = `{ secret: ${reference("GITHUB_HOOK")} }`;
   test.each([
     ["sources: [github]", "sources", "is a list, and a map belongs here"],
     ["sources: { GitHub: {} }", "sources.GitHub", "is not a name for a source"],
     ["sources: { ../x: {} }", 'sources["../x"]', "is not a name for a source"],
     ["sources: { hook: {} }", "sources.hook", "is the account's own hook"],
-    [source("secrets: x"), "sources.a.secrets", "is not known here"],
-    [source("secret: written-out-secret-kS93jdLwm2"), "sources.a.secret", "is secret and does not belong in the file"],
+    [`sources: { a: ${github}, b: ${github} }`, "sources.b.secret", same],
     [
-      source(`secret: ${reference("ODD")}`),
-      "sources.a.secret",
-      "is part of an address, so it may only have letters, digits, - and _, 22 to 256 of them",
-    ],
-    [
-      `sources: { a: { secret: ${reference("GITHUB_HOOK")} }, b: { secret: ${reference("GITHUB_HOOK")} } }`,
-      "sources.b.secret",
-      "is the same as another secret of this relay, so their senders could not be told apart",
-    ],
-    [
-      source("idempotency: $.delivery.id"),
-      "sources.a.idempotency",
-      '"$.delivery.id" is neither a path to one value of the body nor a header',
-    ],
-    [source('idempotency: "header:"'), "sources.a.idempotency", '"header:" names no header'],
-    [
-      source("mapping: { severities: { havoc: terrible } }"),
-      "sources.a.mapping.severities.havoc",
-      '"terrible" is not known',
-    ],
-    [
-      source("mapping: { source: payload.x }"),
-      "sources.a.mapping.source",
-      "cannot be used in a source: what arrives at this hook is called a",
-    ],
-    [source("mapping: { tilte: payload.x }"), "sources.a.mapping.tilte", "is not known here"],
-    [
-      source("mapping: { title: $.x }"),
-      "sources.a.mapping.title[0]",
-      '"$.x" is not a path to one value of the payload',
-    ],
-    [
-      `${source("silence: 6h")}\nsilence: { sources: { a: 2h } }`,
+      "sources: { a: { silence: 6h } }\nsilence: { sources: { a: 2h } }",
       "silence.sources.a",
       "is said below sources.a already",
     ],
   ])("refuses %j", (yaml, path, message) => {
     expect(problems(yaml)).toEqual([[path, message]]);
+  });
+
+  test.each([
+    ["secrets: x", "secrets", "is not known here"],
+    ["secret: written-out-secret-kS93jdLwm2", "secret", "is secret and does not belong in the file"],
+    [`secret: ${reference("ODD")}`, "secret", odd],
+    ["idempotency: $.delivery.id", "idempotency", noPlace],
+    ['idempotency: "header:"', "idempotency", '"header:" names no header'],
+    ["mapping: { severities: { havoc: terrible } }", "mapping.severities.havoc", '"terrible" is not known'],
+    ["mapping: { source: payload.x }", "mapping.source", called],
+    ["mapping: { tilte: payload.x }", "mapping.tilte", "is not known here"],
+    ["mapping: { title: $.x }", "mapping.title[0]", noPath],
+  ])("refuses of a source: %s", (options, place, message) => {
+    expect(problems(`sources: { a: { ${options} } }`)).toEqual([[`sources.a.${place}`, message]]);
   });
 
   it("may have several secrets of the address while one is replaced, each judged as one alone is", () => {

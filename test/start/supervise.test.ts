@@ -103,12 +103,7 @@ describe("SIGHUP", () => {
       { data: { valid: false, problems: [{ where: "LOG_LEVEL", message: "is no level", instead: "write info" }] } },
       "LOG_LEVEL: is no level (write info)",
     ],
-    [
-      "an installation that is not whole",
-      1,
-      { error: { message: "Tocsin is not built yet." } },
-      "Tocsin is not built yet.",
-    ],
+    ["an installation that is not whole", 1, { error: { message: "Not built yet." } }, "Not built yet."],
     ["a check that says nothing", 1, undefined, "tocsin check ended with status 1"],
   ])("lets the relay go on with %s, and says why", async (_what, status, said, why) => {
     const supervisor = startSupervisor();

@@ -97,7 +97,11 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
   };
 }
 
-const refuse: Serve = (_request, response) => void response.writeHead(502).end("<html>Bad gateway</html>");
+const answering =
+  (status: number, body = "", headers = {}): Serve =>
+  (_request, response) =>
+    void response.writeHead(status, headers).end(body);
+const refuse = answering(502, "<html>Bad gateway</html>");
 
 describe("the times of canaries", () => {
   /** Of the next few, on the wall clock of that zone. */
@@ -298,37 +302,19 @@ describe("a canary", () => {
     expect(canary.told).toHaveLength(1);
   });
 
-  it.each<[string, string | undefined, Serve | undefined, string]>([
-    ["name", "http://tocsin.invalid", undefined, "its name is not found"],
-    [
-      "answer",
-      undefined,
-      (_request, response) => void response.writeHead(404).end("{}"),
-      "the answer was 404, not 202",
-    ],
-    ["answer", undefined, (_request, response) => void response.writeHead(503).end(), "says when it cannot store"],
-    [
-      "answer",
-      undefined,
-      (_request, response) => void response.writeHead(301, { location: "http://tocsin.invalid/" }).end(),
-      "the answer was 301, a redirect that senders do not follow, not 202",
-    ],
-    [
-      "answer",
-      undefined,
-      (_request, response) => void response.writeHead(202).end("x".repeat(100_000)),
-      "202 without an alert's id",
-    ],
-    [
-      "stored",
-      undefined,
-      (_request, response) =>
-        void response.writeHead(202).end('{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}'),
-      "is not in this relay's log",
-    ],
-    ["connection", undefined, (request) => void request.socket.destroy(), "no connection could be made, or it broke"],
-  ])("that fails at %s (%s) says so", async (stage, url, serve, detail) => {
-    const canary = await open({ url, serve });
+  const redirecting = answering(301, "", { location: "http://tocsin.invalid/" });
+  const unknownId = '{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}';
+  const breaking: Serve = (request) => void request.socket.destroy();
+  it.each<[string, Serve | "no name", string]>([
+    ["name", "no name", "its name is not found"],
+    ["answer", answering(404, "{}"), "the answer was 404, not 202"],
+    ["answer", answering(503), "says when it cannot store"],
+    ["answer", redirecting, "the answer was 301, a redirect that senders do not follow, not 202"],
+    ["answer", answering(202, "x".repeat(100_000)), "202 without an alert's id"],
+    ["stored", answering(202, unknownId), "is not in this relay's log"],
+    ["connection", breaking, "no connection could be made, or it broke"],
+  ])("that fails at %s says so", async (stage, serve, detail) => {
+    const canary = await open(serve === "no name" ? { url: "http://tocsin.invalid" } : { serve });
     await canary.fly();
     expect(canary.view()).toMatchObject({ stage, detail: expect.stringContaining(detail) });
     expect(canary.told).toHaveLength(1);

@@ -58,18 +58,8 @@ describe("a body on the page", () => {
     ["JSON", Buffer.from('{"a":1.0}'), "json", '{\n  "a": 1.0\n}'],
     ["text", Buffer.from("price: 5\r\n\tdown"), "text", "price: 5\r\n\tdown"],
     ["nothing", Buffer.alloc(0), "empty", ""],
-    [
-      "bytes",
-      Buffer.from([0x1f, 0x8b, 0x41, 0xff]),
-      "bytes",
-      "00000000  1f 8b 41 ff                                      ..A.",
-    ],
-    [
-      "text with a NUL in it",
-      Buffer.from("a\u0000b"),
-      "bytes",
-      "00000000  61 00 62                                         a.b",
-    ],
+    ["bytes", Buffer.from([0x1f, 0x8b, 0x41, 0xff]), "bytes", `00000000  1f 8b 41 ff${" ".repeat(38)}..A.`],
+    ["text with a NUL in it", Buffer.from("a\u0000b"), "bytes", `00000000  61 00 62${" ".repeat(41)}a.b`],
   ])("%s", (_what, body, form, text) => {
     expect(showBody(body)).toEqual({ form, text, isCut: false });
   });

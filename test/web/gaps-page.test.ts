@@ -67,43 +67,22 @@ test("the page says what is missing, how sure that is, and what cannot be told",
   expect(page).toContain("<bdi>sub_2: it cannot be read which condition it has</bdi>");
 });
 
-const nothing = { missing: [], outages: [], fresh: 0, unclear: 0, notDue: 0 };
 const watch: WatchView = { name: "gaps", verdict: "unknown", summary: "not yet", troubles: [] };
+const failed = { ...watch, summary: "cannot tell: no answer" };
+const clean = { ...report, missing: [], outages: [], fresh: 0, unclear: 0, notDue: 0 };
+const uncrossed = { ...clean, crossings: 0, answered: 0 };
+const partly = "No alert is missing of the 39 crossings that can be judged";
 
 test.each<[string, Parameters<typeof createWebFixture>[0], string]>([
   ["nobody looks", {}, "Nobody looks for missing alerts"],
   ["it has not looked yet", { watches: [watch] }, "Not looked yet"],
-  [
-    "the first look failed",
-    { watches: [{ ...watch, lookedAt: noon, summary: "cannot tell: the log could not be read" }] },
-    "Cannot tell: the log could not be read",
-  ],
-  ["nothing is missing", { gaps: { ...report, ...nothing, unknown: [] } }, "No alert is missing, as far as"],
-  [
-    "not all can be judged",
-    { gaps: { ...report, ...nothing, unclear: 2 } },
-    "No alert is missing of the 39 crossings that can be judged",
-  ],
-  [
-    "nothing can be judged",
-    { gaps: { ...report, ...nothing, crossings: 0, answered: 0 } },
-    "It cannot tell whether alerts are missing",
-  ],
-  [
-    "no metric crossed a threshold",
-    { gaps: { ...report, ...nothing, unknown: [], crossings: 0, answered: 0 } },
-    "No metric crossed a threshold",
-  ],
-  [
-    "the account has no subscription",
-    { gaps: { ...report, ...nothing, unknown: [], rules: 0, crossings: 0, answered: 0 } },
-    "The account has no subscription",
-  ],
-  [
-    "a later look failed",
-    { gaps: report, watches: [{ ...watch, summary: "cannot tell: no answer" }] },
-    "Cannot tell: no answer.",
-  ],
+  ["the first look failed", { watches: [{ ...failed, lookedAt: noon }] }, "Cannot tell: no answer"],
+  ["nothing is missing", { gaps: { ...clean, unknown: [] } }, "No alert is missing, as far as"],
+  ["not all can be judged", { gaps: { ...clean, unclear: 2 } }, partly],
+  ["nothing can be judged", { gaps: uncrossed }, "It cannot tell whether alerts are missing"],
+  ["no metric crossed a threshold", { gaps: { ...uncrossed, unknown: [] } }, "No metric crossed a threshold"],
+  ["there is no subscription", { gaps: { ...uncrossed, unknown: [], rules: 0 } }, "The account has no subscription"],
+  ["a later look failed", { gaps: report, watches: [failed] }, "Cannot tell: no answer."],
 ])("the page says that %s", async (_what, options, said) => {
   const { read } = await createWebFixture(options);
   expect(await read("/gaps")).toContain(said);

@@ -9,7 +9,6 @@ import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const token = "canary-admin-token-of-all-relays";
-const hookSecret = "canary-hook-secret-of-all-relays";
 
 async function startOne(url: string) {
   const dataDir = makeTempFolder();
@@ -19,8 +18,6 @@ async function startOne(url: string) {
     PORT: "0",
     DRAIN_TIME: "0s",
     ADMIN_TOKEN: token,
-    WEBHOOK_SECRET: hookSecret,
-    PUBLIC_URL: "https://alerts.example.com",
   };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
@@ -28,60 +25,11 @@ async function startOne(url: string) {
   onTestFinished(() => relay.stop());
   const authorization = `Bearer ${token}`;
   return {
-    stop: relay.stop,
     logIn: (fields: Record<string, string>) =>
       fetch(`${relay.localUrl}/login`, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }),
     get: (path: string) => fetch(`${relay.localUrl}${path}`, { headers: { authorization } }),
-    async post(title: string): Promise<string> {
-      const body = JSON.stringify({ title });
-      const answer = await fetch(`${relay.localUrl}/hooks/${hookSecret}`, { method: "POST", body });
-      return ((await answer.json()) as { data: { id: string } }).data.id;
-    },
-    /** Reads on until all of these texts have been in an event; the id of the last one. */
-    async follow(wanted: string[], lastId?: string, onOpen = () => {}): Promise<string> {
-      const answer = await fetch(`${relay.localUrl}/api/stream`, {
-        headers: lastId === undefined ? { authorization } : { authorization, "last-event-id": lastId },
-      });
-      onOpen();
-      let text = "";
-      const decoder = new TextDecoder();
-      for await (const chunk of answer.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        const ids = [...text.matchAll(/^id: (.+)$/gm)];
-        if (ids.length > 0 && wanted.every((id) => text.includes(id))) {
-          return ids.at(-1)?.[1] ?? "";
-        }
-        expect(text).not.toContain("event: reset");
-      }
-      throw new Error(`the stream has ended: ${text}`);
-    },
   };
 }
-
-it("an event stream goes on at another relay behind the event that was seen last, and nothing is missed meanwhile", async () => {
-  const url = await postgresDatabaseOf(makeTempFolder());
-  const [one, two] = [await startOne(url), await startOne(url)];
-  const lastId = await one.follow(["was seen"], undefined, () => void one.post("was seen"));
-  const missed = [await two.post("missed"), await one.post("missed, too")];
-  await one.stop();
-  await two.follow(missed, lastId);
-});
-
-it("pages and API say the same whichever relay is asked", async () => {
-  const url = await postgresDatabaseOf(makeTempFolder());
-  const relays = [await startOne(url), await startOne(url)];
-  const id = await relays[0]?.post("for all");
-  const read = async (path: string) =>
-    Promise.all(relays.map(async (relay) => ((await (await relay.get(path)).json()) as { data: unknown }).data));
-  await expect.poll(async () => JSON.stringify(await read(`/api/alerts/${id}`))).toMatch(/routedAt.*routedAt/);
-  for (const path of [`/api/alerts/${id}`, "/api/alerts", "/api/destinations", "/api/mutes"]) {
-    const [mine, theirs] = await read(path);
-    expect(theirs, path).toEqual(mine);
-  }
-  await expect
-    .poll(async () => (await read("/api/relays")).map((list) => (list as { name: string }[]).length))
-    .toEqual([2, 2]);
-});
 
 it("wrong tokens count for all relays together, a flood asks the database for none, and the right one passes everywhere", async () => {
   const url = await postgresDatabaseOf(makeTempFolder());

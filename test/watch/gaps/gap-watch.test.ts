@@ -380,19 +380,4 @@ describe("answers that say nothing", () => {
     expect(new Set(verdicts)).toEqual(new Set(["likely"]));
     expect(told).toHaveLength(1);
   });
-
-  it("a service that fails is not asked for every metric", async () => {
-    const subscriptions = Array.from({ length: 50 }, (_, index) => ({
-      subscription: { id: `sub_${index}`, op: ">", value: 100 },
-      metric: { key: `${key.slice(0, -2)}${String(index).padStart(2, "0")}` },
-    }));
-    const world = await open({
-      subscriptions: () => subscriptions,
-      fails: (call) => (call === "records" ? new AppError("upstream_failed", "alerting: 502") : undefined),
-    });
-    await world.start();
-    await world.clock.advance(6 * minute);
-    expect(world.calls.records).toHaveLength(3);
-    expect(world.now().report()?.unknown).toMatchObject([{ why: "alerting: 502", names: 50 }]);
-  });
 });

@@ -8,6 +8,8 @@ function readOne(subscription: unknown, metric: unknown = { key }) {
 }
 
 describe("what subscriptions are called by services", () => {
+  const windowMs = 900_000;
+  const change = { kind: "change", windowMs };
   it.each<[string, unknown, object]>([
     ["the sandbox's form", { condition: { kind: "above", threshold: 3300 } }, { kind: "above", threshold: 3300 }],
     ["below", { condition: { kind: "below", threshold: "12.5" } }, { kind: "below", threshold: 12.5 }],
@@ -15,16 +17,8 @@ describe("what subscriptions are called by services", () => {
     ["words for an operator", { type: "PRICE_LESS_THAN", targetValue: "3,300" }, { kind: "below", threshold: 3300 }],
     ["a bound by its name", { bounds: { upper: 4000 } }, { kind: "above", threshold: 4000 }],
     ["a phrase", { rule: "price > $3,300.50" }, { kind: "above", threshold: 3300.5 }],
-    [
-      "a change",
-      { condition: { kind: "change_percent", percent: 2.5, windowMs: 900_000 } },
-      { kind: "change", threshold: 2.5, windowMs: 900_000 },
-    ],
-    [
-      "a change with its window in words",
-      { type: "pct_change", percentage: 5, window: "15m" },
-      { kind: "change", windowMs: 900_000 },
-    ],
+    ["a change", { condition: { kind: "change_percent", percent: 2.5, windowMs } }, { ...change, threshold: 2.5 }],
+    ["a change with its window in words", { type: "pct_change", percentage: 5, window: "15m" }, change],
   ])("%s", (_what, subscription, expected) => {
     const { rules, unread } = readOne({ id: "sub_1", ...(subscription as object) });
     expect(unread).toEqual([]);
@@ -65,34 +59,23 @@ describe("what subscriptions are called by services", () => {
 });
 
 describe("what cannot be read says why", () => {
+  const two = [
+    { op: ">", value: 1 },
+    { op: "<", value: 2 },
+  ];
+  const [named, change] = [
+    { condition: "hot", value: 3 },
+    { kind: "change_percent", percent: 3 },
+  ];
+  const timeless = "the time over which it compares is not among its members";
   it.each<[string, unknown, unknown, string]>([
     ["nothing", {}, { key }, "it cannot be read which condition it has"],
     ["no key", { op: ">", value: 1 }, {}, "the key of its metric is not among its members"],
     ["no threshold", { op: ">" }, { key, value: 3 }, "its threshold is not among its members"],
-    [
-      "an unknown condition",
-      { condition: "hot", value: 3 },
-      { key },
-      'it cannot be read what its condition "hot" means',
-    ],
-    [
-      "two conditions",
-      {
-        conditions: [
-          { op: ">", value: 1 },
-          { op: "<", value: 2 },
-        ],
-      },
-      { key },
-      "it has more than one condition",
-    ],
+    ["an unknown condition", named, { key }, 'it cannot be read what its condition "hot" means'],
+    ["two conditions", { conditions: two }, { key }, "it has more than one condition"],
     ["two thresholds", { op: ">", value: [1, 2] }, { key }, "it has more than one threshold"],
-    [
-      "no window",
-      { kind: "change_percent", percent: 3 },
-      { key },
-      "the time over which it compares is not among its members",
-    ],
+    ["no window", change, { key }, timeless],
   ])("%s", (_what, subscription, metric, why) => {
     expect(readOne(subscription, metric)).toMatchObject({
       rules: [],
@@ -105,17 +88,11 @@ describe("what cannot be read says why", () => {
     let at = deep.condition;
     for (let depth = 0; depth < 5000; depth += 1) at = at.condition = {};
     const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`a${index}`, index]));
-    const entries = [
-      null,
-      7,
-      "text",
-      [],
-      {},
-      deep,
-      wide,
+    const members = [
       { subscription: null, metric: null },
       { subscription: [], metric: 5 },
     ];
+    const entries = [null, 7, "text", [], {}, deep, wide, ...members];
     const { rules, unread } = readSubscriptions(entries);
     expect(rules).toEqual([]);
     expect(unread).toHaveLength(entries.length);
