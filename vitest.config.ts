@@ -64,7 +64,6 @@ const longestFirst = [
   "test/store/postgres/query-plans.test.ts",
   "test/start/relay.test.ts",
   "test/journey/crash.test.ts",
-  "test/journey/gaps.test.ts",
   "test/store/postgres/move-log.test.ts",
   "test/store/repair-damage.test.ts",
   "test/watch/gaps/lost-in-noise.test.ts",

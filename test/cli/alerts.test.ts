@@ -91,27 +91,25 @@ describe("alerts list", () => {
   });
 });
 
-describe("alerts show", () => {
-  it("gives the body byte for byte with --raw, and harmless on a terminal", async () => {
-    const world = await createRelayWorld();
-    const body = Buffer.from([0xff, 0xfe, 0, 0x1b, 0x5b, 0x32, 0x4a, 10, 13, 10, 0x80]);
-    const [id = ""] = await world.post(body, { "content-type": "application/octet-stream" });
-    const chunks: Buffer[] = [];
-    const stdout: CliContext["stdout"] = {
-      write: (text, callback) => {
-        chunks.push(Buffer.from(text as Uint8Array));
-        callback();
-      },
-    };
-    expect((await world.run(["alerts", "show", id, "--raw"], { stdout })).status).toBe(0);
-    expect(Buffer.concat(chunks)).toEqual(body);
+it("alerts show gives the body byte for byte with --raw, and harmless on a terminal", async () => {
+  const world = await createRelayWorld();
+  const body = Buffer.from([0xff, 0xfe, 0, 0x1b, 0x5b, 0x32, 0x4a, 10, 13, 10, 0x80]);
+  const [id = ""] = await world.post(body, { "content-type": "application/octet-stream" });
+  const chunks: Buffer[] = [];
+  const stdout: CliContext["stdout"] = {
+    write: (text, callback) => {
+      chunks.push(Buffer.from(text as Uint8Array));
+      callback();
+    },
+  };
+  expect((await world.run(["alerts", "show", id, "--raw"], { stdout })).status).toBe(0);
+  expect(Buffer.concat(chunks)).toEqual(body);
 
-    const terminal = await world.run(["alerts", "show", id, "--raw"], {
-      isTty: { stdin: false, stdout: true, stderr: false },
-    });
-    expect(terminal.stdout).not.toContain("\u001b");
-    expect((await world.run(["alerts", "show", id, "--raw", "--json"])).status).toBe(2);
+  const terminal = await world.run(["alerts", "show", id, "--raw"], {
+    isTty: { stdin: false, stdout: true, stderr: false },
   });
+  expect(terminal.stdout).not.toContain("\u001b");
+  expect((await world.run(["alerts", "show", id, "--raw", "--json"])).status).toBe(2);
 });
 
 describe("a token whose symbol was learned after its alert came", () => {

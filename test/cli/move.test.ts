@@ -100,78 +100,76 @@ describe("move", () => {
   });
 });
 
-describe("move --from", () => {
-  it("is ended by the next run wherever it was killed, and what waited in PostgreSQL is sent once by a relay on SQLite", async () => {
-    const [folder, url] = [makeTempFolder(), await makePostgresDatabase()];
-    const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(9).next });
-    const config = join(folder, "tocsin.yaml");
-    writeFileSync(
-      config,
-      `destinations:\n  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }\n`,
+it("move --from is ended by the next run wherever it was killed, and what waited in PostgreSQL is sent once by a relay on SQLite", async () => {
+  const [folder, url] = [makeTempFolder(), await makePostgresDatabase()];
+  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(9).next });
+  const config = join(folder, "tocsin.yaml");
+  writeFileSync(
+    config,
+    `destinations:\n  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }\n`,
+  );
+  const before = await startRelayProcess(folder, { TOCSIN_CONFIG: config, DATABASE_URL: url });
+  const change = (relay: RelayProcess, how: "pause" | "resume") =>
+    relay.api(`/api/destinations/desk/${how}`, { method: "POST" }).then(({ status }) => status);
+  expect((await before.post('{"title":"sent before"}')).status).toBe(202);
+  await expect.poll(() => receiver.received.length).toBe(1);
+  expect(await change(before, "pause")).toBe(200);
+  const ids: string[] = [];
+  for (let count = 0; count < 30; count += 1) ids.push(...(await before.post(`{"title":"waits ${count}"}`)).ids);
+  const waiting = "SELECT count(*)::integer AS waiting FROM deliveries WHERE due_at IS NOT NULL";
+  await expect.poll(() => runSql(url, waiting)).toEqual([{ waiting: 30 }]);
+  expect(await before.stop()).toBe(0);
+
+  const isOpen = () =>
+    openPostgresStore({ url, relayName: "a test" }).then(
+      (store) => store.close().then(() => true),
+      () => false,
     );
-    const before = await startRelayProcess(folder, { TOCSIN_CONFIG: config, DATABASE_URL: url });
-    const change = (relay: RelayProcess, how: "pause" | "resume") =>
-      relay.api(`/api/destinations/desk/${how}`, { method: "POST" }).then(({ status }) => status);
-    expect((await before.post('{"title":"sent before"}')).status).toBe(202);
-    await expect.poll(() => receiver.received.length).toBe(1);
-    expect(await change(before, "pause")).toBe(200);
-    const ids: string[] = [];
-    for (let count = 0; count < 30; count += 1) ids.push(...(await before.post(`{"title":"waits ${count}"}`)).ids);
-    const waiting = "SELECT count(*)::integer AS waiting FROM deliveries WHERE due_at IS NOT NULL";
-    await expect.poll(() => runSql(url, waiting)).toEqual([{ waiting: 30 }]);
-    expect(await before.stop()).toBe(0);
-
-    const isOpen = () =>
-      openPostgresStore({ url, relayName: "a test" }).then(
-        (store) => store.close().then(() => true),
-        () => false,
-      );
-    const prepare = async () => {
-      await runSql(url, "DROP TABLE IF EXISTS moves");
-      const dataDir = makeTempFolder();
-      return { dataDir, env: { DATA_DIR: dataDir, HOME: dataDir, DATABASE_URL: url, TOCSIN_CONFIG: config } };
-    };
-    const argv = ["move", "--from", "--json"];
-    const counted = await prepare();
-    const steps = Number((await runOnce(argv, counted.env, 0)).said);
-    expect(steps).toBeGreaterThan(10);
-    // Most at the last steps, which give the log to SQLite.
-    const points = [Math.floor(steps / 2), ...[4, 2, 1, 0].map((left) => steps - left)];
-    let last = counted;
-    for (const point of points) {
-      last = await prepare();
-      expect((await runOnce(argv, last.env, point)).killed, `at step ${point} of ${steps}`).toBe(true);
-      const [path, isOpenThen] = [join(last.dataDir, "tocsin.db"), await isOpen()];
-      expect(existsSync(path) && isOpenThen, `both have the log, killed at step ${point} of ${steps}`).toBe(false);
-      const cancelled = await runTocsin(["move", "--from", "--cancel"], { env: last.env, cwd: last.dataDir });
-      if (existsSync(path)) expect([cancelled.status, await isOpen()]).toEqual([1, false]);
-      else expect(await isOpen()).toBe(true);
-      // Behind the very last step there is nothing to go on with.
-      const isOver = existsSync(path) && !existsSync(join(last.dataDir, "move.json"));
-      if (!isOver) await runOnce(argv, last.env, 0);
-      expect([existsSync(path), await isOpen()]).toEqual([true, false]);
-    }
-    // The last of all went on where it was killed, without having been given up.
+  const prepare = async () => {
+    await runSql(url, "DROP TABLE IF EXISTS moves");
+    const dataDir = makeTempFolder();
+    return { dataDir, env: { DATA_DIR: dataDir, HOME: dataDir, DATABASE_URL: url, TOCSIN_CONFIG: config } };
+  };
+  const argv = ["move", "--from", "--json"];
+  const counted = await prepare();
+  const steps = Number((await runOnce(argv, counted.env, 0)).said);
+  expect(steps).toBeGreaterThan(10);
+  // Most at the last steps, which give the log to SQLite.
+  const points = [Math.floor(steps / 2), ...[4, 2, 1, 0].map((left) => steps - left)];
+  let last = counted;
+  for (const point of points) {
     last = await prepare();
-    const isMoved = () => existsSync(join(last.dataDir, "tocsin.db"));
-    for (const point of [Math.floor(steps / 2), Math.floor(steps / 3), 0])
-      if (!isMoved()) await runOnce(argv, last.env, point);
-    expect(isMoved()).toBe(true);
+    expect((await runOnce(argv, last.env, point)).killed, `at step ${point} of ${steps}`).toBe(true);
+    const [path, isOpenThen] = [join(last.dataDir, "tocsin.db"), await isOpen()];
+    expect(existsSync(path) && isOpenThen, `both have the log, killed at step ${point} of ${steps}`).toBe(false);
+    const cancelled = await runTocsin(["move", "--from", "--cancel"], { env: last.env, cwd: last.dataDir });
+    if (existsSync(path)) expect([cancelled.status, await isOpen()]).toEqual([1, false]);
+    else expect(await isOpen()).toBe(true);
+    // Behind the very last step there is nothing to go on with.
+    const isOver = existsSync(path) && !existsSync(join(last.dataDir, "move.json"));
+    if (!isOver) await runOnce(argv, last.env, 0);
+    expect([existsSync(path), await isOpen()]).toEqual([true, false]);
+  }
+  // The last of all went on where it was killed, without having been given up.
+  last = await prepare();
+  const isMoved = () => existsSync(join(last.dataDir, "tocsin.db"));
+  for (const point of [Math.floor(steps / 2), Math.floor(steps / 3), 0])
+    if (!isMoved()) await runOnce(argv, last.env, point);
+  expect(isMoved()).toBe(true);
 
-    const after = await startRelayProcess(last.dataDir, { TOCSIN_CONFIG: config });
-    expect(receiver.received).toHaveLength(1);
-    expect(await change(after, "resume")).toBe(200);
-    const sent = () => receiver.received.slice(1).flatMap(({ alertIds }) => alertIds);
-    await expect.poll(() => sent().length).toBeGreaterThanOrEqual(30);
-    const statesOf = async (id: string) =>
-      (await after.getJson<{ data: { deliveries: { state: string }[] } }>(`/api/alerts/${id}`)).data.deliveries.map(
-        ({ state }) => state,
-      );
-    for (const id of ids) await expect.poll(() => statesOf(id)).toEqual(["digested"]);
-    expect(await after.stop()).toBe(0);
-    expect(sent().sort()).toEqual([...ids].sort());
-    expect(receiver.received.some(({ markedRepeat }) => markedRepeat)).toBe(false);
-  });
+  const after = await startRelayProcess(last.dataDir, { TOCSIN_CONFIG: config });
+  expect(receiver.received).toHaveLength(1);
+  expect(await change(after, "resume")).toBe(200);
+  const sent = () => receiver.received.slice(1).flatMap(({ alertIds }) => alertIds);
+  await expect.poll(() => sent().length).toBeGreaterThanOrEqual(30);
+  const statesOf = async (id: string) =>
+    (await after.getJson<{ data: { deliveries: { state: string }[] } }>(`/api/alerts/${id}`)).data.deliveries.map(
+      ({ state }) => state,
+    );
+  for (const id of ids) await expect.poll(() => statesOf(id)).toEqual(["digested"]);
+  expect(await after.stop()).toBe(0);
+  expect(sent().sort()).toEqual([...ids].sort());
+  expect(receiver.received.some(({ markedRepeat }) => markedRepeat)).toBe(false);
 });
 
 describe("commands for SQLite's file", () => {

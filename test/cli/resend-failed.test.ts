@@ -86,18 +86,16 @@ describe("alerts resend --failed", () => {
   });
 });
 
-describe("alerts resend of one alert", () => {
-  it("asks a person before it goes to several destinations, and nobody else", async () => {
-    const world = await createRelayWorld();
-    const { id } = await world.send({ title: "Once", severity: "critical" });
-    const count = async () => (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
-    const no = await world.run(["alerts", "resend", id], person(""));
-    expect(no.status).toBe(1);
-    expect(no.stderr).toMatch(/Resend it to 3 destinations: desk, .*\? \[y\/N\]/);
-    expect(await count()).toBe(3);
-    expect((await world.run(["alerts", "resend", id, "--to", "desk"], person("n"))).status).toBe(0);
-    expect(await count()).toBe(4);
-    expect((await world.run(["alerts", "resend", id])).status).toBe(0);
-    expect(await count()).toBe(7);
-  });
+it("alerts resend of one alert asks a person before it goes to several destinations, and nobody else", async () => {
+  const world = await createRelayWorld();
+  const { id } = await world.send({ title: "Once", severity: "critical" });
+  const count = async () => (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
+  const no = await world.run(["alerts", "resend", id], person(""));
+  expect(no.status).toBe(1);
+  expect(no.stderr).toMatch(/Resend it to 3 destinations: desk, .*\? \[y\/N\]/);
+  expect(await count()).toBe(3);
+  expect((await world.run(["alerts", "resend", id, "--to", "desk"], person("n"))).status).toBe(0);
+  expect(await count()).toBe(4);
+  expect((await world.run(["alerts", "resend", id])).status).toBe(0);
+  expect(await count()).toBe(7);
 });

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
-import { waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
@@ -76,12 +75,7 @@ it("makes a new address beside the former one, and takes the former no longer, w
   const world = await createRelayWorld({ yaml });
   const statusOf = async (secret: string) =>
     (await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" })).status;
-  const answers = (secret: string, status: number) =>
-    waitUntil(
-      () => statusOf(secret),
-      (found) => found === status,
-      { what: `an answer ${status}` },
-    );
+  const answers = (secret: string, status: number) => expect.poll(() => statusOf(secret)).toBe(status);
   const former = secretOf(world, "forge");
   const rotated = await world.run(["sources", "--rotate", "forge", "--reveal"]);
   const present = secretOf(world, "forge");

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
-import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import type { RelayProcess } from "../support/relay-process.ts";
 import { createHttpVendor } from "../support/vendors/http-vendor.ts";
 
 const countOf = (relay: RelayProcess, event: string) => relay.log().split(`"event":"${event}"`).length - 1;
@@ -46,11 +46,8 @@ it("takes a changed file over 20 times under a stream of alerts: each is routed 
   await sending;
   expect(await startOf()).toBe(startedAt);
 
-  const sent = await waitUntil(
-    () => vendor.requests.map(({ path, body }) => `${path} ${JSON.parse(body).data.alerts[0].id}`),
-    ({ length }) => length >= 2 * accepted.length,
-    { what: "all messages" },
-  );
+  await expect.poll(() => vendor.requests.length).toBeGreaterThanOrEqual(2 * accepted.length);
+  const sent = vendor.requests.map(({ path, body }) => `${path} ${JSON.parse(body).data.alerts[0].id}`);
   expect(sent.toSorted()).toEqual(accepted.flatMap((id) => names.map((name) => `/${name} ${id}`)).toSorted());
   for (const id of accepted) {
     const { data } = await relay.getJson<{ data: { decisions: { route: string }[] } }>(`/api/alerts/${id}`);
@@ -79,12 +76,8 @@ it("refuses a broken file with its line, tells it once, and says when a mended o
   await expect.poll(texts).toHaveLength(3);
   expect(texts()[2]).toContain("The configuration file on disk is in force");
   const { ids } = await relay.post('{"title":"by the route"}');
-  const alert = await waitUntil(
-    async () => (await relay.getJson<{ data: ApiAlert[] }>("/api/alerts")).data.find(({ id }) => id === ids[0]),
-    (one) => one?.deliveries.length === 1,
-    { what: "its routing" },
-  );
-  expect(alert).toMatchObject({ deliveries: [{ destination: "desk" }] });
+  const alert = async () => (await relay.getJson<{ data: ApiAlert }>(`/api/alerts/${ids[0]}`)).data;
+  await expect.poll(alert).toMatchObject({ deliveries: [{ destination: "desk" }] });
 });
 
 it("survives a SIGHUP that comes while it starts, and lets go of a destination that the file no longer names", async () => {
@@ -103,13 +96,9 @@ it("survives a SIGHUP that comes while it starts, and lets go of a destination t
   await expect.poll(() => gone.requests.length).toBeGreaterThan(0);
   writeFileSync(join(world.dataDir, "tocsin.yaml"), `destinations:\n${line("stays", stays.origin)}`);
   await takeOver(relay);
-  const detail = await waitUntil(
-    () =>
-      relay.getJson<{ data: { deliveries: { destination: string; state: string; reason: string }[] } }>(
-        `/api/alerts/${ids[0]}`,
-      ),
-    ({ data }) => data.deliveries.some(({ destination, state }) => destination === "gone" && state === "failed"),
-    { what: "the end of what waited" },
-  );
-  expect(detail.data.deliveries.find(({ destination }) => destination === "stays")).toMatchObject({ state: "sent" });
+  const states = async () => {
+    const { data } = await relay.getJson<{ data: ApiAlert }>(`/api/alerts/${ids[0]}`);
+    return data.deliveries.map(({ destination, state }) => `${destination} ${state}`).sort();
+  };
+  await expect.poll(states).toEqual(["gone failed", "stays sent"]);
 });

@@ -25,12 +25,9 @@ async function startPair(): Promise<{ primary: PostgresServer; standby: Postgres
   onTestFinished(standby.end);
   await primary.start();
   const stateIs = (state: string) =>
-    waitUntil(
-      () =>
-        runSql<{ state: string }>(primary.url, "SELECT state || ' ' || sync_state AS state FROM pg_stat_replication"),
-      ([row]) => row?.state === state,
-      { what: `a standby that is ${state}` },
-    );
+    expect
+      .poll(() => runSql(primary.url, "SELECT state || ' ' || sync_state AS state FROM pg_stat_replication"))
+      .toEqual([{ state }]);
   await stateIs("streaming async");
   await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
   await runSql(primary.url, "SELECT pg_reload_conf()");

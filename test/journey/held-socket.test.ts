@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openSocket } from "../../src/http/hold-socket.ts";
 import { readTitles } from "../support/journey-world.ts";
 import { openRaw } from "../support/raw-http.ts";
-import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /**
@@ -79,11 +79,7 @@ it("keeps what comes while no relay lives, also from a sender that has given up,
   hasty.socket.destroy();
   const next = await startRelayProcess(dataDir, quiet, undefined, socket);
   expect(await patient).toBe(202);
-  await waitUntil(
-    () => readTitles(next),
-    (titles) => titles.sort().join() === "hasty,patient",
-    { what: "both alerts" },
-  );
+  await expect.poll(async () => (await readTitles(next)).sort()).toEqual(["hasty", "patient"]);
 });
 
 describe("a socket that cannot be listened on", () => {
@@ -311,16 +307,8 @@ async function startUnderSupervisor(): Promise<Restartable> {
     async restart() {
       const { length } = relayPids(relay);
       relay.process.kill("SIGHUP");
-      await waitUntil(
-        () => relayPids(relay),
-        (pids) => pids.length > length,
-        { what: "the next relay" },
-      );
-      await waitUntil(
-        () => relay.api("/readyz"),
-        ({ ok }) => ok,
-        { what: "its readiness" },
-      );
+      await expect.poll(() => relayPids(relay).length).toBeGreaterThan(length);
+      await expect.poll(async () => (await relay.api("/readyz")).ok).toBe(true);
     },
   };
 }

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
-import { waitUntil } from "../support/relay-process.ts";
 import { findOtherWords, logIn } from "../support/same-words.ts";
 
 it("page, status and doctor say the same of a relay with an older file, and of a database that is away", async () => {
@@ -19,11 +18,8 @@ it("page, status and doctor say the same of a relay with an older file, and of a
   const cookie = await logIn(relay);
   const env = { ...more, TOCSIN_CONFIG: file, DATABASE_URL: server.url };
 
-  await waitUntil(
-    async () => (await relay.getJson<{ data: { troubles: { kind: string }[] } }>("/api/status")).data.troubles,
-    (troubles) => troubles.some(({ kind }) => kind === "relay"),
-    { what: "the trouble of a relay with an older file" },
-  );
+  const troubles = async () => (await relay.getJson<{ data: { troubles: object[] } }>("/api/status")).data.troubles;
+  await expect.poll(troubles).toContainEqual(expect.objectContaining({ kind: "relay" }));
   expect(await findOtherWords(relay, cookie, env, dataDir)).toEqual([]);
 
   await server.stop("SIGQUIT");

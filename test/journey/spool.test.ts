@@ -72,11 +72,7 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
   expect(second.log()).toContain("spool.found");
   const { data: git } = await second.getJson<{ data: { id: string }[] }>("/api/alerts?source=git");
   expect(git.map(({ id }) => id)).toEqual([data.id]);
-  await waitUntil(
-    () => existsSync(join(spoolDir, "spool.db")),
-    (isThere) => !isThere,
-    { what: "an empty spool" },
-  );
+  await expect.poll(() => existsSync(join(spoolDir, "spool.db"))).toBe(false);
   expect(await second.stop()).toBe(0);
 });
 

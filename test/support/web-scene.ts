@@ -1,7 +1,7 @@
 import type { DestinationView } from "../../src/contract/operations.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { judged } from "../../src/vendors/verdict.ts";
-import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
+import { type AlertInput, addAlert, attempt, type WebFixture } from "./web-fixture.ts";
 
 const minute = 60_000;
 
@@ -10,8 +10,17 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
   const newId = createIdSource(clock.now);
   const to = (destination: string, over = {}) => ({ destination, ...over });
   const mail = (recipient: string) => to("risk-mail", { channel: "email" as const, recipient, route: "critical" });
+  const add = (input: AlertInput) => addAlert(store, clock.now(), newId, input);
+  type Attempted = Parameters<typeof attempt>[3];
+  const tryIt = (name: string, over: Attempted) => attempt(store, name, clock.now(), over);
+  const taken = { outcome: "sent", next: { state: "sent", reason: "taken" } } as const;
+  /** Refused for now, with these words, and tried again so much later. */
+  const later = (reason: Attempted["reason"], detail: string, afterMs: number): Attempted => ({
+    ...{ outcome: "retry", reason, detail },
+    next: { state: "waiting", reason: detail, dueAt: clock.now() + afterMs },
+  });
 
-  await addAlert(store, clock.now(), newId, {
+  await add({
     facts: {
       title: "Daily liquidity report is ready",
       severity: "info",
@@ -23,7 +32,7 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     decisions: [{ route: "critical", result: "not_matched", reason: "severity is info, not critical" }],
   });
   await clock.advance(17 * minute);
-  await addAlert(store, clock.now(), newId, {
+  await add({
     facts: {
       title: "Gas price above 80 gwei",
       severity: "info",
@@ -42,7 +51,7 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     ],
   });
   await clock.advance(9 * minute);
-  await addAlert(store, clock.now(), newId, {
+  await add({
     facts: {
       title: "Pool volume of WETH/USDC 0.05 % fell by 41 % within an hour on Arbitrum",
       severity: "warning",
@@ -58,20 +67,12 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     },
     deliveries: [to("ops"), to("treasury", { recipient: "-1009876543210" })],
   });
-  await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-  await attempt(store, "treasury", clock.now(), {
-    outcome: "retry",
-    reason: "rate_limited",
-    detail: "Too Many Requests: retry after 14",
-    next: { state: "waiting", reason: "Too Many Requests: retry after 14", dueAt: clock.now() + 14_000 },
-  });
+  await tryIt("ops", taken);
+  await tryIt("treasury", later("rate_limited", "Too Many Requests: retry after 14", 14_000));
   await clock.advance(15_000);
-  await attempt(store, "treasury", clock.now(), {
-    outcome: "sent",
-    next: { state: "sent", reason: "taken" },
-  });
+  await tryIt("treasury", taken);
   await clock.advance(6 * minute);
-  await addAlert(store, clock.now(), newId, {
+  await add({
     facts: {
       title: "USDT trades at 0.9931 on three exchanges",
       severity: "critical",
@@ -84,13 +85,10 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     },
     deliveries: [to("ops"), mail("risk@desk.example"), mail("cfo@desk.example")],
   });
-  await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-  await attempt(store, "risk-mail", clock.now(), {
-    outcome: "sent",
-    next: { state: "sent", reason: "taken" },
-  });
+  await tryIt("ops", taken);
+  await tryIt("risk-mail", taken);
   await clock.advance(4 * minute);
-  const failed = await addAlert(store, clock.now(), newId, {
+  const failed = await add({
     facts: {
       title: "TVL of USDC on Ethereum below 25,000,000 USD",
       severity: "critical",
@@ -135,12 +133,8 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
       { route: "quiet", result: "not_matched", reason: "severity is critical, not info" },
     ],
   });
-  await attempt(store, "ops", clock.now(), {
-    outcome: "sent",
-    durationMs: 212,
-    next: { state: "sent", reason: "taken" },
-  });
-  await attempt(store, "risk-mail", clock.now(), {
+  await tryIt("ops", { ...taken, durationMs: 212 });
+  await tryIt("risk-mail", {
     outcome: "ambiguous",
     reason: "no_answer",
     detail: "The mail server did not answer after the end of the mail",
@@ -151,15 +145,9 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
       dueAt: clock.now() + 5 * minute,
     },
   });
-  await attempt(store, "treasury", clock.now(), {
-    outcome: "retry",
-    reason: "server_error",
-    detail: "Internal Server Error",
-    durationMs: 1_204,
-    next: { state: "waiting", reason: "Internal Server Error", dueAt: clock.now() + 1_000 },
-  });
+  await tryIt("treasury", { ...later("server_error", "Internal Server Error", 1_000), durationMs: 1_204 });
   await clock.advance(1_200);
-  await attempt(store, "treasury", clock.now(), {
+  await tryIt("treasury", {
     outcome: "rejected",
     reason: "kicked",
     detail: "Forbidden: bot was kicked from the supergroup chat",
@@ -167,7 +155,7 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     next: { state: "failed", reason: "Forbidden: bot was kicked from the supergroup chat" },
   });
   await clock.advance(2 * minute);
-  await addAlert(store, clock.now(), newId, {
+  await add({
     facts: {
       title: "TVL of USDC on Ethereum below 25,000,000 USD",
       severity: "critical",
@@ -189,7 +177,7 @@ export async function fillScene({ store, clock, destinations, operations }: WebF
     ],
   });
   await clock.advance(50_000);
-  await addAlert(store, clock.now(), newId, { body: "{broken", unrouted: true });
+  await add({ body: "{broken", unrouted: true });
   await clock.advance(20_000);
 
   destinations.splice(0, destinations.length, ...describeDestinations(clock.now(), await store.countByDestination()));
@@ -220,50 +208,26 @@ function describeDestinations(
     const found = counts.find(({ destination }) => destination === name);
     return { counts: found?.counts ?? {}, oldestWaitingAt: found?.oldestWaitingAt };
   };
-  const views = [
+  const kicked = "Forbidden: bot was kicked from the supergroup chat";
+  const unanswered = "The mail server did not answer after the end of the mail";
+  const well = { health: "ok", reason: "" } as const;
+  const since = now - 3 * minute;
+  const chat = (name: string, recipient: string, line: number) => ({
+    ...{ name, channel: "telegram" as const, recipients: [recipient], definedAt: `tocsin.yaml:${line}`, ...of(name) },
+  });
+  const mailboxes = ["risk@desk.example", "cfo@desk.example"];
+  const views: Omit<DestinationView, "verdict" | "provenAt" | "probeProves">[] = [
+    { ...chat("ops", "-1001234567890", 4), ...well, lastSentAt: now - 4 * minute, movedTo: "-1001999888777" },
     {
-      name: "ops",
-      channel: "telegram",
-      recipients: ["-1001234567890"],
-      health: "ok",
-      reason: "",
-      lastSentAt: now - 4 * minute,
-      movedTo: "-1001999888777",
-      definedAt: "tocsin.yaml:4",
-      ...of("ops"),
+      ...chat("treasury", "-1009876543210", 9),
+      ...{ health: "dead", reason: kicked, since, nextTryAt: now + 1437 * minute, lastSentAt: now - 12 * minute },
     },
     {
-      name: "treasury",
-      channel: "telegram",
-      recipients: ["-1009876543210"],
-      health: "dead",
-      reason: "Forbidden: bot was kicked from the supergroup chat",
-      since: now - 3 * minute,
-      nextTryAt: now + 1437 * minute,
-      lastSentAt: now - 12 * minute,
-      definedAt: "tocsin.yaml:9",
-      ...of("treasury"),
-    },
-    {
-      name: "risk-mail",
-      channel: "email",
-      recipients: ["risk@desk.example", "cfo@desk.example"],
-      health: "degraded",
-      reason: "The mail server did not answer after the end of the mail",
-      since: now - 3 * minute,
+      ...chat("risk-mail", "", 14),
+      ...{ channel: "email", recipients: mailboxes, health: "degraded", reason: unanswered, since },
       lastSentAt: now - 8 * minute,
-      definedAt: "tocsin.yaml:14",
-      ...of("risk-mail"),
     },
-    {
-      name: "pager",
-      channel: "webhook",
-      recipients: ["pager.example"],
-      health: "ok",
-      reason: "",
-      definedAt: "tocsin.yaml:21",
-      ...of("pager"),
-    },
-  ] as const;
-  return views.map((view) => judged({ ...view, recipients: [...view.recipients] }));
+    { ...chat("pager", "pager.example", 21), ...well, channel: "webhook" },
+  ];
+  return views.map((view) => judged(view));
 }

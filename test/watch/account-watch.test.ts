@@ -4,25 +4,23 @@ import { day, hour, minute } from "./watch-world.ts";
 
 const elsewhere = "https://other.example/in/7e0d4e7b-secret";
 
-describe("the watch over the account of a source", () => {
-  it("tells, remembers and advises in its own name", async () => {
-    const world = await startAccountWatch({ source: "desk" });
-    await world.clock.advance(hour);
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(5 * minute);
-    const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
-    expect(world.lines()).toEqual([told]);
-    expect(world.told.at(-1)?.alertKey).toBe("tocsin:account:desk:webhook");
-    expect(await world.scene.store.loadWatchState("account")).toBeUndefined();
-    const { name, troubles } = world.watch.view();
-    expect(name).toBe("account:desk");
-    expect(troubles).toEqual([
-      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --source desk --take-over."),
-    ]);
-    await world.restart();
-    await world.clock.advance(hour);
-    expect(world.lines()).toEqual([told]);
-  });
+it("the watch over the account of a source tells, remembers and advises in its own name", async () => {
+  const world = await startAccountWatch({ source: "desk" });
+  await world.clock.advance(hour);
+  world.account.webhookUrl = elsewhere;
+  await world.clock.advance(5 * minute);
+  const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
+  expect(world.lines()).toEqual([told]);
+  expect(world.told.at(-1)?.alertKey).toBe("tocsin:account:desk:webhook");
+  expect(await world.scene.store.loadWatchState("account")).toBeUndefined();
+  const { name, troubles } = world.watch.view();
+  expect(name).toBe("account:desk");
+  expect(troubles).toEqual([
+    expect.stringContaining("Put it back on the page Account, or with: tocsin setup --source desk --take-over."),
+  ]);
+  await world.restart();
+  await world.clock.advance(hour);
+  expect(world.lines()).toEqual([told]);
 });
 
 describe("the watch over the account", () => {

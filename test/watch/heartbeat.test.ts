@@ -6,9 +6,6 @@ import type { HeartbeatLine, Sign } from "../../src/vendors/heartbeat.ts";
 import { createHeartbeat } from "../../src/watch/heartbeat.ts";
 import { ntfyTo, type ScriptedChannel, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { hour, minute, second } from "../delivery/outcomes.ts";
-import { findDiskMaker } from "../store/small-disk.ts";
-import { startProcess } from "../store/store-process.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** The heartbeat of an engine over a real store, with what the service outside hears of it. */
 async function beat({ everyMs = minute, knowsFailure = true } = {}) {
@@ -198,21 +195,5 @@ describe("the heartbeat", () => {
     await ending;
     expect(heard.length).toBe(before);
     expect(service.isClosed).toBe(true);
-  });
-});
-
-describe("a full disk", () => {
-  const makeDisk = findDiskMaker();
-
-  it.skipIf(makeDisk === undefined)("silences the heartbeat, which comes again when there is room", async () => {
-    const folder = makeTempFolder();
-    const script = new URL("./beat-through-full-disk.ts", import.meta.url);
-    const process = startProcess(script, [folder], makeDisk?.(folder, "10m"));
-    const lines = await process.linesUntilEnd();
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      ["with room", { alive: 7, failing: 0 }],
-      ["full", { alive: 0, failing: 1 }],
-      ["with room again", { alive: 6, failing: 0 }],
-    ]);
   });
 });

@@ -233,24 +233,22 @@ describe("a clock that is set", () => {
   });
 });
 
-describe("a silence of the account's hook", () => {
-  it("is told whatever comes by the hooks of others", async () => {
-    const world = await open({
-      sources: ["github"],
-      rules: [
-        { of: "hook", after: hour },
-        { of: "source", name: "github", after: hour },
-      ],
-    });
-    await world.comes({ source: "Pyth" });
-    for (let count = 0; count < 7; count += 1) {
-      await world.clock.advance(10 * minute);
-      await world.comes({ source: "github" });
-    }
-    expect(world.titles()).toEqual(["No alert has come by the account's hook for 1 h"]);
-    await world.comes();
-    expect(world.titles()[1]).toBe("Alerts arrive again by the account's hook, after 1 h 10 min");
+it("a silence of the account's hook is told whatever comes by the hooks of others", async () => {
+  const world = await open({
+    sources: ["github"],
+    rules: [
+      { of: "hook", after: hour },
+      { of: "source", name: "github", after: hour },
+    ],
   });
+  await world.comes({ source: "Pyth" });
+  for (let count = 0; count < 7; count += 1) {
+    await world.clock.advance(10 * minute);
+    await world.comes({ source: "github" });
+  }
+  expect(world.titles()).toEqual(["No alert has come by the account's hook for 1 h"]);
+  await world.comes();
+  expect(world.titles()[1]).toBe("Alerts arrive again by the account's hook, after 1 h 10 min");
 });
 
 describe("a silence of a route or a source", () => {

@@ -410,48 +410,44 @@ describe("the messages of an alert", () => {
   });
 });
 
-describe("the picture of a message", () => {
-  test("is said at its delivery: how long after the text it joined, or why there is none; nothing where none was to come", async () => {
-    const outcomes = new Map<string, PictureOutcome>();
-    const fixture = await createWebFixture({ pictureOf: ({ id }) => outcomes.get(id) });
-    const others = ["treasury", "night", "phone", "tablet"].map((destination) => ({ destination }));
-    const { id } = await fixture.addAlert({ deliveries: [{}, ...others] });
-    const { deliveries } = (await fixture.store.getAlert(id)) ?? { deliveries: [] };
-    const [joined, none, linked, fetched] = deliveries.map((delivery) => delivery.id);
-    outcomes.set(linked ?? "", { result: "linked" });
-    outcomes.set(fetched ?? "", { result: "fetched", afterMs: 2_400, times: 3 });
-    outcomes.set(joined ?? "", { result: "joined", afterMs: 1_300 });
-    outcomes.set(none ?? "", { result: "not_drawn", reason: "fewer than two values are known" });
-    const words = wordsOf(partOf(await pageOf(fixture, id), "deliveries-title"));
-    expect(words).toContain("picture joined 1.3 s later");
-    expect(words).toContain("no picture: fewer than two values are known");
-    expect(words).toContain("picture by an address that nobody has fetched yet");
-    expect(words).toContain("picture fetched 2.4 s later, 3 times");
-    expect(words.match(/picture/g)).toHaveLength(4);
-    const { data } = (await (await fixture.api(`/api/alerts/${id}`)).json()) as {
-      data: { deliveries: { id: string; picture?: object }[] };
-    };
-    expect(data.deliveries.map(({ id: own, picture }) => [outcomes.get(own), picture])).toEqual(
-      data.deliveries.map(({ id: own }) => [outcomes.get(own), outcomes.get(own)]),
-    );
-  });
+test("the picture of a message is said at its delivery: how long after the text it joined, or why there is none; nothing where none was to come", async () => {
+  const outcomes = new Map<string, PictureOutcome>();
+  const fixture = await createWebFixture({ pictureOf: ({ id }) => outcomes.get(id) });
+  const others = ["treasury", "night", "phone", "tablet"].map((destination) => ({ destination }));
+  const { id } = await fixture.addAlert({ deliveries: [{}, ...others] });
+  const { deliveries } = (await fixture.store.getAlert(id)) ?? { deliveries: [] };
+  const [joined, none, linked, fetched] = deliveries.map((delivery) => delivery.id);
+  outcomes.set(linked ?? "", { result: "linked" });
+  outcomes.set(fetched ?? "", { result: "fetched", afterMs: 2_400, times: 3 });
+  outcomes.set(joined ?? "", { result: "joined", afterMs: 1_300 });
+  outcomes.set(none ?? "", { result: "not_drawn", reason: "fewer than two values are known" });
+  const words = wordsOf(partOf(await pageOf(fixture, id), "deliveries-title"));
+  expect(words).toContain("picture joined 1.3 s later");
+  expect(words).toContain("no picture: fewer than two values are known");
+  expect(words).toContain("picture by an address that nobody has fetched yet");
+  expect(words).toContain("picture fetched 2.4 s later, 3 times");
+  expect(words.match(/picture/g)).toHaveLength(4);
+  const { data } = (await (await fixture.api(`/api/alerts/${id}`)).json()) as {
+    data: { deliveries: { id: string; picture?: object }[] };
+  };
+  expect(data.deliveries.map(({ id: own, picture }) => [outcomes.get(own), picture])).toEqual(
+    data.deliveries.map(({ id: own }) => [outcomes.get(own), outcomes.get(own)]),
+  );
 });
 
-describe("long content", () => {
-  test("is shown from its beginning, with a box to tick for all of it", async () => {
-    const fixture = await createWebFixture();
-    const rows = Array.from({ length: 2_000 }, (_, row) => ({ row }));
-    const fields = Array.from({ length: 40 }, (_, n) => ({ name: `field ${n}`, value: String(n) }));
-    const { id } = await fixture.addAlert({
-      body: JSON.stringify(rows),
-      facts: { text: "word ".repeat(2_000), fields },
-    });
-    const page = await pageOf(fixture, id);
-    expect(page).toContain('aria-label="Show all of the body"');
-    for (const words of ['aria-label="Show all of the text"', "field 39"]) expect(page).toContain(words);
-    const short = await fixture.addAlert({ body: '{"a":1}', facts: { text: "short" } });
-    expect(await pageOf(fixture, short.id)).not.toContain("Show all");
+test("long content is shown from its beginning, with a box to tick for all of it", async () => {
+  const fixture = await createWebFixture();
+  const rows = Array.from({ length: 2_000 }, (_, row) => ({ row }));
+  const fields = Array.from({ length: 40 }, (_, n) => ({ name: `field ${n}`, value: String(n) }));
+  const { id } = await fixture.addAlert({
+    body: JSON.stringify(rows),
+    facts: { text: "word ".repeat(2_000), fields },
   });
+  const page = await pageOf(fixture, id);
+  expect(page).toContain('aria-label="Show all of the body"');
+  for (const words of ['aria-label="Show all of the text"', "field 39"]) expect(page).toContain(words);
+  const short = await fixture.addAlert({ body: '{"a":1}', facts: { text: "short" } });
+  expect(await pageOf(fixture, short.id)).not.toContain("Show all");
 });
 
 test("a line for a shell holds no word that the sender chose freely", async () => {

@@ -517,15 +517,13 @@ describe("what quiet hours hold", () => {
   });
 });
 
-describe("the account's page", () => {
-  test("shows the hook also while the store does not answer, and says that it does not", async () => {
-    const fixture = await createWebFixture();
-    fixture.operations.status = async () => {
-      throw new AppError("store_unavailable", "The database has stopped.");
-    };
-    const page = await fixture.read("/setup");
-    for (const words of ["http://tocsin.test/hooks/…", "The database has stopped."]) expect(page).toContain(words);
-  });
+test("the account's page shows the hook also while the store does not answer, and says that it does not", async () => {
+  const fixture = await createWebFixture();
+  fixture.operations.status = async () => {
+    throw new AppError("store_unavailable", "The database has stopped.");
+  };
+  const page = await fixture.read("/setup");
+  for (const words of ["http://tocsin.test/hooks/…", "The database has stopped."]) expect(page).toContain(words);
 });
 
 describe("the rooms", () => {
