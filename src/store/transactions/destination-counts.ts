@@ -126,9 +126,7 @@ export function createNoticeCounts(sql: Dialect) {
   );
 
   return {
-    async countNotices(tx, destination) {
-      const [counted] = await tx.run(countOfNotices, { destination });
-      return counted ?? { waiting: 0, failed: 0 };
-    },
+    countNotices: async (tx, destination) =>
+      (await tx.run(countOfNotices, { destination }))[0] ?? { waiting: 0, failed: 0 },
   } satisfies InTx<Dispatch, "countNotices">;
 }

@@ -102,25 +102,18 @@ export function createDueLists(sql: Dialect) {
     listByKeys: async (tx, destination, alertKeys, limit) =>
       tx.run(listByKeys, { destination, keys: alertKeys, limit }),
 
-    async nextDueAt(tx, destination) {
-      const [at] = await tx.run(nextDue, { destination });
-      return at;
-    },
+    nextDueAt: async (tx, destination) => (await tx.run(nextDue, { destination }))[0],
 
-    async countDueTogether(tx, destination, recipient, group, now) {
-      const [count = 0] = await tx.run(countDueTogether, { destination, recipient, group: group ?? "", now });
-      return count;
-    },
+    countDueTogether: async (tx, destination, recipient, group = "", now) =>
+      (await tx.run(countDueTogether, { destination, recipient, group, now }))[0] ?? 0,
 
     listAbandoned: async (tx, held, limit) =>
       tx.run(listAbandoned, { destinations: Object.keys(held), fences: Object.values(held), limit }),
 
     listFallbacksDue: async (tx, now) => tx.run(listFallbacksDue, { now }),
 
-    async findThread(tx, destination, recipient, key) {
-      const [thread] = await tx.run(findThread, { destination, recipient, key });
-      return thread;
-    },
+    findThread: async (tx, destination, recipient, key) =>
+      (await tx.run(findThread, { destination, recipient, key }))[0],
   } satisfies Partial<InTx<Dispatch>>;
 }
 
@@ -156,10 +149,7 @@ export function createMessageReading(sql: Dialect) {
   );
 
   return {
-    async findAlertFacts(tx, seq, destination) {
-      const [found] = await tx.run(findFacts, { seq, destination });
-      return found;
-    },
+    findAlertFacts: async (tx, seq, destination) => (await tx.run(findFacts, { seq, destination }))[0],
 
     async findRequests(tx, alertSeqs, maxBytes) {
       const asked = alertSeqs.map((seq) => ({ seq }));

@@ -77,10 +77,7 @@ export function createRefusing(sql: Dialect) {
       return source === undefined ? tx.run(list, { below, limit }) : tx.run(listOfSource, { source, below, limit });
     },
 
-    async getRefused(tx, id) {
-      const [found] = await tx.run(find, { id });
-      return found;
-    },
+    getRefused: async (tx, id) => (await tx.run(find, { id }))[0],
 
     async markReleased(tx, id, alertIds, at) {
       await tx.run(release, { id, at, alert_ids: JSON.stringify(alertIds) });

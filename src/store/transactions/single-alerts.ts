@@ -77,10 +77,7 @@ export function createSingleAlerts(sql: Dialect) {
   );
 
   return {
-    async getAlert(tx, id) {
-      const [found] = await tx.run(get, { id });
-      return found;
-    },
+    getAlert: async (tx, id) => (await tx.run(get, { id }))[0],
 
     neighbours: async (tx, id) => Object.fromEntries(await tx.run(listNeighbours, { id })),
 

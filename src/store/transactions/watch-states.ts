@@ -23,10 +23,7 @@ export function createWatchStates(sql: Dialect) {
   const toRow = ({ name, state }: WatchState) => ({ name, state: JSON.stringify(state) });
 
   return {
-    async loadWatchState(tx, name) {
-      const [state] = await tx.run(load, { name });
-      return state;
-    },
+    loadWatchState: async (tx, name) => (await tx.run(load, { name }))[0],
     async saveWatchState(tx, watch) {
       await tx.insert(save, [toRow(watch)], {});
     },
