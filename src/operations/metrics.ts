@@ -1,14 +1,4 @@
-import {
-  type CanaryView,
-  countRefused,
-  type DestinationView,
-  type MarketServiceView,
-  type RunningRelay,
-  type SilenceView,
-  type SourceView,
-  type SpoolView,
-  type WatchView,
-} from "../contract/operations.ts";
+import { countRefused, type DestinationView, type MarketServiceView, type StatusView } from "../contract/operations.ts";
 import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
@@ -16,30 +6,23 @@ import { watchVerdicts } from "../core/ports/watch.ts";
 import { Histogram, type Labels } from "../ground/numbers/figures.ts";
 import { vendorOf } from "../vendors/index.ts";
 
-export interface MetricsInput {
+/** Without `relays`, `canary` or `spool` nothing is known of any, or there is none. */
+export interface MetricsInput
+  extends Pick<StatusView, "destinations" | "sources" | "watches" | "silence">,
+    Partial<Pick<StatusView, "relays" | "canary" | "spool">> {
   /** Counters of the door since the start, by name. */
   door: Readonly<Record<string, number>>;
   /** Undefined: it does not answer. */
   store: StoreHealth | undefined;
-  destinations: DestinationView[];
   delivery: Pick<DeliveryFigures, "attempts" | "refusedMessages" | "seconds">;
   /** Pictures for messages since the start, by what became of them. Default: there are none. */
   pictures?: Readonly<Record<PictureResult, number>>;
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
   routing: { givenUp: number; repeats: number; senderLag: Histogram };
-  sources: SourceView[];
-  /** All that run on the database. Default: nothing is known of any. */
-  relays?: RunningRelay[];
-  watches: WatchView[];
   /** When the key of the account at the alerting service expires, if it is known. Epoch milliseconds. */
   keyExpiresAt?: number;
-  silence: SilenceView[];
   /** Default: nothing is asked. */
   market?: MarketServiceView[];
-  /** Default: none is sent. */
-  canary?: CanaryView;
-  /** Default: there is none. */
-  spool?: SpoolView;
   now: number;
 }
 

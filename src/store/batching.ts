@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { countWithin } from "../ground/count-within.ts";
 
 /**
  * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for
@@ -18,14 +19,22 @@ const shareAhead = 0.45;
 /** The share of "the most lately" that each batch leaves: half is left after some 350 batches. */
 const fading = 0.998;
 
-export interface BatchingOptions<T> {
-  /** How many of the waiting go into the next batch, at least one. */
-  sizeOf(waiting: readonly T[]): number;
+/** A call, and the way to its caller. */
+export interface Waiting<Call, Answer> {
+  call: Call;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+export interface BatchingOptions<Call, Answer> {
+  /** What one batch holds at most; more waits for the next, so that a flood delays no commit for long. */
+  most: { items?: number; weight: number };
+  weightOf(call: Call): number;
   /**
    * Resolves when all of the batch have been answered; never rejects. `answered` is called before the first of them
    * is.
    */
-  send(batch: T[], answered: () => void): Promise<void>;
+  send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void>;
   /**
    * Cores that this process may use. More than its share (a container's quota may be less) costs a few hundredths of
    * the rate.
@@ -43,15 +52,18 @@ export interface BatchingOptions<T> {
  * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not wait
  * until this one has time for it (docs/adr/0001-database-thread.md).
  */
-export function createBatching<T>(options: BatchingOptions<T>) {
-  const { sizeOf, send, cores, waitsForOthers = false } = options;
+export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answer>) {
+  const { most, weightOf, send, cores, waitsForOthers = false } = options;
   const mostUnderWay = cores > 1 ? 2 : 1;
   const running = new Set<Promise<void>>();
-  let waiting: T[] = [];
+  let waiting: Waiting<Call, Answer>[] = [];
   let isGathering = false;
   let batchesUnderWay = 0;
   let callsUnderWay = 0;
   let mostInHand = 0;
+
+  /** How many of the waiting go into the next batch, at least one. */
+  const nextSize = () => countWithin(waiting, most, ({ call }) => weightOf(call));
 
   function start(work: Promise<void>): void {
     running.add(work);
@@ -62,7 +74,7 @@ export function createBatching<T>(options: BatchingOptions<T>) {
     isGathering = false;
     const inHand = callsUnderWay + waiting.length;
     mostInHand = Math.max(mostInHand * fading, inHand);
-    const batch = waiting.slice(0, sizeOf(waiting));
+    const batch = waiting.slice(0, nextSize());
     waiting = waiting.slice(batch.length);
     batchesUnderWay += 1;
     callsUnderWay += batch.length;
@@ -92,20 +104,21 @@ export function createBatching<T>(options: BatchingOptions<T>) {
 
   function sendAhead(): void {
     if (batchesUnderWay === 0 || batchesUnderWay >= mostUnderWay || waiting.length < fewestAhead) return;
-    const isEnough = waiting.length >= mostInHand * shareAhead || sizeOf(waiting) < waiting.length;
+    const isEnough = waiting.length >= mostInHand * shareAhead || nextSize() < waiting.length;
     if (isEnough) start(sendBatch());
   }
 
   return {
-    /** It is sent at once when nothing is under way. */
-    add(entry: T): void {
-      waiting.push(entry);
-      if (batchesUnderWay > 0) sendAhead();
-      else if (!isGathering) {
-        isGathering = waitsForOthers;
-        start(waitsForOthers ? Promise.resolve().then(sendBatch) : sendBatch());
-      }
-    },
+    /** Its answer. It is sent at once when nothing is under way. */
+    make: (call: Call): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        waiting.push({ call, resolve, reject });
+        if (batchesUnderWay > 0) sendAhead();
+        else if (!isGathering) {
+          isGathering = waitsForOthers;
+          start(waitsForOthers ? Promise.resolve().then(sendBatch) : sendBatch());
+        }
+      }),
     /** Resolves when nothing waits and nothing is under way. */
     async settled(): Promise<void> {
       while (running.size > 0) await Promise.all(running);

@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import { toText } from "./postgres/texts.ts";
+import { toText } from "./postgres/parameters.ts";
 import { type Column, type ColumnKind, type DriverName, type TableName, tables } from "./tables.ts";
 import type { Awaitable } from "./tx.ts";
 

@@ -1,5 +1,5 @@
 import { lastChanged, versionNoted } from "./postgres/alert-changes.ts";
-import { toText } from "./postgres/texts.ts";
+import { toText } from "./postgres/parameters.ts";
 import { firstSince as firstSinceThere, sinceId as sinceIdThere } from "./postgres/times.ts";
 import { firstSince, sinceId } from "./sqlite/times.ts";
 import type { DriverName } from "./tables.ts";

@@ -1,7 +1,13 @@
 import { columnTypes } from "../tables.ts";
-import { toText } from "./texts.ts";
 
 export const typeNames = columnTypes.postgres;
+
+/**
+ * A text from outside for a column of type `text`, which takes everything but U+0000: that becomes U+FFFD. JSON needs
+ * none of it, since `JSON.stringify` escapes the character.
+ */
+export const toText = (text: string): string => text.replaceAll("\0", "\ufffd");
+
 export const toValue = (value: unknown): unknown => {
   if (typeof value === "string") return toText(value);
   return Array.isArray(value) ? value.map(toValue) : (value ?? null);

@@ -1,6 +1,6 @@
 import type { RelayReport, RelaySelf, Relays, RelayView } from "../../core/ports/relays.ts";
 import type { Database, Sql } from "./database.ts";
-import { toText } from "./texts.ts";
+import { toText } from "./parameters.ts";
 
 type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
   lanes: Record<string, number> | null;

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
-import { toText } from "./texts.ts";
+import { toText } from "./parameters.ts";
 
 /** This many positions have their words under one number in the index; `search_terms` of the schema says the same. */
 export const alertsPerTerm = 4_096;

@@ -1,16 +1,12 @@
 import { AppError } from "../../core/errors.ts";
-import { countWithin } from "../../ground/count-within.ts";
-import { createBatching } from "../batching.ts";
+import { type BatchingOptions, createBatching, type Waiting } from "../batching.ts";
 import type { JointMethods, JointTransactions } from "../transactions/index.ts";
-import type { Joint } from "../transactions/joint.ts";
+import type { Joint, JointCall } from "../transactions/joint.ts";
 import type { WhichLanes } from "../tx.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
-export interface Shared<Call, Answer> {
-  /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
-  most: { items?: number; weight: number };
-  weightOf(call: Call): number;
+export interface Shared<Call, Answer> extends Pick<BatchingOptions<Call, Answer>, "most" | "weightOf"> {
   /** The answer to each call, in their order; undefined: the call is to be made alone. */
   makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
   makeAlone(call: Call): Promise<Answer>;
@@ -23,20 +19,15 @@ export interface Shared<Call, Answer> {
  * than what is in it. A call that breaks a rule fails alone.
  */
 export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
-  const { most, weightOf, makeTogether, makeAlone, onAnswered = () => {} } = shared;
-  interface Waiting {
-    call: Call;
-    resolve(answer: Answer): void;
-    reject(error: unknown): void;
-  }
+  const { makeTogether, makeAlone, onAnswered = () => {} } = shared;
 
-  const settleAlone = ({ call, resolve, reject }: Waiting) =>
+  const settleAlone = ({ call, resolve, reject }: Waiting<Call, Answer>) =>
     makeAlone(call).then((answer) => {
       resolve(answer);
       onAnswered([answer]);
     }, reject);
 
-  async function send(batch: Waiting[], answered: () => void): Promise<void> {
+  async function send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void> {
     const calls = batch.map(({ call }) => call);
     const isOne = batch.length === 1;
     const made = isOne ? makeAlone(calls[0] as Call).then((answer) => [answer]) : makeTogether(calls);
@@ -56,24 +47,18 @@ export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
     await Promise.all(others);
   }
 
-  const sizeOf = (waiting: readonly Waiting[]) => countWithin(waiting, most, ({ call }) => weightOf(call));
-  const { add, settled } = createBatching<Waiting>({ sizeOf, send, cores: 2 });
-  return {
-    make: (call: Call): Promise<Answer> => new Promise((resolve, reject) => add({ call, resolve, reject })),
-    /** Resolves when nothing is under way. */
-    settled,
-  };
+  return createBatching<Call, Answer>({ ...shared, send, cores: 2 });
 }
 
-function bindOne<Call extends unknown[], Answer>(
+function bindOne<Call extends JointCall, Answer>(
   { statement, transaction, single }: Database,
-  { sizeOf, isOneStatement, run, answerOther }: Joint<Call, Answer>,
+  { isOneStatement, run, answerOther }: Joint<Call, Answer>,
 ): (...call: Call) => Promise<Answer> {
   const runIn = (calls: readonly Call[], which: WhichLanes) =>
     (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
   const { make } = createSharing<Call, Answer>({
     most: { weight: 512 },
-    weightOf: sizeOf,
+    weightOf: ([, parts]) => parts.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
     makeTogether: (calls) => runIn(calls, "free"),
     makeAlone: async (call) => (await runIn([call], "all"))[0] ?? answerOther(toTx(single), call),
   });

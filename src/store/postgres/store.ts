@@ -13,13 +13,13 @@ import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
 import { Notices } from "./notify.ts";
+import { toText } from "./parameters.ts";
 import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
 import { bindJoint } from "./sharing.ts";
 import { toOpenError } from "./store-error.ts";
-import { toText } from "./texts.ts";
 import { bindShared, postgresDialect } from "./tx.ts";
 
 export interface PostgresStoreOptions

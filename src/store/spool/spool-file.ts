@@ -8,7 +8,7 @@ import { keptName, removeDatabase, setDatabaseAside } from "../sqlite/restore-da
 import { isDamage, isDiskFull } from "../sqlite/store-error.ts";
 import type { Serving } from "../sqlite/thread-line.ts";
 import { type CallsAnswer, type PackedCalls, toWireResult, unpackCalls } from "../sqlite/thread-protocol.ts";
-import { createStatementCache } from "../sqlite/transactions/statement-cache.ts";
+import { createStatementCache } from "../sqlite/transactions/context.ts";
 import { hasFormerFiles, readFormerFiles, type TornFile, takeInFormerFiles } from "./former-files.ts";
 
 const fileName = "spool.db";

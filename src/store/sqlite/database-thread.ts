@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
-import { countWithin } from "../../ground/count-within.ts";
-import { createBatching } from "../batching.ts";
+import { createBatching, type Waiting } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import type { ServedSession, ThreadData } from "./thread.ts";
 import { type Line, type LineOptions, openLine, type Serving } from "./thread-line.ts";
@@ -26,12 +25,6 @@ export interface DatabaseThreadOptions extends LineOptions {
   onCommitted?: (calls: Call[], commit: Commit) => void;
 }
 
-interface Waiting {
-  call: Call;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
 /**
  * A thread that owns a database connection. It takes the next batch of calls when the last is on disk (batching.ts):
  * an idle store answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
@@ -43,14 +36,15 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
   options: DatabaseThreadOptions,
 ): Promise<DatabaseThread<Served>> {
   const line = await openLine<Served>(data, options);
-  const batching = createBatching<Waiting>({
-    sizeOf: (waiting) => countWithin(waiting, mostPerBatch, ({ call }) => bodyLengthOf(call)),
+  const { make, settled } = createBatching<Call, unknown>({
+    most: mostPerBatch,
+    weightOf: bodyLengthOf,
     send,
     cores: availableParallelism(),
     waitsForOthers: "readOnly" in data && data.readOnly,
   });
 
-  async function send(batch: Waiting[], answered: () => void): Promise<void> {
+  async function send(batch: Waiting<Call, unknown>[], answered: () => void): Promise<void> {
     const calls = batch.map((entry) => entry.call);
     const answer = await askFor(calls).catch((error: Error) => error);
     // Before the callers go on: what they do next must not keep the thread idle.
@@ -75,12 +69,9 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
 
   return {
     ask: line.ask,
-    call: (call) =>
-      new Promise((resolve, reject) => {
-        batching.add({ call, resolve, reject });
-      }),
+    call: make,
     async close() {
-      await batching.settled();
+      await settled();
       await line.end();
     },
   };

@@ -26,7 +26,7 @@ export interface Line<Served extends Serving> {
 export interface LineOptions {
   /** Its compiled file, which calls `serve`. Default: `thread.js` next to this file. */
   entry?: URL;
-  /** The thread has ended though nobody closed it: every call from now on is refused. */
+  /** The thread was open and has ended, though nobody closed it: every call from now on is refused. */
   onStopped?: (error: Error) => void;
   /** What such a call is answered, and what helps. Default: that of the relay's log, which only a restart brings back. */
   stopped?: { message: string; hint: string };
@@ -85,7 +85,7 @@ export async function openLine<Served extends Serving>(data: object, options: Li
   worker.postMessage(data);
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
-  let ending = false;
+  let isOpen = false;
   let gone: Error | undefined;
 
   function fail(error: Error): void {
@@ -93,7 +93,7 @@ export async function openLine<Served extends Serving>(data: object, options: Li
     gone = error;
     for (const question of open.values()) question.reject(error);
     open.clear();
-    if (!ending) onStopped?.(error);
+    if (isOpen) onStopped?.(error);
   }
 
   function take(id: number) {
@@ -106,10 +106,10 @@ export async function openLine<Served extends Serving>(data: object, options: Li
     worker.on("message", (message: FromThread) => {
       if (message.kind === "answer") take(message.id)?.resolve(message.answer);
       else if (message.kind === "failure") take(message.id)?.reject(fromWireError(message.error));
-      else if (message.kind === "ready") resolve();
+      else if (message.kind === "not_opened") reject(fromWireError(message.error));
       else {
-        ending = true;
-        reject(fromWireError(message.error));
+        isOpen = true;
+        resolve();
       }
     });
     const stop = (cause?: unknown) => {
@@ -137,7 +137,7 @@ export async function openLine<Served extends Serving>(data: object, options: Li
     ask,
     async end() {
       if (gone) return;
-      ending = true;
+      isOpen = false;
       const exited = once(worker, "exit");
       await ask("close", []);
       await exited;

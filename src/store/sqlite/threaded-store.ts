@@ -57,21 +57,11 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   /** A thread takes nine megabytes and a part of the start, which a relay spares that nobody looks at. */
   function reader(): Promise<DatabaseThread> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
-    let hasStarted = false;
-    const whenStopped = (error: Error) => {
-      // One that cannot be started fails who asked, and the next who asks starts another: alerts go on without it.
-      if (hasStarted) onStopped?.(error);
-    };
-    reading ??= start({ path, readOnly: true }, { entry, onStopped: whenStopped }).then(
-      (thread) => {
-        hasStarted = true;
-        return thread;
-      },
-      (error) => {
-        reading = undefined;
-        throw error;
-      },
-    );
+    // One that cannot be started fails who asked, and the next who asks starts another: alerts go on without it.
+    reading ??= start({ path, readOnly: true }, { entry, onStopped }).catch((error: unknown) => {
+      reading = undefined;
+      throw error;
+    });
     return reading;
   }
   /** The writer last, so that it can empty the log into the database. */

@@ -14,9 +14,8 @@ import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { untoldStates } from "./ends.ts";
-import { createForgetting } from "./forgetting.ts";
 import { createMaking } from "./making.ts";
-import { createLockedLook } from "./name-lock.ts";
+import { createMemories, keyOf, type Place, type Remembered } from "./memories.ts";
 import type { Unrouted } from "./repeats.ts";
 import type { Judged } from "./ringing.ts";
 
@@ -45,13 +44,6 @@ const restOfSteps = '["rest"]';
 export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
 
 function statementsOf(sql: Dialect) {
-  const find = sql.statement(
-    "find_groups",
-    { destination: "text", name: "text" },
-    "SELECT memory FROM group_memories WHERE destination = :destination AND name = :name",
-    ({ memory }: { memory: string }) => JSON.parse(memory) as GroupMemory & { rest?: PlacedChange[] },
-  );
-  const write = sql.insertion("save_groups", "group_memories", { conflict: "replace" });
   const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at <= :up_to AND d.state = 'held'`;
   const changed = ({ alert_seq }: { alert_seq: number }) => alert_seq;
   const pick = sql.statement(
@@ -130,7 +122,7 @@ function statementsOf(sql: Dialect) {
      WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL RETURNING recipient`,
     ({ recipient }: { recipient: string }) => recipient,
   );
-  return { find, write, pick, endOver, hasten, move, findUntold, findCause, recount };
+  return { pick, endOver, hasten, move, findUntold, findCause, recount };
 }
 
 /**
@@ -144,11 +136,11 @@ function statementsOf(sql: Dialect) {
  *     more of one name than one step may change ──▶ the oldest; the rest is remembered, and done by the next step (`releaseRest`)
  */
 export function createGrouping(sql: Dialect, newId: NewId) {
-  const lookLocked = createLockedLook(sql, "group");
+  const memories = createMemories<KeptGroup>(sql, "group_memories", keptMs);
   const make = createMaking(sql);
   const statements = statementsOf(sql);
-  const { find, write, findUntold, findCause, recount } = statements;
-  const apply = createSteps(lookLocked, statements);
+  const { findUntold, findCause, recount } = statements;
+  const apply = createSteps(memories, statements);
 
   /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
@@ -178,27 +170,18 @@ export function createGrouping(sql: Dialect, newId: NewId) {
     async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
       const places = new Map(records.flatMap(placesOf).map((place) => [keyOf(place), place]));
       if (places.size === 0) return ungrouped;
-      const memories = new Map<string, GroupMemory>();
-      const note = (asked: readonly Place[], found: readonly GroupMemory[][]) => {
-        for (const [index, place] of asked.entries())
-          for (const memory of found[index] ?? []) memories.set(keyOf(place), memory);
-      };
       const ofCauses = sql.isShared ? [...places.values()].filter(({ name }) => name === allCauses) : [];
-      if (ofCauses.length > 0) note(ofCauses, await tx.look(find, ofCauses));
-      const changing = new Set(records.flatMap((record) => placesToLock(record, memories)));
+      const known = await memories.find(tx, ofCauses);
+      const changing = new Set(records.flatMap((record) => placesToLock(record, known)));
       const locked = [...places.values()].filter(
         (place) => place.name !== allCauses || !sql.isShared || changing.has(keyOf(place)),
       );
-      note(locked, await lookLocked(tx, find, locked, keyOf));
-      const desk = new GroupDesk(memories);
+      const desk = new GroupDesk(new Map([...known, ...(await memories.findLocked(tx, locked))]));
       const at = records[0]?.routedAt ?? 0;
       return {
         gather: (record, alert, left) => desk.gather(record, alert, left),
         async save(tx) {
-          const rows = [...desk.touched.values()].map(({ memory, ...place }) => {
-            return { ...place, memory: JSON.stringify(memory), updated_at: at };
-          });
-          if (rows.length > 0) await tx.insert(write, rows, {});
+          await memories.save(tx, [...desk.touched.values()]);
           const changed = desk.changes.map(({ destination }) => destination);
           if (changed.length > 0) await apply(tx, at, changed, desk.changes);
           for (const cause of desk.counts.values()) await count(tx, at, cause);
@@ -212,13 +195,13 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();
       const pairs = destinations.map((destination) => ({ destination, name: allCauses }));
       if (pairs.length === 0) return;
-      const found = await lookLocked(tx, find, pairs, keyOf);
-      for (const [index, pair] of pairs.entries()) {
-        const ids = new Set(untold.flatMap(({ destination, id }) => (destination === pair.destination ? [id] : [])));
-        const known = currentCauses(found[index]?.[0], at);
-        const { causes, changes } = endCauses(known, at, (_, id) => ids.has(id));
-        await tx.insert(write, [{ ...pair, memory: JSON.stringify({ causes }), updated_at: at }], {});
+      const found = await memories.findLocked(tx, pairs);
+      for (const pair of pairs) {
         const { destination } = pair;
+        const ids = new Set(untold.flatMap((one) => (one.destination === destination ? [one.id] : [])));
+        const known = currentCauses(found.get(keyOf(pair)), at);
+        const { causes, changes } = endCauses(known, at, (_, id) => ids.has(id));
+        await memories.save(tx, [{ ...pair, memory: { causes }, at }]);
         const placed = changes.map((change) => ({ ...change, destination }));
         if (placed.length > 0) await apply(tx, at, [destination], placed);
       }
@@ -226,22 +209,24 @@ export function createGrouping(sql: Dialect, newId: NewId) {
 
     async releaseRest(tx: Tx, destinations: string[], at: number): Promise<boolean> {
       const asked = destinations.map((destination) => ({ destination, name: restOfSteps }));
-      const found = await tx.look(find, asked);
-      const open = destinations.filter((_, index) => found[index]?.some(({ rest = [] }) => rest.length > 0));
+      const found = await memories.find(tx, asked);
+      const open = asked.flatMap((place) => (found.get(keyOf(place))?.rest?.length ? [place.destination] : []));
       return open.length > 0 && (await apply(tx, at, open, []));
     },
 
-    forgetOldGroups: createForgetting(sql, "group_memories", "name", keptMs),
+    forgetOldGroups: memories.forgetOld,
   };
 }
 
 /** In their order behind what is left of former ones, as many as one step may change. True: some are left. */
-function createSteps(lookLocked: ReturnType<typeof createLockedLook>, statements: ReturnType<typeof statementsOf>) {
-  const { find, write, pick, endOver, hasten, move } = statements;
+function createSteps(
+  { findLocked, save }: ReturnType<typeof createMemories<KeptGroup>>,
+  { pick, endOver, hasten, move }: ReturnType<typeof statementsOf>,
+) {
   return async (tx: Tx, at: number, destinations: string[], changes: readonly PlacedChange[]): Promise<boolean> => {
     const places = [...new Set(destinations)].map((destination) => ({ destination, name: restOfSteps }));
-    const found = await lookLocked(tx, find, places, keyOf);
-    const former = found.flatMap((memories) => memories.flatMap(({ rest = [] }) => rest));
+    const found = await findLocked(tx, places);
+    const former = [...found.values()].flatMap(({ rest = [] }) => rest);
     const rest: PlacedChange[] = [];
     const changed: number[] = [];
     let room = mostAtOnce;
@@ -262,16 +247,17 @@ function createSteps(lookLocked: ReturnType<typeof createLockedLook>, statements
       if (!isAll) rest.push({ ...change, dueAt });
     }
     const memoryOf = (place: Place) => ({ rest: rest.filter(({ destination }) => destination === place.destination) });
-    const rows = places.map((place) => ({ ...place, memory: JSON.stringify(memoryOf(place)), updated_at: at }));
-    if (former.length + rest.length > 0) await tx.insert(write, rows, {});
+    const left = places.map((place) => ({ ...place, memory: memoryOf(place), at }));
+    if (former.length + rest.length > 0) await save(tx, left);
     await tx.changed([...new Set(changed)]);
     return rest.length > 0;
   };
 }
 
-type Place = { destination: string; name: string };
-
 type PlacedChange = GroupChange & { destination: string };
+
+/** `rest`: what is still to be done at the destination, under the name `restOfSteps`. */
+type KeptGroup = GroupMemory & { rest?: PlacedChange[] };
 
 interface CountedCause extends NonNullable<Gathered["behind"]> {
   destination: string;
@@ -280,7 +266,7 @@ interface CountedCause extends NonNullable<Gathered["behind"]> {
 /** Judges records in their order, by what is remembered of their groups and causes. */
 class GroupDesk {
   /** What is remembered now, by place. */
-  readonly touched = new Map<string, Place & { memory: GroupMemory }>();
+  readonly touched = new Map<string, Remembered<GroupMemory>>();
   readonly changes: PlacedChange[] = [];
   readonly counts = new Map<string, CountedCause>();
 
@@ -299,7 +285,7 @@ class GroupDesk {
       for (const [name, memory] of judged.memories) {
         const key = keyOf({ destination, name });
         this.memories.set(key, memory);
-        this.touched.set(key, { destination, name, memory });
+        this.touched.set(key, { destination, name, memory, at });
       }
       this.changes.push(...judged.changes.map((change) => ({ ...change, destination })));
       if (judged.behind && countsIn.includes(destination))
@@ -309,8 +295,6 @@ class GroupDesk {
     return withGroups(left, found);
   }
 }
-
-const keyOf = ({ destination, name }: Place): string => JSON.stringify([destination, name]);
 
 function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
   return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));

@@ -1,9 +1,11 @@
+import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Tx, WhichLanes } from "../tx.ts";
 
-/** A transaction that calls of several lanes may share. Each call is made of the arguments of the port's method. */
-export interface Joint<Call extends unknown[], Answer> {
-  /** How much of a transaction a call takes. */
-  sizeOf(call: Call): number;
+/** The arguments of the port's method. */
+export type JointCall = [lane: LaneFence, parts: readonly { deliverySeqs: number[] }[]];
+
+/** A transaction that calls of several lanes may share. */
+export interface Joint<Call extends JointCall, Answer> {
   /** The calls ask nothing besides their first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
   /** Answers each call. Undefined: nothing was written for its lane; with `free`, nothing was written at all. */
@@ -13,7 +15,7 @@ export interface Joint<Call extends unknown[], Answer> {
 }
 
 /** For one call alone. */
-export async function runJoint<Call extends unknown[], Answer>(
+export async function runJoint<Call extends JointCall, Answer>(
   tx: Tx,
   { run, answerOther }: Joint<Call, Answer>,
   call: Call,

@@ -100,7 +100,6 @@ export function createRecording(
   }
 
   const recordAttempts: Joint<RecordCall, Kept[] | "lost"> = {
-    sizeOf: ([, records]) => records.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
     isOneStatement: (calls) =>
       toWaves(calls).length === 1 &&
       calls.every(([, records]) =>

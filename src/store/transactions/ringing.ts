@@ -5,8 +5,7 @@ import { forgetRing, judgeRing, missRing } from "../../ringing/judge-ring.ts";
 import { ringEventOf } from "../../ringing/ring-event.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import type { withoutToldEnd } from "./ends.ts";
-import { createForgetting } from "./forgetting.ts";
-import { createLockedLook } from "./name-lock.ts";
+import { createMemories, keyOf, type Place, type Remembered } from "./memories.ts";
 import type { Unrouted } from "./repeats.ts";
 
 export type Ringing = ReturnType<typeof createRinging>;
@@ -21,26 +20,12 @@ export interface Rings {
   save?(tx: Tx): Promise<void>;
 }
 
-/** What is remembered of a key at a destination, and by which names it is found. */
-type Pair = { destination: string; key: string };
-
-type Remembered = Pair & { memory: RingMemory; at: number };
-
 /** A key without an alert for this long is forgotten. The rule itself looks back over hours. */
 const keptMs = 7 * 24 * 3_600_000;
 const countedElsewhere = "counted: the next message about its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };
 
-const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destination, key]);
-
 function statementsOf(sql: Dialect) {
-  const find = sql.statement(
-    "find_rings",
-    { destination: "text", key: "text" },
-    "SELECT memory FROM rings WHERE destination = :destination AND alert_key = :key",
-    ({ memory }: { memory: string }) => JSON.parse(memory) as RingMemory,
-  );
-  const write = sql.insertion("save_rings", "rings", { conflict: "replace" });
   // What is claimed goes on: its message may have left.
   const mayEnd = "due_at IS NOT NULL AND (updates = 'count' OR updates = 'summary' AND state = 'held')";
   const endFormer = sql.statement(
@@ -59,15 +44,15 @@ function statementsOf(sql: Dialect) {
   const findUnheard = sql.statement(
     "find_unheard",
     { seqs: "int8[]" },
-    `SELECT one.destination, a.alert_key AS key, a.id, one.recipient, one.purpose, EXISTS (
+    `SELECT one.destination, a.alert_key AS name, a.id, one.recipient, one.purpose, EXISTS (
        SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
          AND d.updates <> 'count' AND d.state NOT IN ('failed', 'expired', 'muted')) AS others
      FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
        JOIN rings ON rings.destination = one.destination AND rings.alert_key = a.alert_key
      WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary')`,
-    (row: Pair & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
+    (row: Place & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
   );
-  return { find, write, endFormer, findUnheard };
+  return { endFormer, findUnheard };
 }
 
 /**
@@ -83,28 +68,14 @@ function statementsOf(sql: Dialect) {
  * reach some recipients is made good to them by what fires next.
  */
 export function createRinging(sql: Dialect) {
-  const lookLocked = createLockedLook(sql, "ring");
-  const { find, write, endFormer, findUnheard } = statementsOf(sql);
-
-  async function lockAndFind(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, RingMemory>> {
-    const found = await lookLocked(tx, find, pairs, nameOf);
-    return new Map(pairs.flatMap((pair, index) => (found[index] ?? []).map((memory) => [nameOf(pair), memory])));
-  }
-
-  const save = (tx: Tx, memories: readonly Remembered[]) =>
-    tx.insert(
-      write,
-      memories.map(({ destination, key, memory, at }) => ({
-        ...{ destination, alert_key: key, memory: JSON.stringify(memory), updated_at: at },
-      })),
-      {},
-    );
+  const { findLocked, save, forgetOld } = createMemories<RingMemory>(sql, "rings", keptMs);
+  const { endFormer, findUnheard } = statementsOf(sql);
 
   return {
     async lookUpRings(tx: Tx, records: readonly RoutingRecord[]): Promise<Rings> {
-      const pairs = new Map(records.flatMap(pairsOf).map((pair) => [nameOf(pair), pair]));
+      const pairs = new Map(records.flatMap(pairsOf).map((pair) => [keyOf(pair), pair]));
       if (pairs.size === 0) return unjudged;
-      const desk = new RingDesk(await lockAndFind(tx, [...pairs.values()]));
+      const desk = new RingDesk(await findLocked(tx, [...pairs.values()]));
       return {
         judge: (record, alert, left) => desk.judge(record, alert, left),
         async save(tx) {
@@ -120,7 +91,7 @@ export function createRinging(sql: Dialect) {
             end(desk.former.filter((one) => !desk.isOwn(one))),
             // These change in any case.
             end(desk.former.filter(desk.isOwn)),
-            desk.judged.size === 0 ? undefined : save(tx, [...desk.judged.values()]),
+            save(tx, [...desk.judged.values()]),
           ]);
           await tx.changed([...new Set(ended)]);
         },
@@ -131,21 +102,21 @@ export function createRinging(sql: Dialect) {
     async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;
-      const memories = await lockAndFind(tx, [...new Map(unheard.map((pair) => [nameOf(pair), pair])).values()]);
-      const changed = new Map<string, Remembered>();
+      const memories = await findLocked(tx, [...new Map(unheard.map((pair) => [keyOf(pair), pair])).values()]);
+      const changed = new Map<string, Remembered<RingMemory>>();
       for (const pair of unheard) {
-        const memory = memories.get(nameOf(pair));
+        const memory = memories.get(keyOf(pair));
         if (memory === undefined) continue;
         const { id, recipient, purpose, others } = pair;
         if (others && purpose !== "alert") continue;
         const left = others ? missRing(memory, id, recipient) : forgetRing(memory, id);
-        memories.set(nameOf(pair), left);
-        changed.set(nameOf(pair), { ...pair, memory: left, at });
+        memories.set(keyOf(pair), left);
+        changed.set(keyOf(pair), { ...pair, memory: left, at });
       }
       await save(tx, [...changed.values()]);
     },
 
-    forgetOldRings: createForgetting(sql, "rings", "alert_key", keptMs),
+    forgetOldRings: forgetOld,
   };
 }
 
@@ -153,7 +124,7 @@ export function createRinging(sql: Dialect) {
 class RingDesk {
   readonly #ids = new Set<string>();
   /** What is remembered now of those that were judged. */
-  readonly judged = new Map<string, Remembered>();
+  readonly judged = new Map<string, Remembered<RingMemory>>();
   /** Alerts that did not ring, and behind which another of their key came. */
   readonly former: { destination: string; id: string }[] = [];
 
@@ -167,14 +138,14 @@ class RingDesk {
     const rung = new Map<string, Rung>();
     for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
       const { destination, rule, isQuiet, isMuted } = pair;
-      const before = this.memories.get(nameOf(pair));
+      const before = this.memories.get(keyOf(pair));
       const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
       const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
       if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
       else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
       this.#ids.add(id);
-      this.memories.set(nameOf(pair), memory);
-      this.judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
+      this.memories.set(keyOf(pair), memory);
+      this.judged.set(keyOf(pair), { ...pair, memory, at: record.routedAt });
       if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)
         this.former.push({ destination, id: before.latest.id });
     }
@@ -187,7 +158,7 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
   const pairs = deliveries.flatMap(({ destination, ring: rule, state, updates }) =>
     rule === undefined || updates === "later_end"
       ? []
-      : { destination, rule, key: facts.alertKey, isQuiet: state === "held", isMuted: state === "muted" },
+      : { destination, rule, name: facts.alertKey, isQuiet: state === "held", isMuted: state === "muted" },
   );
   return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
 }

@@ -1,6 +1,7 @@
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
+import { RecentMap } from "../../../ground/recent-map.ts";
 import { type Notes, newNotes } from "../../signals.ts";
 
 /** What every transaction function is made from. */
@@ -28,3 +29,14 @@ export const createContext = (given: Pick<TransactionContext, "db" | "newId" | "
 
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";
+
+/** Statements that are put together at each call, kept by their text: preparing one takes longer than most of them run. */
+export function createStatementCache(db: Database, most: number): (sql: string) => Statement<unknown[]> {
+  const kept = new RecentMap<string, Statement<unknown[]>>(most);
+  return (sql) => {
+    const statement = kept.get(sql) ?? db.prepare<unknown[]>(sql);
+    // The one that was used last stands at the end.
+    kept.set(sql, statement);
+    return statement;
+  };
+}

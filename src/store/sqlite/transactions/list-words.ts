@@ -3,9 +3,8 @@ import { isOfAlert, mayBeResent, problemsBetween, stateCondition, unsent } from 
 import type { Bounds, Driver, ListWords, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
 import type { Add, Dialect } from "../../tx.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
-import type { TransactionContext } from "./context.ts";
+import { createStatementCache, type TransactionContext } from "./context.ts";
 import { createSearchParts } from "./searching.ts";
-import { createStatementCache } from "./statement-cache.ts";
 
 /** A search as an FTS5 expression, and the table of the part in which it looks. */
 export interface PartSearch {

@@ -2,8 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AlertFacts } from "../../../core/alert.ts";
 import { searchableText } from "../../search-words.ts";
 import type { Row } from "../../tables.ts";
-import { boundLimit, type TransactionContext } from "./context.ts";
-import { createStatementCache } from "./statement-cache.ts";
+import { boundLimit, createStatementCache, type TransactionContext } from "./context.ts";
 
 /**
  * Alerts whose words stand in one full-text index. To look for the beginning of a word, FTS5 reads all that begins so

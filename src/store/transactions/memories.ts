@@ -1,0 +1,81 @@
+import type { InsertedRow } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { createLockedLook } from "./name-lock.ts";
+
+/** A name at a destination: a key of alerts, a group, a cause. */
+export type Place = { destination: string; name: string };
+
+/** `at`: when it was remembered. */
+export type Remembered<Memory> = Place & { memory: Memory; at: number };
+
+export const keyOf = ({ destination, name }: Place): string => JSON.stringify([destination, name]);
+
+/** The column that has the name, and what kind of name is locked. */
+const kinds = {
+  rings: { column: "alert_key", kind: "ring" },
+  group_memories: { column: "name", kind: "group" },
+} as const;
+
+/** A step takes the writing thread some 10 ms, and accepting alerts waits for it. */
+const rowsAtOnce = 10_000;
+const first: Place = { destination: "", name: "" };
+/** The last place of all: no text has a larger character. */
+const last: Place = { destination: "\u{10FFFF}", name: "" };
+
+/** What is remembered of each place, one row each. */
+export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, keptMs: number) {
+  const { column, kind } = kinds[table];
+  const lookLocked = createLockedLook(sql, kind);
+  const ofPlace = { destination: "text", name: "text" } as const;
+  const find = sql.statement(
+    `find_${table}`,
+    ofPlace,
+    `SELECT memory FROM ${table} WHERE destination = :destination AND ${column} = :name`,
+    ({ memory }: { memory: string }) => JSON.parse(memory) as Memory,
+  );
+  const write = sql.insertion(`save_${table}`, table as "group_memories", { conflict: "replace" });
+  const rows = `FROM ${table} WHERE (destination, ${column}) > (:destination, :name)`;
+  const findEnd = sql.statement(
+    `find_end_of_${table}`,
+    ofPlace,
+    `SELECT destination, ${column} AS name ${rows} ORDER BY destination, ${column} LIMIT 1 OFFSET ${rowsAtOnce - 1}`,
+    (row: Place) => row,
+  );
+  const remove = sql.statement(
+    `forget_${table}`,
+    { ...ofPlace, to_destination: "text", to_name: "text", before: "int8" },
+    `DELETE ${rows} AND (destination, ${column}) <= (:to_destination, :to_name) AND updated_at < :before`,
+  );
+  let after = first;
+  const byPlace = (places: readonly Place[], found: readonly Memory[][]) =>
+    new Map(places.flatMap((place, index) => (found[index] ?? []).map((memory) => [keyOf(place), memory])));
+
+  return {
+    /** Those that there are, by `keyOf`. */
+    find: async (tx: Tx, places: readonly Place[]) => byPlace(places, await tx.look(find, places)),
+
+    /** The same. Another relay that looks for one of the places waits until this transaction has ended. */
+    findLocked: async (tx: Tx, places: readonly Place[]) => byPlace(places, await lookLocked(tx, find, places, keyOf)),
+
+    save: (tx: Tx, memories: readonly Remembered<Memory>[]) =>
+      tx.insert(
+        write,
+        memories.map(({ destination, name, memory, at }) => {
+          const row = { destination, [column]: name, memory: JSON.stringify(memory), updated_at: at };
+          return row as InsertedRow<"group_memories">;
+        }),
+        {},
+      ),
+
+    /**
+     * Removes what was not written for so long, step by step through all rows: an index by that time would make each alert dearer. True:
+     * this was not the last step.
+     */
+    async forgetOld(tx: Tx, now: number): Promise<boolean> {
+      const [end = last] = await tx.run(findEnd, after);
+      await tx.run(remove, { ...after, to_destination: end.destination, to_name: end.name, before: now - keptMs });
+      after = end === last ? first : end;
+      return end !== last;
+    },
+  };
+}
