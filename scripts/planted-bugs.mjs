@@ -13,14 +13,14 @@ const transactions = "src/store/transactions";
 const ofTheStore = [
   {
     name: "writes under an old fence",
-    file: `${transactions}/fence.ts`,
+    file: `${transactions}/lanes.ts`,
     from: "text: `EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence",
     to: "text: `EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND :fence IS NOT NULL",
     tests: sqlite,
   },
   {
     name: "says that a lost lane is held",
-    file: `${transactions}/fence.ts`,
+    file: `${transactions}/lanes.ts`,
     from: "`SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence",
     to: "`SELECT fence FROM lanes WHERE lane_group = :group AND :fence IS NOT NULL",
     tests: sqlite,
@@ -168,14 +168,14 @@ const ofTheStore = [
   {
     name: "lets two relays judge a key at the same moment",
     file: `${transactions}/ringing.ts`,
-    from: "await lookLocked(tx, find, pairs, nameOf)",
-    to: "await tx.look(find, pairs)",
+    from: "await rings.findLocked(tx, [...pairs",
+    to: "await rings.find(tx, [...pairs",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {
     name: "judges each alert of a step by what was known before it",
     file: `${transactions}/ringing.ts`,
-    from: "memories.set(nameOf(pair), memory);",
+    from: "memories.set(keyOf(pair), memory);",
     to: "",
     tests: sqlite,
   },
@@ -203,8 +203,8 @@ const ofTheStore = [
   {
     name: "lets two relays begin a group at the same moment",
     file: `${transactions}/grouping.ts`,
-    from: "await lookLocked(tx, find, locked, keyOf)",
-    to: "await tx.look(find, locked)",
+    from: "await memories.findLocked(tx, locked)",
+    to: "await memories.find(tx, locked)",
     tests: ["test/store/postgres/routing.test.ts"],
   },
   {

@@ -18,7 +18,7 @@ interface PlantedBug {
 const bugs: PlantedBug[] = [
   {
     name: "no fence in the write",
-    file: "dist/store/transactions/fence.js",
+    file: "dist/store/transactions/lanes.js",
     from: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence",
     to: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND :fence IS NOT NULL",
     faults: ["writeLate"],

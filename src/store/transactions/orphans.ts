@@ -2,8 +2,7 @@ import { orphanReason } from "../../core/delivery.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import { deliveryColumnsWith, toDueDelivery } from "../rows.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
-import { type Fences, underFence } from "./fence.ts";
-import type { Self } from "./lanes.ts";
+import { type Fences, type Self, underFence } from "./lanes.ts";
 
 const claimed = "state = 'sending' AND claim_token IS NOT NULL";
 

@@ -68,14 +68,14 @@ function statementsOf(sql: Dialect) {
  * reach some recipients is made good to them by what fires next.
  */
 export function createRinging(sql: Dialect) {
-  const { findLocked, save, forgetOld } = createMemories<RingMemory>(sql, "rings", keptMs);
+  const rings = createMemories<RingMemory>(sql, "rings", keptMs);
   const { endFormer, findUnheard } = statementsOf(sql);
 
   return {
     async lookUpRings(tx: Tx, records: readonly RoutingRecord[]): Promise<Rings> {
       const pairs = new Map(records.flatMap(pairsOf).map((pair) => [keyOf(pair), pair]));
       if (pairs.size === 0) return unjudged;
-      const desk = new RingDesk(await findLocked(tx, [...pairs.values()]));
+      const desk = new RingDesk(await rings.findLocked(tx, [...pairs.values()]));
       return {
         judge: (record, alert, left) => desk.judge(record, alert, left),
         async save(tx) {
@@ -91,7 +91,7 @@ export function createRinging(sql: Dialect) {
             end(desk.former.filter((one) => !desk.isOwn(one))),
             // These change in any case.
             end(desk.former.filter(desk.isOwn)),
-            save(tx, [...desk.judged.values()]),
+            rings.save(tx, [...desk.judged.values()]),
           ]);
           await tx.changed([...new Set(ended)]);
         },
@@ -102,7 +102,7 @@ export function createRinging(sql: Dialect) {
     async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;
-      const memories = await findLocked(tx, [...new Map(unheard.map((pair) => [keyOf(pair), pair])).values()]);
+      const memories = await rings.findLocked(tx, [...new Map(unheard.map((pair) => [keyOf(pair), pair])).values()]);
       const changed = new Map<string, Remembered<RingMemory>>();
       for (const pair of unheard) {
         const memory = memories.get(keyOf(pair));
@@ -113,10 +113,10 @@ export function createRinging(sql: Dialect) {
         memories.set(keyOf(pair), left);
         changed.set(keyOf(pair), { ...pair, memory: left, at });
       }
-      await save(tx, [...changed.values()]);
+      await rings.save(tx, [...changed.values()]);
     },
 
-    forgetOldRings: forgetOld,
+    forgetOldRings: rings.forgetOld,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CommonStates, DutyStates, WatchState, WatchStore } from "../../core/ports/watch.ts";
 import type { Dialect, InTx } from "../tx.ts";
-import { underFence } from "./fence.ts";
+import { underFence } from "./lanes.ts";
 
 export function createWatchStates(sql: Dialect) {
   const load = sql.statement(
