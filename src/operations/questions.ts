@@ -57,15 +57,17 @@ export class Breaker {
     this.#failures = 0;
   }
 
-  failed(error: unknown): void {
-    const code = error instanceof AppError ? error.code : "timeout";
-    if (code === "cancelled") return;
+  /** `isAnswer`: the service has answered that there is no such thing, or that it does not take what was asked. */
+  failed(error: unknown): { reason: ErrorCode | "timeout"; isAnswer: boolean } {
+    const { code, retryAfterMs = 0 } = error instanceof AppError ? error : ({ code: "timeout" } as const);
+    const isAnswer = code === "upstream_not_found" || code === "upstream_rejected";
     const because = pauseReasons[code] ?? (code === "timeout" ? "it does not answer in time" : "asking it fails");
-    this.#failures += 1;
+    if (isAnswer) this.answered();
+    else if (code !== "cancelled") this.#failures += 1;
     if (code === "upstream_unauthorized" || code === "upstream_forbidden") this.#pause(refusedPauseMs, because);
-    else if (code === "upstream_rate_limited")
-      this.#pause(Math.max(failedPauseMs, (error instanceof AppError && error.retryAfterMs) || 0), because);
-    else if (this.#failures >= failuresToPause) this.#pause(failedPauseMs, because);
+    else if (code === "upstream_rate_limited") this.#pause(Math.max(failedPauseMs, retryAfterMs), because);
+    else if (code !== "cancelled" && this.#failures >= failuresToPause) this.#pause(failedPauseMs, because);
+    return { reason: code, isAnswer };
   }
 
   view(): Pick<MarketServiceView, "pausedUntil" | "pausedBecause"> {
@@ -162,15 +164,9 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
     } catch (error) {
       if (!isAsked) return undefined;
       if (isTimeout(error)) hangs += 1;
-      const code = error instanceof AppError ? error.code : "timeout";
-      log.info(event, { reason: code });
-      if (code === "upstream_not_found" || code === "upstream_rejected") {
-        breaker.answered();
-        remember(key, { forMs: keepUnknownMs });
-      } else {
-        breaker.failed(error);
-        remember(key, { forMs: keepFailureMs });
-      }
+      const { reason, isAnswer } = breaker.failed(error);
+      log.info(event, { reason });
+      remember(key, { forMs: isAnswer ? keepUnknownMs : keepFailureMs });
       return undefined;
     }
   }

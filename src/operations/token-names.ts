@@ -1,7 +1,6 @@
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import { Budget } from "../core/budget.ts";
 import type { Clock } from "../core/clock.ts";
-import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { isAddress } from "../core/metric-key.ts";
 import { createPoll } from "../core/poll.ts";
@@ -199,20 +198,18 @@ export class TokenNames implements KnownNames {
       for (const subject of subjects) this.#learn(subject, said.get(subject.address.toLowerCase()));
       log.info("token_names.asked", { kind, asked: subjects.length, named: said.size });
     } catch (error) {
-      const code = error instanceof AppError ? error.code : "timeout";
-      log.info("token_names.failed", { kind, reason: code });
-      if (code !== "upstream_not_found" && code !== "upstream_rejected") {
-        service.breaker.failed(error);
+      const { reason, isAnswer } = service.breaker.failed(error);
+      log.info("token_names.failed", { kind, reason });
+      if (!isAnswer) {
         this.#failedAt = clock.now();
         return;
       }
-      service.breaker.answered();
-      if (code === "upstream_rejected" && subjects.length > 1) {
+      if (reason === "upstream_rejected" && subjects.length > 1) {
         this.#atOnce = Math.ceil(subjects.length / 2);
         return;
       }
       for (const subject of subjects) this.#learn(subject, undefined);
-      if (code === "upstream_rejected") this.#noteRefused(kind, chain);
+      if (reason === "upstream_rejected") this.#noteRefused(kind, chain);
     }
     for (const subject of subjects) this.#waiting.delete(keyOf(subject));
   }
