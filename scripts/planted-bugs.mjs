@@ -301,9 +301,9 @@ const ofTheStore = [
   {
     name: "saves a pace under an old fence",
     file: `${transactions}/lanes.ts`,
-    from: 'sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) })',
+    from: 'sql.insertion("paces", { conflict: "replace", where: underFence(sql) })',
     to:
-      'sql.insertion("save_paces", "paces", { conflict: "replace", ' +
+      'sql.insertion("paces", { conflict: "replace", ' +
       'where: { ...underFence(sql), text: ":group IS NOT NULL AND :fence IS NOT NULL" } })',
     tests: sqlite,
   },

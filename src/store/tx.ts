@@ -163,26 +163,20 @@ export type Add = (value: unknown) => string;
 /** Makes statements for one database, and says in its words what the two say otherwise. */
 export interface Dialect extends Words {
   /**
-   * @param name for the server and its log. Unique
    * @param text the same for both, or one for each where the reason is said
    * @param read what becomes of each row. Default: it stays as it is
    */
   statement<G extends Given, Stored = object, Result = Stored>(
-    name: string,
     given: G,
     text: string | Record<DriverName, string>,
     read?: (row: Stored) => Result,
   ): Statement<G, Result>;
   insertion<Name extends TableName, G extends Given = Record<never, never>>(
-    name: string,
     table: Name,
     options?: InsertOptions<G>,
   ): Insertion<Name, G>;
-  change<G extends Given>(name: string, table: TableName, given: G, set: string): Change<G>;
-  step<G extends Given, Stored extends StepRow, Result>(
-    name: string,
-    options: StepOptions<G, Stored, Result>,
-  ): Step<G, Result>;
+  change<G extends Given>(table: TableName, given: G, set: string): Change<G>;
+  step<G extends Given, Stored extends StepRow, Result>(options: StepOptions<G, Stored, Result>): Step<G, Result>;
 }
 
 /** Methods of a port, each in the transaction that it is given first: what it takes and gives is said by the port alone. */

@@ -94,7 +94,7 @@ describe("group commit", () => {
       endMute,
       addMute(mute) {
         if (mute.id !== "late") return addMute(mute);
-        const insert = createSqliteDialect(context).insertion("late", "watch_states");
+        const insert = createSqliteDialect(context).insertion("watch_states");
         return runShared((tx) => {
           left = nextTurn().then(() => tx.insert(insert, [{ name: "late", state: "1" }], {}));
           return left as Promise<never>;

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+import { remember } from "../../ground/remember.ts";
 import { type Notes, newNotes } from "../signals.ts";
 import { insertedColumns, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
@@ -21,22 +23,16 @@ import { toArrays, toValue, typeNames } from "./parameters.ts";
 import { routeAlerts, storeRequests } from "./writing.ts";
 
 interface PreparedStatement {
-  name: string;
   run: Compiled;
   look: Compiled;
   read(row: unknown): never;
 }
 
 interface PreparedInsertion {
-  name: string;
   one: string;
   many: string;
   names: readonly string[];
   columns: readonly string[];
-}
-
-interface PreparedChange extends Compiled {
-  name: string;
 }
 
 interface Compiled {
@@ -84,10 +80,8 @@ const heldLanes = (which: WhichLanes) => `
     ORDER BY lanes.lane_group FOR KEY SHARE OF lanes${which === "free" ? " SKIP LOCKED" : ""})`;
 
 /** One statement, as each costs more than what is in it. */
-function toStep<G extends Given, Stored extends StepRow, Result>(
-  name: string,
-  { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
-) {
+function toStep<G extends Given, Stored extends StepRow, Result>(options: StepOptions<G, Stored, Result>) {
+  const { given, set, where, log, memory, find } = options;
   const all: Given = { seq: "int8", fence: "int8", ...given };
   const names = Object.keys(all);
   const parts: string[] = [];
@@ -124,24 +118,24 @@ function toStep<G extends Given, Stored extends StepRow, Result>(
         : `SELECT d.place - 1 AS place, true AS is_changed${answer} FROM changed d ${find?.joins.postgres ?? ""} ORDER BY d.place`
     }`;
   const read = find?.read as ((row: unknown) => never) | undefined;
-  return { name, names, all: toText("all"), free: toText("free"), read };
+  return { names, all: toText("all"), free: toText("free"), read };
 }
 
 export const postgresDialect: Dialect = {
   ...wordsOf("postgres"),
-  change(name, table, given, set) {
+  change(table, given, set) {
     const all: Given = { seq: "int8", ...given };
     const names = Object.keys(all);
     const sql = `WITH mine AS MATERIALIZED (SELECT seq FROM ${table} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR NO KEY UPDATE)
       UPDATE ${table} SET ${withPlaces(set, names, givenName)} FROM ${toUnnest(all)}
       WHERE ${table}.seq = given.given_seq AND ${table}.seq = ANY(ARRAY(SELECT seq FROM mine))`;
-    return { given, prepared: { name, names, sql } satisfies PreparedChange };
+    return { given, prepared: { names, sql } satisfies Compiled };
   },
-  statement(name, given, text, read = (row) => row as never) {
+  statement(given, text, read = (row) => row as never) {
     const own = typeof text === "string" ? text : text.postgres;
-    return { given, prepared: { name, run: toParameters(own, given), look: toLook(own, given), read } };
+    return { given, prepared: { run: toParameters(own, given), look: toLook(own, given), read } };
   },
-  insertion(name, table, { where, ...options } = {}) {
+  insertion(table, { where, ...options } = {}) {
     const columns = insertedColumns(table);
     const listed = columns.map(([name]) => name);
     const { key } = tables[table];
@@ -151,7 +145,7 @@ export const postgresDialect: Dialect = {
       columns.map(([, kind], index) => `$${index + 1}::${typeNames[kind]}${suffix}`).join(", ");
     const write = (from: string) => `INSERT INTO ${table} (${listed.join(", ")}) ${from}${onConflict(table, options)}`;
     const prepared: PreparedInsertion = {
-      ...{ name, columns: listed, names: condition.names },
+      ...{ columns: listed, names: condition.names },
       one: write(`SELECT ${places("")} WHERE ${condition.sql}`),
       // In one order, so that no two relays wait for each other.
       many: write(
@@ -161,51 +155,57 @@ export const postgresDialect: Dialect = {
     };
     return { table, given: where?.given as never, prepared };
   },
-  step: (name, options) => ({ given: options.given, prepared: toStep(name, options) }),
+  step: (options) => ({ given: options.given, prepared: toStep(options) }),
 };
+
+/** More than there are: each is made once. */
+const mostTexts = 1_000;
+const nameOf = remember(mostTexts, (text: string) => hash("sha1", text));
+
+/** Each connection keeps the statement prepared, under a name that its text has. */
+const ask = <Row extends object>(sql: Sql, text: string, values: readonly unknown[]) =>
+  sql.query<Row>(text, values, nameOf(text));
 
 /** What a shared transaction is given, over what is asked here. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
     notes,
     async run({ prepared }, values) {
-      const { name, run, read } = prepared as PreparedStatement;
-      const { rows } = await sql.query(run.sql, toList(run.names, values), name);
+      const { run, read } = prepared as PreparedStatement;
+      const { rows } = await ask(sql, run.sql, toList(run.names, values));
       return rows.map(read);
     },
     async look({ prepared }, items) {
       const found = items.map((): never[] => []);
       if (items.length === 0) return found;
-      const { name, look, read } = prepared as PreparedStatement;
-      const { rows } = await sql.query<{ place: number }>(look.sql, toArrays(look.names, items), `${name}: each`);
+      const { look, read } = prepared as PreparedStatement;
+      const { rows } = await ask<{ place: number }>(sql, look.sql, toArrays(look.names, items));
       for (const row of rows) found[row.place]?.push(read(row));
       return found;
     },
     async insert({ prepared }, rows: readonly Record<string, unknown>[], values) {
       const [first, ...others] = rows;
       if (first === undefined) return 0;
-      const { name, one, many, columns, names } = prepared as PreparedInsertion;
+      const { one, many, columns, names } = prepared as PreparedInsertion;
       const given = toList(names, values);
       const { rowCount } = await (others.length === 0
-        ? sql.query(one, [...toList(columns, first), ...given], name)
-        : sql.query(many, [...toArrays(columns, rows), ...given], `${name}: each`));
+        ? ask(sql, one, [...toList(columns, first), ...given])
+        : ask(sql, many, [...toArrays(columns, rows), ...given]));
       return rowCount;
     },
     async change({ prepared }, items) {
       if (items.length === 0) return;
-      const { name, sql: text, names } = prepared as PreparedChange;
-      await sql.query(text, toArrays(names, items), name);
+      const { sql: text, names } = prepared as Compiled;
+      await ask(sql, text, toArrays(names, items));
     },
     async step({ prepared }, items, which = "all") {
       const stepped = items.map((): Stepped<never> | undefined => undefined);
       if (items.length === 0) return stepped;
-      const { name, names, read, [which]: text } = prepared as ReturnType<typeof toStep>;
+      const { names, read, [which]: text } = prepared as ReturnType<typeof toStep>;
       const lanes = [...new Map(items.map(({ group, fence }) => [fence, group]))];
-      const { rows } = await sql.query<{ place: number; is_changed: boolean }>(
-        text,
-        [lanes.map(([, group]) => group), lanes.map(([fence]) => fence), ...toArrays(names, items)],
-        `${name}: ${which}`,
-      );
+      const held = [lanes.map(([, group]) => group), lanes.map(([fence]) => fence)];
+      const given = [...held, ...toArrays(names, items)];
+      const { rows } = await ask<{ place: number; is_changed: boolean }>(sql, text, given);
       if (rows.length > 0) notes.changed = true;
       for (const row of rows)
         stepped[row.place] = row.is_changed ? { isChanged: true, found: read?.(row) } : { isChanged: false };

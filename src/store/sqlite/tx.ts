@@ -44,15 +44,15 @@ export function createSqliteDialect(
   db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
     ...wordsOf("sqlite"),
-    change(_name, table, given, set) {
+    change(table, given, set) {
       const update = prepare(`UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
       return { given, prepared: (values: Named) => update().run(values) };
     },
-    statement(_name, given, text, read = (row) => row as never) {
+    statement(given, text, read = (row) => row as never) {
       const own = prepare(typeof text === "string" ? text : text.sqlite, given);
       return { given, prepared: (values: Named) => (own().all(values) as never[]).map(read) };
     },
-    insertion(_name, table, { where, ...options } = {}) {
+    insertion(table, { where, ...options } = {}) {
       const columns = insertedColumns(table);
       const names = columns.map(([name]) => name);
       const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
@@ -63,7 +63,7 @@ export function createSqliteDialect(
       const insert: Insert = (row, values) => own().run({ ...row, ...values }) > 0;
       return { table, given: where?.given as never, prepared: insert };
     },
-    step: (_name, options) => ({ given: options.given, prepared: prepareStep(prepare, options) }),
+    step: (options) => ({ given: options.given, prepared: prepareStep(prepare, options) }),
   };
 }
 

@@ -47,7 +47,6 @@ const firstPosition = 9_000_000_000_000_000;
  */
 export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: Routing) {
   const findStored = sql.statement(
-    "find_stored",
     { ids: "text[]" },
     `SELECT id FROM alerts WHERE id ${sql.isOneOf(":ids")}`,
     ({ id }: { id: string }) => id,
@@ -56,7 +55,6 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
   const ofKey = "requests r WHERE r.dedupe_key = :key AND r.received_at > :since";
   const isSame = `r.fingerprint = :fingerprint AND ${sql.digestOf("r.body")} = :digest`;
   const findEarlier = sql.statement(
-    "find_by_key",
     { key: "text", since: "int8", fingerprint: "int8", digest: "text" },
     `SELECT * FROM (
        SELECT r.seq, r.items, ${sql.idsOfRequest} AS ids FROM ${ofKey} AND ${isSame}
@@ -67,7 +65,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
       return { seq, items, ids: JSON.parse(ids) as string[] };
     },
   );
-  const countRepeated = sql.change("count_repeated", "requests", { count: "int8" }, "duplicates = duplicates + :count");
+  const countRepeated = sql.change("requests", { count: "int8" }, "duplicates = duplicates + :count");
   const countDuplicates = createCounting(sql, "duplicate", "duplicate_count");
 
   /** Finds for each request with a key at most one with the same body and one with another body. */

@@ -20,14 +20,12 @@ function statementsOf(sql: Dialect) {
   const newestFirst = `ORDER BY a.seq DESC ${sql.limit(":limit")}`;
   const arrival = `a.seq, a.id, a.received_at, ${sql.factOf("a", "source")} AS source, a.decisions`;
   const listSizes = sql.statement(
-    "list_sizes_of_facts",
     within,
     `SELECT a.seq, ${sql.factsBytesOf("a")} AS bytes FROM alerts a
      WHERE ${isWithin} AND a.facts IS NOT NULL AND a.repeat_of IS NULL ${newestFirst}`,
     (row: { seq: number; bytes: number }) => row,
   );
   const readFacts = sql.statement(
-    "read_facts",
     { seqs: "int8[]" },
     `SELECT seq, origin, source, received_at, facts FROM alerts WHERE seq ${sql.isOneOf(":seqs")}`,
     (row: FactsRow) => row,
@@ -35,7 +33,6 @@ function statementsOf(sql: Dialect) {
   const deliveriesOfRoutes = `SELECT d.destination, d.state FROM deliveries d
      WHERE d.alert_seq = a.seq AND d.purpose = 'alert' ORDER BY d.seq`;
   const listPast = sql.statement(
-    "list_past",
     within,
     `SELECT a.seq, a.id, a.request_seq, a.item, a.source, a.received_at, a.routed_at, a.dropped, a.decisions,
        ${sql.factOf("a", "title")} AS title, ${sql.factOf("a", "format")} AS format,
@@ -45,19 +42,16 @@ function statementsOf(sql: Dialect) {
     (row: PastRow) => row,
   );
   const readBodies = sql.statement(
-    "read_bodies",
     { seqs: "int8[]" },
     `SELECT seq, content_type, body FROM requests WHERE seq ${sql.isOneOf(":seqs")}`,
     (row: Pick<Row<"requests">, "seq" | "content_type" | "body">) => row,
   );
   const list = sql.statement(
-    "list_arrivals",
     within,
     `SELECT ${arrival} FROM alerts a WHERE ${isWithin} AND a.routed_at IS NOT NULL ${newestFirst}`,
     toArrival,
   );
   const follow = sql.statement(
-    "follow_arrivals",
     { after: "int8", limit: "int8" },
     `SELECT ${arrival} FROM alerts a WHERE a.seq > :after AND a.origin = 'hook' AND a.routed_at IS NOT NULL
      ORDER BY a.seq ${sql.limit(":limit")}`,
@@ -65,7 +59,6 @@ function statementsOf(sql: Dialect) {
   );
   const last = "(SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1)";
   const findRouted = sql.statement(
-    "routed_up_to",
     {},
     {
       sqlite: `SELECT coalesce((SELECT seq - 1 FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1), ${last}, 0) AS seq`,

@@ -24,7 +24,7 @@ const sameKey = "t.destination = d.destination AND t.recipient = d.recipient AND
 
 /** T3: the first claim of a delivery has it. `due_at` is set exactly while a delivery may be claimed. */
 export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InTx<Dispatch, "savePaces">) {
-  const take = sql.step("claim_deliveries", {
+  const take = sql.step({
     given: { token: "text", lease_ms: "int8", digest_id: "text" },
     set: `state = 'sending', claim_token = :token, claim_fence = :fence, due_at = NULL, lease_until = ${sql.inMs(":lease_ms")},
       digest_id = :digest_id, ${noteHold()}`,

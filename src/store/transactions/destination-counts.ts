@@ -19,7 +19,6 @@ const deliveriesBy = (sql: Dialect) => (index: string) =>
 /** What waits at each destination, and how its messages went. */
 export function createDestinationCounts(sql: Dialect) {
   const list = sql.statement(
-    "list_delivery_counts",
     {},
     {
       sqlite: "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
@@ -41,28 +40,24 @@ export function createDestinationCounts(sql: Dialect) {
     ),
   ].map((rows) => `SELECT * FROM (SELECT created_at ${rows} LIMIT ${mostLookedAt}) AS some_waiting`);
   const findWaiting = sql.statement(
-    "find_waiting",
     { destination: "text" },
     `SELECT (SELECT min(created_at) FROM (${waiting.join(" UNION ALL ")}) AS all_waiting) AS oldest,
        (SELECT min(created_at) ${deliveries("deliveries_resends")} AND state IN ('queued', 'waiting', 'sending') AND ${isResend}) AS since`,
     (row: { oldest: number | null; since: number | null }) => row,
   );
   const countResends = sql.statement(
-    "count_resends",
     { destination: "text", since: "int8" },
     `SELECT count(*) AS made, count(CASE WHEN state IN ('sent', 'digested') THEN 1 END) AS arrived
      ${deliveries("deliveries_resends")} AND state IN (${anyState}) AND created_at >= :since AND ${isResend}`,
     (row: { made: number; arrived: number }) => row,
   );
   const findHeld = sql.statement(
-    "find_held",
     { destination: "text" },
     `SELECT count(*) AS count, min(due_at) AS until ${deliveries("deliveries_held")} AND state = 'held' AND due_at IS NOT NULL
        AND updates <> 'summary' AND group_name IS NULL`,
     (row: { count: number; until: number | null }) => row,
   );
   const findUnsent = sql.statement(
-    "find_unsent",
     { destination: "text", state: "text" },
     `SELECT coalesce(finished_at, created_at) AS at ${deliveries("deliveries_unsent_by_destination")} AND state = :state AND ${isUnsent}
      ORDER BY alert_seq DESC LIMIT 1`,
@@ -115,7 +110,6 @@ export function createDestinationCounts(sql: Dialect) {
 export function createNoticeCounts(sql: Dialect) {
   const deliveries = deliveriesBy(sql);
   const countOfNotices = sql.statement(
-    "count_notices",
     { destination: "text" },
     `SELECT
        (SELECT count(*) ${deliveries("deliveries_urgent")} AND due_at IS NOT NULL AND purpose IN ('resend', 'test', 'notice')

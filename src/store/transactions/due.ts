@@ -10,7 +10,6 @@ const mostFallbacks = 500;
 /** The messages of a key in one chat. */
 export const findThreadIn = (sql: Dialect) =>
   sql.statement(
-    "find_thread",
     { destination: "text", recipient: "text", key: "text" },
     `SELECT ${columnNames("threads").join(", ")} FROM threads
      WHERE destination = :destination AND recipient = :recipient AND alert_key = :key`,
@@ -25,7 +24,6 @@ function dueStatements(sql: Dialect) {
      ORDER BY due_at, seq ${sql.limit(":limit")}`;
   // With fewer than the limit all are listed, and planning finds the urgent ones among them.
   const listDue = sql.statement(
-    "list_due",
     { destination: "text", now: "int8", limit: "int8", resent_first: "int8" },
     `WITH usual AS MATERIALIZED (${dueOf(sql.isBulk(false))}),
      resent AS MATERIALIZED (
@@ -43,7 +41,6 @@ function dueStatements(sql: Dialect) {
     toDueDelivery,
   );
   const listByKeys = sql.statement(
-    "list_by_keys",
     { destination: "text", keys: "text[]", limit: "int8" },
     `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.seq ${sql.isIn(
@@ -56,13 +53,11 @@ function dueStatements(sql: Dialect) {
   const firstDue = (isBulk: boolean) =>
     `SELECT min(due_at) AS at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
   const nextDue = sql.statement(
-    "next_due_at",
     { destination: "text" },
     `SELECT min(at) AS at FROM (${firstDue(false)} UNION ALL ${firstDue(true)}) AS kinds`,
     ({ at }: { at: number | null }) => at ?? undefined,
   );
   const countDueTogether = sql.statement(
-    "count_due_together",
     { destination: "text", recipient: "text", group: "text", now: "int8" },
     `SELECT count(*) AS n FROM deliveries
      WHERE destination = :destination AND due_at IS NOT NULL AND due_at <= :now AND ${sql.isBulk(false)} AND state = 'held'
@@ -70,7 +65,6 @@ function dueStatements(sql: Dialect) {
     ({ n }: { n: number | string }) => Number(n),
   );
   const listAbandoned = sql.statement(
-    "list_abandoned",
     { destinations: "text[]", fences: "int8[]", limit: "int8" },
     `WITH held AS MATERIALIZED (SELECT * FROM ${sql.rowsOf({ destination: "destinations", fence: "fences" })} AS given)
      SELECT ${columns}, d.claim_token AS token FROM deliveries d ${sql.indexedBy("deliveries_by_state")}
@@ -81,7 +75,6 @@ function dueStatements(sql: Dialect) {
     (row: DeliveryRow & { token: string }): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.token }),
   );
   const listFallbacksDue = sql.statement(
-    "list_fallbacks_due",
     { now: "int8" },
     `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
@@ -123,7 +116,6 @@ type ShownRow = Pick<Row<"alerts">, "id" | "received_at" | "origin"> &
 /** What a message is written from. */
 export function createMessageReading(sql: Dialect) {
   const findFacts = sql.statement(
-    "find_alert_facts",
     { seq: "int8", destination: "text" },
     `SELECT id, received_at, routed_at, origin, facts, (
        SELECT d.extras FROM deliveries d WHERE d.alert_seq = :seq AND d.destination = :destination ORDER BY d.seq LIMIT 1
@@ -135,14 +127,12 @@ export function createMessageReading(sql: Dialect) {
     }),
   );
   const sizeOfRequest = sql.statement(
-    "size_requests",
     { seq: "int8" },
     `SELECT a.request_seq, a.item, octet_length(r.body) AS bytes FROM alerts a JOIN requests r ON r.seq = a.request_seq
      WHERE a.seq = :seq`,
     (row: { request_seq: number; item: number; bytes: number }) => row,
   );
   const readRequest = sql.statement(
-    "read_requests",
     { seq: "int8" },
     "SELECT content_type, body FROM requests WHERE seq = :seq",
     (row: { content_type: string | null; body: Uint8Array }) => row,

@@ -44,7 +44,6 @@ export function createEnds(sql: Dialect) {
     WHERE f.alert_key = :key AND f.seq < :seq AND f.repeat_of IS NULL AND ${sql.statusOf("f")} <> 'resolved'
     ORDER BY f.seq DESC LIMIT 1)`;
   const find = sql.statement(
-    "find_ends",
     { key: "text", seq: "int8" },
     `SELECT ${fired} AS fired, NULL AS seq, NULL AS id, NULL AS facts, NULL AS told
      UNION ALL

@@ -6,28 +6,21 @@ import type { Dialect, InTx } from "../tx.ts";
 export function createExpiringKeys(sql: Dialect) {
   // One that has expired and was not removed yet is taken over.
   const put = sql.statement(
-    "put_key",
     { kind: "text", key: "text", expires_at: "int8", now: "int8" },
     `INSERT INTO expiring_keys (kind, key, expires_at) VALUES (:kind, :key, :expires_at)
      ON CONFLICT (kind, key) DO UPDATE SET expires_at = excluded.expires_at WHERE expiring_keys.expires_at <= :now
      RETURNING key`,
   );
   const find = sql.statement(
-    "find_key",
     { kind: "text", key: "text", now: "int8" },
     "SELECT key FROM expiring_keys WHERE kind = :kind AND key = :key AND expires_at > :now",
   );
   const list = sql.statement(
-    "list_keys",
     { kind: "text", now: "int8" },
     "SELECT key, expires_at FROM expiring_keys WHERE kind = :kind AND expires_at > :now",
     (row: Pick<Row<"expiring_keys">, "key" | "expires_at">): ExpiringKey => fromRow(row, ["key", "expires_at"]),
   );
-  const remove = sql.statement(
-    "remove_expired_keys",
-    { now: "int8" },
-    "DELETE FROM expiring_keys WHERE expires_at <= :now RETURNING key",
-  );
+  const remove = sql.statement({ now: "int8" }, "DELETE FROM expiring_keys WHERE expires_at <= :now RETURNING key");
 
   return {
     putKeyIfAbsent: async (tx, kind, { key, expiresAt }, now) =>

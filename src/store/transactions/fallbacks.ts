@@ -13,26 +13,22 @@ export type CallFallbacks = (tx: Tx, fallbacks: readonly FallbackCall[], at: num
 export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
   const make = createMaking(sql);
   const lockCalling = sql.statement(
-    "lock_calling",
     { seqs: "int8[]" },
     `SELECT seq, alert_seq, destination, purpose FROM deliveries
      WHERE seq ${sql.isOneOf(":seqs")} AND fallback_to IS NOT NULL ${sql.forUpdate("seq")}`,
     (row: CallingRow) => row,
   );
   const lockAlerts = sql.statement(
-    "lock_fallback_alerts",
     { seqs: "int8[]" },
     `SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} ${sql.forUpdate("seq")}`,
   );
   const listMade = sql.statement(
-    "list_fallbacks",
     { seqs: "int8[]" },
     `SELECT alert_seq, destination, recipient, instead_of FROM deliveries
      WHERE alert_seq ${sql.isOneOf(":seqs")} AND instead_of IS NOT NULL`,
     (row: MadeRow) => row,
   );
   const noteCalled = sql.change(
-    "note_called",
     "deliveries",
     { again_at: "int8" },
     "fallback_to = CASE WHEN :again_at IS NOT NULL THEN fallback_to END, fallback_at = :again_at",

@@ -47,7 +47,6 @@ function statementsOf(sql: Dialect) {
   const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at <= :up_to AND d.state = 'held'`;
   const changed = ({ alert_seq }: { alert_seq: number }) => alert_seq;
   const pick = sql.statement(
-    "pick_of_group",
     { destination: "text", name: "text", up_to: "int8", due_at: "int8", most: "int8" },
     `SELECT d.seq FROM deliveries d ${sql.indexedBy("deliveries_held")} WHERE ${ofGroup} AND d.due_at > :due_at
      ORDER BY d.due_at, d.seq ${sql.limit(":most")}`,
@@ -69,7 +68,6 @@ function statementsOf(sql: Dialect) {
       AND (e.state <> 'held' OR e.group_name IS NULL OR e.group_name <> d.group_name)
     ORDER BY b.seq DESC LIMIT 1)`;
   const endOver = sql.statement(
-    "end_over_in_group",
     { seqs: "int8[]", at: "int8" },
     `WITH over AS MATERIALIZED (
        SELECT d.seq FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${picked}
@@ -79,7 +77,6 @@ function statementsOf(sql: Dialect) {
     changed,
   );
   const hasten = sql.statement(
-    "hasten_group",
     { seqs: "int8[]", due_at: "int8" },
     `WITH later AS MATERIALIZED (
        SELECT d.seq FROM deliveries d WHERE ${picked} AND d.due_at > :due_at ${sql.forUpdate("d.seq")})
@@ -88,7 +85,6 @@ function statementsOf(sql: Dialect) {
     changed,
   );
   const move = sql.statement(
-    "move_to_cause",
     { destination: "text", name: "text", up_to: "int8", due_at: "int8", to: "text", keys: "text[]" },
     `WITH moved AS MATERIALIZED (
        SELECT d.seq FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
@@ -98,7 +94,6 @@ function statementsOf(sql: Dialect) {
     changed,
   );
   const findUntold = sql.statement(
-    "find_untold_causes",
     { seqs: "int8[]" },
     `SELECT DISTINCT one.destination, a.id FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
        JOIN group_memories m ON m.destination = one.destination AND m.name = '${allCauses}'
@@ -108,7 +103,6 @@ function statementsOf(sql: Dialect) {
     (row: { destination: string; id: string }) => row,
   );
   const findCause = sql.statement(
-    "find_cause",
     { id: "text", destination: "text" },
     `SELECT d.alert_seq, d.channel, d.recipient, d.route, d.extras FROM alerts a JOIN deliveries d ON d.alert_seq = a.seq
      WHERE a.id = :id AND d.destination = :destination AND d.purpose = 'alert' AND d.state <> 'muted'
@@ -116,7 +110,6 @@ function statementsOf(sql: Dialect) {
     (row: CauseRow) => row,
   );
   const recount = sql.statement(
-    "recount",
     { seq: "int8", destination: "text", reason: "text", extras: "text" },
     `UPDATE deliveries SET reason = :reason, extras = :extras
      WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL RETURNING recipient`,

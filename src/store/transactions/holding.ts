@@ -10,7 +10,6 @@ export const noteHold = (when = ""): string =>
 /** What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides. */
 export function createHolding(sql: Dialect) {
   const list = sql.statement(
-    "list_held",
     { destination: "text", due_at: "int8", seq: "int8", limit: "int8" },
     `SELECT d.id, d.seq, d.due_at, a.severity, ${sql.statusOf("a")} AS status
      FROM deliveries d ${sql.indexedBy("deliveries_held")} JOIN alerts a ON a.seq = d.alert_seq
@@ -25,7 +24,6 @@ export function createHolding(sql: Dialect) {
   const isHeld = `destination = :destination AND state = 'held' AND resent_by IS NULL
     AND (due_at > :now OR (due_at IS NULL AND :is_named = 1))`;
   const reschedule = sql.statement(
-    "reschedule_held",
     {
       ...({ ids: "text[]", destination: "text", now: "int8" } as const),
       ...({ is_named: "int8", due_at: "int8", why: "text" } as const),
@@ -41,12 +39,11 @@ export function createHolding(sql: Dialect) {
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
   const lockDecisions = sql.statement(
-    "lock_decisions",
     { seqs: "int8[]" },
     `SELECT seq, decisions FROM alerts WHERE seq ${sql.isOneOf(":seqs")} AND decisions IS NOT NULL ${sql.forUpdate("seq")}`,
     (row: { seq: number; decisions: string }) => row,
   );
-  const saveDecisions = sql.change("save_decisions", "alerts", { decisions: "text" }, "decisions = :decisions");
+  const saveDecisions = sql.change("alerts", { decisions: "text" }, "decisions = :decisions");
 
   /** The reason of a delivery goes with its next state; that of the decision stays. */
   async function explain(tx: Tx, alertSeqs: number[], destination: string, why: string): Promise<void> {

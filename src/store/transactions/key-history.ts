@@ -30,29 +30,25 @@ export function createKeyHistory(sql: Dialect) {
     `SELECT ${columns} FROM alerts k WHERE ${sql.isOfKey("k", key, "0", to)} AND k.repeat_of IS NULL
      ORDER BY k.alert_key DESC, k.seq DESC ${sql.limit(":most")}`;
   const findOwn = sql.statement(
-    "own_of_key",
     { id: "text" },
     "SELECT id, seq, origin, alert_key FROM alerts WHERE id = :id AND alert_key IS NOT NULL",
     (row: OwnRow) => row,
   );
-  const listPlaces = (name: string, order: "ASC" | "DESC") =>
+  const listPlaces = (order: "ASC" | "DESC") =>
     sql.statement(
-      name,
       { key: "text", after: "int8", to: "int8", limit: "int8" },
       `SELECT k.seq, ${bytes} AS bytes FROM alerts k WHERE ${sql.isOfKey("k", ":key", ":after", ":to")}
        ORDER BY k.alert_key ${order}, k.seq ${order} ${sql.limit(":limit")}`,
       (row: PlaceRow) => row,
     );
-  const listNext = listPlaces("next_of_key", "ASC");
-  const listLast = listPlaces("last_of_key", "DESC");
+  const listNext = listPlaces("ASC");
+  const listLast = listPlaces("DESC");
   const listEvents = sql.statement(
-    "events_of_key",
     { seqs: "int8[]" },
     `SELECT seq, id, origin, received_at, repeat_of, facts FROM alerts WHERE seq ${sql.isOneOf(":seqs")}`,
     (row: EventRow) => row,
   );
   const findMeasured = sql.statement(
-    "measured_of_key",
     { id: "text", most: "int8" },
     `SELECT o.id, o.seq, o.origin, o.alert_key,
        (SELECT sum(bytes) FROM (${lastBefore(`${bytes} AS bytes`, "o.alert_key", "o.seq")}) AS last) AS bytes
@@ -60,7 +56,6 @@ export function createKeyHistory(sql: Dialect) {
     (row: OwnRow & { bytes: number | null }) => row,
   );
   const listValues = sql.statement(
-    "values_of_key",
     { key: "text", to: "int8", most: "int8" },
     lastBefore(`k.received_at AS at, k.origin, ${sql.valueOf("k")} AS sent`, ":key", ":to"),
     (row: { at: number; origin: AlertOrigin; sent: string | null }) => row,

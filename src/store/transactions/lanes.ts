@@ -27,7 +27,6 @@ export type Fences = ReturnType<typeof createFences>;
 /** Looks at lanes. One that is held cannot be lost before the transaction has ended. */
 export function createFences(sql: Dialect) {
   const find = sql.statement(
-    "is_held",
     { group: "text", fence: "int8" },
     `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
   );
@@ -51,7 +50,6 @@ const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timesta
 
 const prepareGrant = (sql: Dialect) =>
   sql.statement(
-    "grant_lanes",
     {
       ...({ groups: "text[]", served_by: "text[]", served: "text[]", owner: "text", relay: "text" } as const),
       ...({ started_at: "text", lease_ms: "int8", most: "int8" } as const),
@@ -89,7 +87,6 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
   const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
   const renew = sql.statement(
-    "renew_lanes",
     { ...lanesGiven, lease_ms: "int8" },
     {
       // Nothing is written: an idle relay leaves the disk alone.
@@ -103,7 +100,6 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     toGroup,
   );
   const release = sql.statement(
-    "release_lanes",
     lanesGiven,
     {
       sqlite: `UPDATE lanes SET fence = (SELECT max(fence) FROM lanes) + given.place FROM ${givenLanes} AS given
@@ -164,21 +160,19 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
 /** What a lane group's holder knows of its vendor and its destinations. */
 function createLaneMemory(sql: Dialect) {
   const readPaces = sql.statement(
-    "read_paces",
     { keys: "text[]" },
     `SELECT key, sent_at, parked_until, parked_why FROM paces WHERE key ${sql.isOneOf(":keys")}`,
     toPace,
   );
   const toStatus = ({ status }: { status: string }) => JSON.parse(status) as DestinationStatus;
   const readStatus = sql.statement(
-    "read_status",
     { kind: "text", name: "text" },
     "SELECT status FROM destination_statuses WHERE kind = :kind AND name = :name",
     toStatus,
   );
-  const loadStatuses = sql.statement("load_statuses", {}, "SELECT status FROM destination_statuses", toStatus);
-  const savePaces = sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) });
-  const saveStatus = sql.insertion("save_status", "destination_statuses", {
+  const loadStatuses = sql.statement({}, "SELECT status FROM destination_statuses", toStatus);
+  const savePaces = sql.insertion("paces", { conflict: "replace", where: underFence(sql) });
+  const saveStatus = sql.insertion("destination_statuses", {
     conflict: "replace",
     where: underFence(sql),
   });

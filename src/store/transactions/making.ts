@@ -48,9 +48,8 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
 
 /** Makes deliveries, and gives their positions in the same order. */
 export function createMaking(sql: Dialect) {
-  const insert = sql.insertion("make_deliveries", "deliveries");
+  const insert = sql.insertion("deliveries");
   const find = sql.statement(
-    "find_made",
     { ids: "text[]" },
     `SELECT seq, id FROM deliveries WHERE id ${sql.isOneOf(":ids")}`,
     (row: Pick<Row<"deliveries">, "seq" | "id">) => row,

@@ -28,21 +28,18 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
   const lookLocked = createLockedLook(sql, kind);
   const ofPlace = { destination: "text", name: "text" } as const;
   const find = sql.statement(
-    `find_${table}`,
     ofPlace,
     `SELECT memory FROM ${table} WHERE destination = :destination AND ${column} = :name`,
     ({ memory }: { memory: string }) => JSON.parse(memory) as Memory,
   );
-  const write = sql.insertion(`save_${table}`, table as "group_memories", { conflict: "replace" });
+  const write = sql.insertion(table as "group_memories", { conflict: "replace" });
   const rows = `FROM ${table} WHERE (destination, ${column}) > (:destination, :name)`;
   const findEnd = sql.statement(
-    `find_end_of_${table}`,
     ofPlace,
     `SELECT destination, ${column} AS name ${rows} ORDER BY destination, ${column} LIMIT 1 OFFSET ${rowsAtOnce - 1}`,
     (row: Place) => row,
   );
   const remove = sql.statement(
-    `forget_${table}`,
     { ...ofPlace, to_destination: "text", to_name: "text", before: "int8" },
     `DELETE ${rows} AND (destination, ${column}) <= (:to_destination, :to_name) AND updated_at < :before`,
   );

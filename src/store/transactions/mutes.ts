@@ -7,14 +7,12 @@ import type { Dialect, InTx, Tx } from "../tx.ts";
 import { createLockedLook } from "./name-lock.ts";
 
 export function createMutes(sql: Dialect) {
-  const insert = sql.insertion("add_mute", "mutes");
+  const insert = sql.insertion("mutes");
   const end = sql.statement(
-    "end_mute",
     { id: "text", at: "int8" },
     "UPDATE mutes SET ends_at = :at WHERE id = :id AND ends_at > :at RETURNING id",
   );
   const list = sql.statement(
-    "list_mutes",
     { now: "int8" },
     `SELECT ${columnNames("mutes").join(", ")} FROM mutes WHERE ends_at > :now
      ORDER BY created_at DESC, id DESC LIMIT 1000`,
@@ -23,7 +21,6 @@ export function createMutes(sql: Dialect) {
 
   const lookLocked = createLockedLook(sql, "endedKey");
   const findLast = sql.statement(
-    "find_last_of_key",
     { key: "text" },
     `SELECT ${sql.statusOf("a")} AS status FROM alerts a WHERE a.alert_key = :key AND a.repeat_of IS NULL
      ORDER BY a.seq DESC LIMIT 1`,
@@ -58,13 +55,11 @@ export type OverMutes = Awaited<ReturnType<ReturnType<typeof createOverMutes>>>;
 /** An end ends the mutes until its key is over, where it is routed. Another relay that routes an alert of the key waits for that. */
 export function createOverMutes(sql: Dialect) {
   const find = sql.statement(
-    "find_until_over",
     { keys: "text[]", at: "int8" },
     `SELECT until_over FROM mutes WHERE until_over ${sql.isOneOf(":keys")} AND ends_at > :at ${sql.forUpdate("id")}`,
     (row: { until_over: string }) => row.until_over,
   );
   const end = sql.statement(
-    "end_until_over",
     { keys: "text[]", at: "int8" },
     `UPDATE mutes SET ends_at = :at WHERE until_over ${sql.isOneOf(":keys")} AND ends_at > :at`,
   );
@@ -103,7 +98,6 @@ export function createSilenced(sql: Dialect) {
   const muted = `deliveries d ${sql.indexedBy("deliveries_muted")}`;
   const isLeft = "d.resent_by IS NULL";
   const count = sql.statement(
-    "count_silenced",
     { mutes: "text[]" },
     `SELECT d.mute_id, count(DISTINCT d.alert_seq) AS alerts FROM ${muted}
      WHERE d.mute_id ${sql.isOneOf(":mutes")} AND ${isLeft} GROUP BY d.mute_id`,
@@ -127,7 +121,6 @@ export function createSilenced(sql: Dialect) {
         CASE WHEN e.seq >= l.seq THEN l.seq ELSE l.worst % ${step} END AS seq
       FROM last l LEFT JOIN ends e ON e.alert_key = l.alert_key)`;
   const countKeys = sql.statement(
-    "count_silenced_keys",
     { mute: "text" },
     `WITH ${keys}
      SELECT j.destination, a.severity, j.is_over, sum(j.alerts) AS alerts, count(*) AS keys
@@ -135,7 +128,6 @@ export function createSilenced(sql: Dialect) {
     (row: CountedRow) => ({ ...row, alerts: Number(row.alerts) }),
   );
   const listKeys = sql.statement(
-    "list_silenced_keys",
     { mute: "text", most: "int8" },
     `WITH ${keys},
      ranked AS MATERIALIZED (

@@ -14,7 +14,7 @@ export const lockEach = (kind: keyof typeof seeds, names: string) => `
  */
 export function createLockedLook(sql: Dialect, kind: keyof typeof seeds) {
   const lock = sql.isShared
-    ? sql.statement(`lock_names_${seeds[kind]}`, { names: "text[]" }, lockEach(kind, "SELECT unnest(:names) AS name"))
+    ? sql.statement({ names: "text[]" }, lockEach(kind, "SELECT unnest(:names) AS name"))
     : undefined;
   return async <G extends Given, Result, Item extends Values<G>>(
     tx: Tx,

@@ -25,7 +25,6 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences
          SELECT unnest(destinations) FROM lanes WHERE lease_until > clock_timestamp() AND relay IS DISTINCT FROM :relay)`
     : "true";
   const listBusy = sql.statement(
-    "list_busy",
     { relay: "text" },
     {
       // Few rows are unfinished, and SQLite has no other way to the names in an index.
@@ -39,21 +38,19 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences
     },
     ({ destination }: { destination: string }) => destination,
   );
-  const firstOf = (name: string, kind: string) =>
+  const firstOf = (kind: string) =>
     sql.statement(
-      name,
       { destination: "text", limit: "int8" },
       `SELECT ${deliveryColumnsWith(sql.statusOf("a"))} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
        WHERE d.destination = :destination AND ${kind} ORDER BY d.due_at, d.seq ${sql.limit(":limit")}`,
       toDueDelivery,
     );
-  const firstUsual = firstOf("list_orphans", usual);
-  const firstBulk = firstOf("list_bulk_orphans", bulk);
+  const firstUsual = firstOf(usual);
+  const firstBulk = firstOf(bulk);
   const fence = underFence(sql);
   const unfinished = (index: string, kind: string) =>
     `SELECT seq FROM deliveries ${sql.indexedBy(index)} WHERE destination ${sql.isOneOf(":destinations")} AND ${kind}`;
   const fail = sql.statement(
-    "fail_orphans",
     { destinations: "text[]", reason: "text", at: "int8", relay: "text", ...fence.given },
     `WITH orphans AS MATERIALIZED (
        SELECT seq FROM deliveries

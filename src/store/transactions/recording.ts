@@ -55,7 +55,6 @@ export function createRecording(
   const { advance, finish } = prepareSteps(sql);
   const fence = underFence(sql);
   const release = sql.statement(
-    "release_claim",
     { token: "text", due_at: "int8", was_held: "int8", ...fence.given },
     `WITH free AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE state = 'sending' AND claim_token = :token AND ${fence.text} ${sql.forUpdate("seq")})
@@ -151,7 +150,7 @@ export function createRecording(
 }
 
 function prepareSteps(sql: Dialect) {
-  const advance = sql.step("record_attempts", {
+  const advance = sql.step({
     given,
     set: `state = coalesce(:next_state, state), reason = coalesce(:next_reason, reason), due_at = :due_at,
       finished_at = :finished_at, progress = :progress, form = coalesce(:form, form),
@@ -172,7 +171,7 @@ function prepareSteps(sql: Dialect) {
       when: "has_thread",
     },
   });
-  const finish = sql.step("finish_deliveries", {
+  const finish = sql.step({
     given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8", mute_id: "text" },
     set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at, mute_id = coalesce(:mute_id, mute_id),
       ${noteHold("AND :state <> 'held'")},

@@ -15,39 +15,30 @@ const summaryColumns = `${refusedColumns.join(", ")}, octet_length(body) AS body
 
 /** What was refused, and how it is kept from filling the disk. */
 export function createRefusing(sql: Dialect) {
-  const insert = sql.insertion("record_refused", "refused_requests");
+  const insert = sql.insertion("refused_requests");
   const sizes = sql.statement(
-    "refused_sizes",
     { source: "text" },
     "SELECT seq, address, octet_length(body) AS bytes FROM refused_requests WHERE source = :source ORDER BY seq DESC",
     (row: RefusedSize) => row,
   );
-  const remove = sql.statement(
-    "remove_refused",
-    { seqs: "int8[]" },
-    `DELETE FROM refused_requests WHERE seq ${sql.isOneOf(":seqs")}`,
-  );
+  const remove = sql.statement({ seqs: "int8[]" }, `DELETE FROM refused_requests WHERE seq ${sql.isOneOf(":seqs")}`);
   const seqOf = sql.statement(
-    "refused_position",
     { id: "text" },
     "SELECT seq FROM refused_requests WHERE id = :id",
     ({ seq }: { seq: number }) => seq,
   );
   const list = sql.statement(
-    "list_refused",
     { below: "int8", limit: "int8" },
     `SELECT ${summaryColumns} FROM refused_requests WHERE seq < :below ORDER BY seq DESC ${sql.limit(":limit")}`,
     toRefusedSummary,
   );
   const listOfSource = sql.statement(
-    "list_refused_of_source",
     { source: "text", below: "int8", limit: "int8" },
     `SELECT ${summaryColumns} FROM refused_requests WHERE source = :source AND seq < :below
      ORDER BY seq DESC ${sql.limit(":limit")}`,
     toRefusedSummary,
   );
   const find = sql.statement(
-    "get_refused",
     { id: "text" },
     `SELECT ${summaryColumns}, headers, body FROM refused_requests WHERE id = :id`,
     (row: Omit<Row<"refused_requests">, "seq"> & { body_bytes: number }): RefusedDetail => ({
@@ -57,7 +48,6 @@ export function createRefusing(sql: Dialect) {
     }),
   );
   const release = sql.statement(
-    "mark_released",
     { id: "text", at: "int8", alert_ids: "text" },
     "UPDATE refused_requests SET released_at = :at, alert_ids = :alert_ids WHERE id = :id AND released_at IS NULL",
   );

@@ -45,7 +45,6 @@ export function createRemoving(sql: Dialect) {
   const removeFinished = createFinishedRemoving(sql);
   const removeSomeThreads = createThreadRemoving(sql);
   const list = sql.statement(
-    "list_old",
     { from: "int8", before: "int8", limit: "int8" },
     `SELECT seq, request_seq, item, received_at, routed_at, repeat_of,
        received_at >= :before AND received_at <= ${sql.nowMs} AS is_young
@@ -53,7 +52,6 @@ export function createRemoving(sql: Dialect) {
     (row: OldAlert) => row,
   );
   const listLast = sql.statement(
-    "list_last",
     {},
     {
       // It gives a new row the number behind the last that there is.
@@ -66,14 +64,9 @@ export function createRemoving(sql: Dialect) {
     },
     (row: { seq: number | null; request_seq: number | null }) => row,
   );
-  const removeRefused = sql.statement(
-    "remove_old_refused",
-    { before: "int8" },
-    "DELETE FROM refused_requests WHERE received_at < :before",
-  );
+  const removeRefused = sql.statement({ before: "int8" }, "DELETE FROM refused_requests WHERE received_at < :before");
   const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
   const removeRoutes = sql.statement(
-    "remove_unused_routes",
     {},
     {
       sqlite: `DELETE FROM watch_states WHERE ${areRoutes} AND state ->> '$.usedAt' < ${oldest} - ${routesOutliveMs}`,
@@ -111,7 +104,6 @@ export function createRemoving(sql: Dialect) {
 /** @param table of SQLite, which has one number of this kind */
 export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", table: string) =>
   sql.statement(
-    `count_${kind}`,
     { count: "int8" },
     {
       sqlite: `UPDATE ${table} SET count = count + :count`,
@@ -123,19 +115,17 @@ export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", tabl
 /** Removes those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
 function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
-    "lock_old",
     { seqs: "int8[]" },
     `SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} ${sql.forRemoval("seq")}`,
     ({ seq }: { seq: number }) => seq,
   );
   const listUnfinished = sql.statement(
-    "list_unfinished",
     { seqs: "int8[]" },
     `SELECT alert_seq FROM deliveries WHERE alert_seq ${sql.isOneOf(":seqs")} AND ${isUnfinished}`,
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
   const deletion = (table: string, which: string) =>
-    sql.statement(`remove_${table}`, { seqs: "int8[]" }, `DELETE FROM ${table} WHERE ${which}`);
+    sql.statement({ seqs: "int8[]" }, `DELETE FROM ${table} WHERE ${which}`);
   const ofAlerts = `alert_seq ${sql.isOneOf(":seqs")}`;
   const removeAttempts = deletion(
     "attempts",
@@ -144,7 +134,6 @@ function createFinishedRemoving(sql: Dialect) {
   const removeDeliveries = deletion("deliveries", ofAlerts);
   const removeAlerts = deletion("alerts", `seq ${sql.isOneOf(":seqs")}`);
   const findOthers = sql.statement(
-    "find_others_of_request",
     { request: "int8", first: "int8" },
     {
       // It has no index of requests; alerts of one were stored one behind the other.
@@ -154,7 +143,6 @@ function createFinishedRemoving(sql: Dialect) {
     },
   );
   const removeRequests = sql.statement(
-    "remove_requests",
     { seqs: "int8[]" },
     `DELETE FROM requests WHERE seq ${sql.isOneOf(":seqs")} RETURNING duplicates`,
     ({ duplicates }: { duplicates: number }) => duplicates,
@@ -210,13 +198,11 @@ function createThreadRemoving(sql: Dialect) {
   const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
   const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;
   const findThread = sql.statement(
-    "find_next_thread",
     { ...keyOfThread, passed: "int8" },
     `SELECT ${threadKey} ${behind} LIMIT 1 OFFSET :passed`,
     (row: ThreadKey) => row,
   );
   const removeThreads = sql.statement(
-    "remove_threads",
     { ...keyOfThread, limit: "int8", to: "int8", before: "int8" },
     `WITH gone AS MATERIALIZED (
        SELECT ${threadKey} FROM threads

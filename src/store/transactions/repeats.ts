@@ -66,7 +66,6 @@ const firstOf = (columns: string, { fingerprint, item, origin, source, since, is
 export function createRepeats(sql: Dialect) {
   const lockStored = sql.isShared
     ? sql.statement(
-        "lock_bodies",
         { seqs: "int8[]", despite_keys: "int8[]" },
         lockEach(
           "body",
@@ -82,7 +81,6 @@ export function createRepeats(sql: Dialect) {
     isSame: "one.seq <> a.seq AND other.body = r.body",
   });
   const findStored = sql.statement(
-    "find_firsts",
     { seq: "int8", window_ms: "int8", despite_key: "int8" },
     `SELECT a.seq, a.id, a.origin, a.received_at, r.fingerprint,
        CASE WHEN r.seq IS NOT NULL THEN concat_ws(' ', ${likeness}, ${sql.digestOf("r.body")}) END AS body,
@@ -96,7 +94,6 @@ export function createRepeats(sql: Dialect) {
   );
   const lookLocked = createLockedLook(sql, "body");
   const find = sql.statement(
-    "find_first",
     { fingerprint: "int8", item: "int8", origin: "text", source: "text", since: "int8", digest: "text" },
     firstOf("one.seq, one.id", {
       ...{ fingerprint: ":fingerprint", item: ":item", origin: ":origin", source: ":source", since: ":since" },

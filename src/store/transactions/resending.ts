@@ -23,13 +23,11 @@ const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sendi
 export function createResending(sql: Dialect, newId: NewId) {
   const make = createMaking(sql);
   const lockAlert = sql.statement(
-    "lock_alert",
     { id: "text" },
     `SELECT seq FROM alerts WHERE id = :id ${sql.forUpdate("seq")}`,
     ({ seq }: { seq: number }) => seq,
   );
   const listUnsent = sql.statement(
-    "list_unsent",
     { alert_seq: "int8" },
     `SELECT seq, destination, recipient FROM deliveries
      WHERE alert_seq = :alert_seq AND resent_by IS NULL AND state IN ('failed', 'expired', 'held', 'muted') AND due_at IS NULL`,
@@ -37,17 +35,15 @@ export function createResending(sql: Dialect, newId: NewId) {
   );
   const alertsOf = `SELECT alert_seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")}`;
   const lockAlerts = sql.statement(
-    "lock_resent_alerts",
     { seqs: "int8[]" },
     `SELECT seq FROM alerts WHERE seq ${sql.isIn(alertsOf)} ${sql.forUpdate("seq")}`,
   );
   const listKnown = sql.statement(
-    "list_resendable",
     { seqs: "int8[]" },
     `SELECT seq, alert_seq, destination, recipient, purpose, state, resent_by FROM deliveries WHERE alert_seq ${sql.isIn(alertsOf)}`,
     (row: KnownRow) => row,
   );
-  const markResent = sql.change("mark_resent", "deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
+  const markResent = sql.change("deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
 
   /**
    * Marks each unsent delivery as resent by its mailbox's own resend, or by the destination's first one where that

@@ -29,7 +29,6 @@ function statementsOf(sql: Dialect) {
   // What is claimed goes on: its message may have left.
   const mayEnd = "due_at IS NOT NULL AND (updates = 'count' OR updates = 'summary' AND state = 'held')";
   const endFormer = sql.statement(
-    "end_damped",
     { ids: "text[]", destinations: "text[]", at: "int8" },
     `WITH former AS MATERIALIZED (
        SELECT d.seq FROM ${sql.rowsOf({ id: "ids", destination: "destinations" })} AS asked
@@ -42,7 +41,6 @@ function statementsOf(sql: Dialect) {
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
   const findUnheard = sql.statement(
-    "find_unheard",
     { seqs: "int8[]" },
     `SELECT one.destination, a.alert_key AS name, a.id, one.recipient, one.purpose, EXISTS (
        SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination

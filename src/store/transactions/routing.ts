@@ -55,11 +55,8 @@ export function createRouting(
   const lookUpMutes = createOverMutes(sql);
   const make = createMaking(sql);
   const findThread = findThreadIn(sql);
-  const boundWaiting = sql.isShared
-    ? sql.statement("bound_waiting", {}, `SET LOCAL lock_timeout = ${longestLockMs}`)
-    : undefined;
+  const boundWaiting = sql.isShared ? sql.statement({}, `SET LOCAL lock_timeout = ${longestLockMs}`) : undefined;
   const markOver = sql.statement(
-    "mark_over",
     { destinations: "text[]", recipients: "text[]", keys: "text[]", at: "int8" },
     `WITH over AS MATERIALIZED (
        SELECT t.destination, t.recipient, t.alert_key FROM threads t
@@ -73,7 +70,6 @@ export function createRouting(
      WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM over)`,
   );
   const fail = sql.statement(
-    "record_routing_failure",
     { seqs: "int8[]", error: "text", retry_at: "int8" },
     `WITH failed AS MATERIALIZED (
        SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} AND routed_at IS NULL ${sql.forUpdate("seq")})
@@ -85,7 +81,6 @@ export function createRouting(
   // SQLite reads the status in the facts.
   const [statusColumn, status] = sql.isShared ? [", status", ", :status"] : ["", ""];
   const insertNotice = sql.statement(
-    "record_notice",
     {
       ...({ id: "text", origin: "text", at: "int8", severity: "text", status: "text", key: "text" } as const),
       ...({ unmatched: "int8", facts: "text", decisions: "text", ...fence.given } as const),

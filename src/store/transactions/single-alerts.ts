@@ -31,7 +31,6 @@ const mostEndings = 100_000;
 export function createSingleAlerts(sql: Dialect) {
   const columns = listedColumns(sql);
   const get = sql.statement(
-    "get_alert",
     { id: "text" },
     `SELECT ${columns}, a.item, a.decisions,
        r.received_at AS came_at, r.content_type, r.headers, r.body, r.items, r.dedupe_key, r.conflict, r.duplicates,
@@ -50,13 +49,11 @@ export function createSingleAlerts(sql: Dialect) {
        WHERE a.seq ${how} LIMIT 1) AS ${side}`;
   const own = "(SELECT seq FROM alerts WHERE id = :id)";
   const listNeighbours = sql.statement(
-    "neighbours",
     { id: "text" },
     `${beside("newer", `> ${own} ORDER BY a.seq`)} UNION ALL ${beside("older", `< ${own} ORDER BY a.seq DESC`)}`,
     (row: ListedRow & { side: Side }) => [row.side, toSummary(row)] as const,
   );
   const listEnding = sql.statement(
-    "ids_ending",
     { part: "text", length: "int8" },
     // An aggregate of them all, so that the plan is the walk along the index and nothing else.
     `SELECT count(*) AS count, min(id) AS first, ${sql.jsonRowsOf({ id: "id" }, `${sql.endOf("id", ":length")} = :part`)} AS named
@@ -64,13 +61,11 @@ export function createSingleAlerts(sql: Dialect) {
     (row: { count: number; first: string | null; named: string }) => row,
   );
   const listBeginning = sql.statement(
-    "ids_beginning",
     { part: "text", end: "text", limit: "int8" },
     `SELECT id FROM alerts WHERE id >= :part AND id < :end ORDER BY id DESC ${sql.limit(":limit")}`,
     ({ id }: { id: string }) => id,
   );
   const listNamed = sql.statement(
-    "alerts_of_ids",
     { ids: "text[]" },
     `SELECT ${columns} FROM alerts a WHERE a.id ${sql.isOneOf(":ids")}`,
     toSummary,

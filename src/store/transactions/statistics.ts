@@ -33,21 +33,18 @@ type EndedRow = Pick<Row<"deliveries">, "seq" | "alert_seq" | "destination" | "r
 export function createStatistics(sql: Dialect) {
   const ofHours = { names: "text[]", since: "int8" } as const;
   const countOutcomes = sql.statement(
-    "count_outcomes",
     { ...ofHours, day: "int8" },
     `SELECT name, part, sum(CASE WHEN hour > :day THEN count ELSE 0 END) AS day, sum(count) AS week
      FROM ${sql.hoursOf("outcome")} AS hours WHERE name ${sql.isOneOf(":names")} AND hour > :since GROUP BY name, part`,
     (row: { name: string; part: EndState; day: number; week: number }) => row,
   );
   const countWaits = sql.statement(
-    "count_waits",
     ofHours,
     `SELECT name, part, sum(count) AS count
      FROM ${sql.hoursOf("wait")} AS hours WHERE name ${sql.isOneOf(":names")} AND hour > :since GROUP BY name, part`,
     (row: { name: string; part: string | number; count: number }) => row,
   );
   const listEnded = sql.statement(
-    "list_ended",
     { name: "text", state: "text" },
     {
       sqlite: `SELECT seq, alert_seq FROM deliveries ${sql.indexedBy("deliveries_by_destination_state")}
@@ -60,7 +57,6 @@ export function createStatistics(sql: Dialect) {
     (row: Pick<EndedRow, "seq" | "alert_seq">) => row,
   );
   const readEnded = sql.statement(
-    "read_ended",
     { seqs: "int8[]" },
     `SELECT d.seq, d.alert_seq, d.destination, d.state, d.reason, coalesce(d.finished_at, d.created_at) AS at,
        a.id, a.received_at, substr(${sql.factOf("a", "title")}, 1, ${longestTitle}) AS title
@@ -109,7 +105,6 @@ export function createStatistics(sql: Dialect) {
 /** What routes took, how much came in all, and how both are forgotten. */
 export function createRouteStatistics(sql: Dialect) {
   const countRoutes = sql.statement(
-    "count_routes",
     { day: "int8", week: "int8" },
     `SELECT route, sum(CASE WHEN hour > :day THEN alerts ELSE 0 END) AS day, sum(CASE WHEN hour > :week THEN alerts ELSE 0 END) AS week,
        max(last_at) AS "lastAt", (
@@ -119,13 +114,11 @@ export function createRouteStatistics(sql: Dialect) {
     (row: RouteStatistics) => row,
   );
   const findStart = sql.statement(
-    "find_statistics_start",
     {},
     "SELECT route_hour FROM statistics_start",
     ({ route_hour }: { route_hour: number | null }) => route_hour ?? undefined,
   );
   const countSince = sql.statement(
-    "count_since",
     { first: "text", next: "text", hour: "int8" },
     {
       // It numbers alerts without a gap.
@@ -140,7 +133,6 @@ export function createRouteStatistics(sql: Dialect) {
   );
   const forgetHours = (["outcome", "wait"] as const).map((kind) =>
     sql.statement(
-      `forget_${kind}_hours`,
       { before: "int8" },
       {
         sqlite: `DELETE FROM ${kind}_hours WHERE hour < :before`,
@@ -150,7 +142,6 @@ export function createRouteStatistics(sql: Dialect) {
   );
   /** The last hour of a route stays: when it last matched is asked however long ago that is. */
   const forgetRouteHours = sql.statement(
-    "forget_route_hours",
     { before: "int8" },
     `DELETE FROM route_hours WHERE hour < :before
        AND EXISTS (SELECT 1 FROM route_hours later WHERE later.route = route_hours.route AND later.hour > route_hours.hour)`,

@@ -4,19 +4,17 @@ import { underFence } from "./lanes.ts";
 
 export function createWatchStates(sql: Dialect) {
   const load = sql.statement(
-    "load_watch_state",
     { name: "text" },
     "SELECT state FROM watch_states WHERE name = :name",
     ({ state }: { state: string }): unknown => JSON.parse(state),
   );
-  const save = sql.insertion("save_watch_state", "watch_states", { conflict: "replace" });
-  const saveUnderFence = sql.insertion("save_watch_state_for", "watch_states", {
+  const save = sql.insertion("watch_states", { conflict: "replace" });
+  const saveUnderFence = sql.insertion("watch_states", {
     conflict: "replace",
     where: underFence(sql),
   });
-  const add = sql.insertion("add_watch_state", "watch_states", { conflict: "keep" });
+  const add = sql.insertion("watch_states", { conflict: "keep" });
   const change = sql.statement(
-    "change_watch_state",
     { name: "text", from: "text", to: "text" },
     "UPDATE watch_states SET state = :to WHERE name = :name AND state = :from RETURNING name",
   );
