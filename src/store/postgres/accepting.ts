@@ -91,6 +91,5 @@ async function noteLate(tx: Transaction, asked: readonly Asked[], now: number): 
     `INSERT INTO late_spans (from_id, to_id) SELECT $1, $2
      WHERE NOT EXISTS (SELECT FROM late_spans WHERE from_id <= $1 AND to_id >= $2)`,
     lateSpan(oldest, now),
-    "note_late",
   );
 }

@@ -11,6 +11,9 @@ const foldEveryMs = 10_000;
 const mostGroups = 500;
 const mostRows = 20_000;
 
+/** For a rare statement: by then its tables may be of another size. */
+const plannedAnew = [[], false] as const;
+
 /** Alerts whose words are written at once, and how often one after the other. */
 const indexBatch = 200;
 const indexBatchesAtOnce = 20;
@@ -47,6 +50,7 @@ export function createAdministering(
       const readings = tx.query(
         `DELETE FROM readings WHERE NOT EXISTS (
            SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
+        ...plannedAnew,
       );
       const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
       const [removed] = await Promise.all([keys, allowances, readings, late]);
@@ -64,14 +68,11 @@ export function createAdministering(
           `INSERT INTO write_checks (relay, at) VALUES ($1, clock_timestamp())
            ON CONFLICT (relay) DO UPDATE SET at = excluded.at`,
           [relayName],
-          "check_write",
         );
         const read = tx.query<{ unrouted: number; oldest: number | null; bytes: number }>(
           `SELECT (SELECT count(*) FROM alerts WHERE routed_at IS NULL) AS unrouted,
              (SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1) AS oldest,
              pg_database_size(current_database()) AS bytes`,
-          [],
-          "read_health",
         );
         const [, { rows }] = await Promise.all([written, read]);
         return rows;
@@ -123,6 +124,7 @@ async function fold(database: Database, table: string, key: string, sums: Record
        SELECT t.ctid FROM ${table} t JOIN several USING (${key}) LIMIT ${mostRows} FOR UPDATE OF t SKIP LOCKED),
      gone AS (DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
      INSERT INTO ${table} (${key}, ${Object.keys(sums)}) SELECT ${key}, ${Object.values(sums)} FROM gone GROUP BY ${key}`,
+    ...plannedAnew,
   );
 }
 
@@ -134,8 +136,6 @@ async function indexSome(database: Database): Promise<number> {
          SELECT seq FROM search_queue ORDER BY seq LIMIT ${indexBatch} FOR UPDATE SKIP LOCKED)) RETURNING seq)
        SELECT t.seq, a.id, a.facts FROM taken t CROSS JOIN LATERAL (SELECT id, facts FROM alerts WHERE seq = t.seq OFFSET 0) a
        ORDER BY t.seq`,
-      [],
-      "take_for_search",
     );
     const words = rows.map(({ id, facts }) => (facts === null ? "" : toWords(id, JSON.parse(facts) as AlertFacts)));
     if (rows.length > 0)
@@ -143,7 +143,6 @@ async function indexSome(database: Database): Promise<number> {
         `INSERT INTO alert_words (seq, words) SELECT * FROM unnest($1::bigint[], $2::text[]) w (seq, words) WHERE words <> ''
            ON CONFLICT DO NOTHING`,
         [rows.map(({ seq }) => seq), words],
-        "write_words",
       );
     return rows.length;
   });
@@ -162,7 +161,5 @@ async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void
     await database.single.query(
       `SELECT CASE WHEN pg_has_role(relowner, 'USAGE') THEN gin_clean_pending_list(oid) END
        FROM pg_class WHERE oid = 'alert_words_by_term'::regclass`,
-      [],
-      "add_words",
     );
 }

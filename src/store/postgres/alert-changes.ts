@@ -32,7 +32,7 @@ export const notedChanges = (of: string) => `
 
 /** Notes changes by a statement of its own, for what several statements have changed. */
 export async function noteChanges(tx: Sql, alertSeqs: readonly number[]): Promise<void> {
-  await tx.query(`WITH ${notedChanges("SELECT unnest($1::bigint[])")} SELECT`, [alertSeqs], "note_changes");
+  await tx.query(`WITH ${notedChanges("SELECT unnest($1::bigint[])")} SELECT`, [alertSeqs]);
 }
 
 /** How often an alert was changed, to be added to its own version. */

@@ -101,7 +101,6 @@ function runningOf({ running, foreign, base }: SnapshotRow<unknown>): bigint[] {
 }
 
 const latest: OneRow<SnapshotRow<{ changed_by: string; seq: number }>> = {
-  name: "latest",
   sql: () =>
     withSnapshot(
       `SELECT changed_by::text, seq FROM (${lastChanges}) last ORDER BY last.changed_by DESC, seq DESC LIMIT 1`,
@@ -110,13 +109,9 @@ const latest: OneRow<SnapshotRow<{ changed_by: string; seq: number }>> = {
 };
 
 export function createChanges(reading: Pick<Reading, "query" | "latest">) {
-  async function readWithSnapshot(
-    sql: string,
-    values: unknown[],
-    name: string,
-  ): Promise<{ rows: ChangedRow[]; running: bigint[] }> {
+  async function readWithSnapshot(sql: string, values: unknown[]): Promise<{ rows: ChangedRow[]; running: bigint[] }> {
     for (let look = 1; ; look += 1) {
-      const { rows } = await reading.query<SnapshotRow<ChangedRow>>(withSnapshot(sql), values, name);
+      const { rows } = await reading.query<SnapshotRow<ChangedRow>>(withSnapshot(sql), values);
       const [found] = rows as [SnapshotRow<ChangedRow>];
       if (!isUnclear(found, look)) return { rows: found.rows, running: runningOf(found) };
     }
@@ -138,7 +133,6 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
           from.passed.map(({ seq }) => seq),
           limit,
         ],
-        "list_changes",
       );
       const listed: (ChangedRow & { cursor: ChangeCursor })[] = [];
       for (const row of rows) {
@@ -168,7 +162,6 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
       const { rows } = await reading.query<{ knows: boolean }>(
         `SELECT coalesce(bool_or((changed_by, seq) >= ($1::xid8, $2::bigint)), false) AS knows FROM (${lastChanges}) last`,
         [String(transaction), seq],
-        "knows_change",
       );
       return rows[0]?.knows ?? false;
     },

@@ -3,14 +3,14 @@ import type { Notes } from "../signals.ts";
 /** What asks the database: one connection, or whichever is free. */
 export interface Sql {
   /**
-   * One statement. Parameters are `$1`…; a name has it prepared once a connection. Numbers of 8 bytes come as numbers,
-   * `bytea` as bytes.
+   * One statement. Parameters are `$1`…. Numbers of 8 bytes come as numbers, `bytea` as bytes.
+   * @param isPrepared once a connection, with what it was planned by then. Default true
    * @throws AppError `store_unavailable` when the database is away, cannot write, or has no room.
    */
   query<Row extends object = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
-    name?: string,
+    isPrepared?: boolean,
   ): Promise<{ rows: Row[]; rowCount: number }>;
 }
 

@@ -12,7 +12,6 @@ export function createKeptRecords(database: Database, place: string): KeptRecord
     const { rows } = await database.single.query<{ name: string; content: string }>(
       "SELECT name, content FROM kept_records WHERE name = ANY($1)",
       [names],
-      "read_kept",
     );
     const found = new Map(rows.map(({ name, content }) => [name, content]));
     return names.map((name) => found.get(name));

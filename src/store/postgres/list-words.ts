@@ -36,12 +36,12 @@ const mostPrepared = 100;
 const step = { shortMs: 8, longMs: 24 };
 
 export function createListWords(read: Pick<Reading, "query" | "row" | "unordered">): ListWords<readonly Term[]> {
-  const names = new Map<string, string>();
+  const prepared = new Set<string>();
 
-  /** Prepared once a connection: to plan a page anew takes as long as to read it. */
-  function nameOf(text: string): string | undefined {
-    if (!names.has(text) && names.size < mostPrepared) names.set(text, `listing_${names.size}`);
-    return names.get(text);
+  /** To plan a page anew takes as long as to read it. */
+  function isPrepared(text: string): boolean {
+    if (prepared.size < mostPrepared) prepared.add(text);
+    return prepared.has(text);
   }
 
   return {
@@ -55,11 +55,10 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
       `SELECT ${shown()} FROM (${limited(list(alertColumns), limit, add)}) a ORDER BY a.seq DESC`,
     limited,
     run: async <Row extends object>({ sql: text, values }: Statement) =>
-      (await read.query<Row>(text, values, nameOf(text))).rows,
+      (await read.query<Row>(text, values, isPrepared(text))).rows,
 
     async boundsOf({ fromAt, toAt }) {
       const { from, last } = await read.row<{ from: number; last: number }>({
-        name: `bounds${fromAt === undefined ? "" : " from"}${toAt === undefined ? "" : " to"}`,
         sql(add) {
           const from =
             fromAt === undefined ? "(SELECT coalesce(min(seq), 1) FROM alerts)" : firstSince(add(sinceId(fromAt)));
@@ -93,7 +92,6 @@ async function occur({ query }: Pick<Reading, "query">, terms: readonly Term[]):
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY asked (query, text, place),
        LATERAL (SELECT coalesce(max(seq), 0) / ${alertsPerTerm} AS part FROM alert_words) newest ORDER BY place`,
     [terms.map((term) => queryOfPart([term], "#")), terms.map(textOfTerm), parts - 1],
-    "words_occur",
   );
   return rows.map(({ occurs }) => occurs);
 }

@@ -51,7 +51,6 @@ export function createLog(
 }
 
 const alertCounts: OneRow<{ total: number; removed: number; oldest: number | null; last: number | null }> = {
-  name: "alerts",
   sql: () => `SELECT (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted') AS total,
     (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'removed') AS removed,
     (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
@@ -59,6 +58,5 @@ const alertCounts: OneRow<{ total: number; removed: number; oldest: number | nul
 };
 
 const duplicateCount: OneRow<{ count: number }> = {
-  name: "duplicates",
   sql: () => "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
 };

@@ -76,7 +76,6 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
              AND a.received_at >= runs.since AND a.received_at < runs.until OFFSET 0) a
          GROUP BY 1, 2`,
         [Math.min(...steps), stepMs, since, until, since.map(sinceId), until.map(untilId), severities],
-        "count_steps",
       );
       const counted = new Map<number, Partial<Record<Severity, number>>>();
       for (const { at, severity, count } of rows) counted.set(at, { ...counted.get(at), [severity]: count });
@@ -92,11 +91,14 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
       if (missing.length === 0) return problems;
       const since = missing.map((at) => Math.max(at, from));
       const until = missing.map((at) => Math.min(at + stepMs, below));
-      const { rows } = await read.query<{ at: number } & Omit<KeptProblems, "upTo">>(
-        problemsOfSteps,
-        [problemsOf ?? null, missing, since, until, since.map(sinceId), until.map(untilId)],
-        "problems_of_steps",
-      );
+      const { rows } = await read.query<{ at: number } & Omit<KeptProblems, "upTo">>(problemsOfSteps, [
+        problemsOf ?? null,
+        missing,
+        since,
+        until,
+        since.map(sinceId),
+        until.map(untilId),
+      ]);
       for (const { at, ...found } of rows) {
         problems.set(at, found.problems);
         if (isSettled(at)) kept.set(keyOf(at), { ...found, upTo: seen });
@@ -139,7 +141,6 @@ interface EndsRow {
 
 /** @param high of alerts from this `seq` on it is not asked whether they have changed. */
 const endsSince = (since: bigint, high: number): OneRow<EndsRow> => ({
-  name: "ends",
   sql(add) {
     const place = `${add(String(since))}::xid8`;
     return `SELECT (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS newest,

@@ -5,8 +5,6 @@ import { postgresDialect } from "./tx.ts";
 
 /** A read of one row, as a part of a statement. */
 export interface OneRow<Row extends object> {
-  /** The name of all reads that have the same text. */
-  name: string;
   /** A query that gives exactly one row, with the places of its values. */
   sql(add: Add): string;
   /** Where what was found says too little, all that was read with it is read again. Default: it never does. */
@@ -21,9 +19,6 @@ interface Asked {
   reject(error: unknown): void;
 }
 
-/** The longest name of a prepared statement; with a longer one it is planned each time. */
-const mostLetters = 63;
-
 export function createReading(read: Sql) {
   let latestAsked: Promise<unknown> = Promise.resolve();
   let asked: Asked[] = [];
@@ -34,13 +29,8 @@ export function createReading(read: Sql) {
       (add) =>
         `SELECT ${wanted.map((one, index) => `(SELECT to_json(r) FROM (${one.sql(add)}) r) AS r${index}`).join(", ")}`,
     );
-    const name = `together: ${wanted.map((one) => one.name).join(", ")}`;
     for (let look = 1; ; look += 1) {
-      const { rows } = await read.query<Record<string, object>>(
-        sql,
-        values,
-        name.length > mostLetters ? undefined : name,
-      );
+      const { rows } = await read.query<Record<string, object>>(sql, values);
       const found = wanted.map((_one, index) => rows[0]?.[`r${index}`] as object);
       if (wanted.every((one, index) => one.isEnough?.(found[index] as object, look) ?? true)) return found;
     }

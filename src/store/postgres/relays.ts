@@ -21,18 +21,16 @@ export function createRelays(database: Database, { relayName }: { relayName: str
       const telling = `${self.id} ${self.report?.started}`;
       const relays = await database.transaction(async (tx) => {
         if (told === undefined)
-          await tx.query("DELETE FROM relays WHERE place = $1 AND id <> $2", [relayName, self.id], "forget_former");
+          await tx.query("DELETE FROM relays WHERE place = $1 AND id <> $2", [relayName, self.id]);
         await tx.query(
           `INSERT INTO configurations (hash) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM configurations WHERE hash = $1)
            ON CONFLICT (hash) DO NOTHING`,
           [self.configuration],
-          "note_configuration",
         );
         await tx.query(
           `UPDATE configurations SET seen_at = clock_timestamp()
            WHERE hash = $1 AND seen_at < clock_timestamp() - interval '1 minute'`,
           [self.configuration],
-          "see_configuration",
         );
         await tx.query(
           `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report, place, reads_alert_changes)
@@ -48,7 +46,6 @@ export function createRelays(database: Database, { relayName }: { relayName: str
             self.report === undefined ? null : JSON.stringify(self.report),
             relayName,
           ],
-          "announce_relay",
         );
         if (telling !== told) tx.notes.lanes = true;
         return list(tx);
@@ -60,11 +57,7 @@ export function createRelays(database: Database, { relayName }: { relayName: str
     forgetRelay: (id) =>
       database.transaction(async (tx) => {
         const day = "interval '1 day'";
-        await tx.query(
-          `DELETE FROM relays WHERE id = $1 OR gone_at < clock_timestamp() - ${day}`,
-          [id],
-          "forget_relay",
-        );
+        await tx.query(`DELETE FROM relays WHERE id = $1 OR gone_at < clock_timestamp() - ${day}`, [id]);
         tx.notes.lanes = true;
       }),
 
@@ -82,8 +75,6 @@ async function list(sql: Sql): Promise<RelayView[]> {
          WHERE later.version > c.version AND later.seen_at > clock_timestamp() - interval '1 day') AS "isSuperseded", r.report
      FROM relays r JOIN configurations c ON c.hash = r.configuration
      WHERE r.gone_at > clock_timestamp() ORDER BY r.id`,
-    [],
-    "list_relays",
   );
   return rows.map(({ lanes, report, ...row }) => ({
     ...row,

@@ -38,8 +38,6 @@ async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "use
        coalesce(sum(CASE kind WHEN 'bytes' THEN count WHEN 'delivery' THEN count * ${deliveryBytes}
          WHEN 'accepted' THEN count * ${alertBytes} WHEN 'removed' THEN -count * ${alertBytes} END), 0) AS used
      FROM tallies WHERE kind IN ('bytes', 'delivery', 'accepted', 'removed')`,
-    [],
-    "measure_log",
   );
   const { accepted = 0, used: usedBytes = 0 } = rows[0] ?? {};
   return { accepted, usedBytes };

@@ -64,7 +64,7 @@ export function createRouting(
   let foreignUpTo: number | undefined;
 
   async function giveUp(): Promise<void> {
-    await database.single.query("DELETE FROM readings WHERE reader = $1", [relayId], "give_up_reading");
+    await database.single.query("DELETE FROM readings WHERE reader = $1", [relayId]);
     for (let turn = 0; turn < mostTurns; turn += 1) {
       const count = await database.transaction(async (tx) => {
         const { rowCount } = await tx.query(
@@ -73,7 +73,6 @@ export function createRouting(
              ORDER BY seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
            UPDATE alerts SET routing_until = '-infinity' WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
           [relayName],
-          "give_up_routing",
         );
         if (rowCount > 0) tx.notes.left = true;
         return rowCount;
@@ -95,7 +94,6 @@ export function createRouting(
          ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
       // Another process had this name before. What it was storing when it was killed has its position and may be committed later.
       [relayName, relayId, foreignUpTo === undefined],
-      "take_over_routing",
     );
     foreignUpTo = Math.max(foreignUpTo ?? 0, rows[0]?.upTo ?? 0);
   }
@@ -107,7 +105,6 @@ export function createRouting(
          ORDER BY seq FOR NO KEY UPDATE SKIP LOCKED)
        UPDATE alerts SET routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
       [relayName, seqs],
-      "extend_routing",
     );
   }
 
@@ -134,7 +131,6 @@ export function createRouting(
        FROM listed l LEFT JOIN sized s ON s.seq = l.request_seq
        WHERE coalesce(s.before, 0) < ${fullListBytes} ORDER BY s.first, l.seq`,
       [relayName, after, after === 0 ? [] : [...givenOut].filter((seq) => seq <= after), limit],
-      "list_unrouted",
     );
     const ending = rows.filter((row) => row.is_ending).map(({ seq }) => seq);
     if (ending.length > 0) await extend(ending);
@@ -158,7 +154,6 @@ export function createRouting(
          CASE WHEN l.seq = (SELECT seq FROM first) THEN r.body END AS body
        FROM listed l LEFT JOIN requests r ON r.seq = l.request_seq ORDER BY l.seq`,
       [relayName, now, relayId],
-      "list_routing_failed",
     );
     return rows;
   }
@@ -184,7 +179,6 @@ export function createRouting(
          ON CONFLICT (alert_seq) DO UPDATE SET reader = excluded.reader WHERE readings.reader <> excluded.reader)
        SELECT alert_seq FROM ended`,
       [rows.map(({ seq }) => seq), relayId],
-      "note_reading",
     );
     return new Set(ended.map(({ alert_seq }) => alert_seq));
   }
@@ -221,12 +215,11 @@ export function createRouting(
         const { rows } = await tx.query<{ seq: number }>(
           `SELECT seq FROM alerts WHERE seq = ANY ($1::bigint[]) AND ${isUnroutedOf("$2")} ORDER BY seq FOR NO KEY UPDATE`,
           [alertSeqs, relayName],
-          "find_own_unrouted",
         );
         const own = rows.map(({ seq }) => seq);
         await Promise.all([
           recordRoutingFailure(toTx(tx, tx.notes), own, error, retryAt),
-          tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [own], "end_reading"),
+          tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [own]),
         ]);
       });
       for (const seq of alertSeqs) givenOut.delete(seq);

@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import { remember } from "../../ground/remember.ts";
 import type { Sql } from "./database.ts";
 import type { Pool } from "./pool.ts";
 import type { Way } from "./server.ts";
@@ -13,6 +15,10 @@ import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, los
 export type How = "read" | "single" | "statement" | "transaction";
 
 const mostTries = 6;
+/** More than are prepared: each is made once. */
+const mostNames = 1_000;
+/** A prepared statement is kept under a name that its text has; the server's log has the text as well. */
+const nameOf = remember(mostNames, (text: string) => hash("sha1", text));
 
 /** It had no effect for sure, and may be done again: the reason is the server's or the way's. */
 class Undone extends Error {
@@ -49,11 +55,15 @@ export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["
   const isTransaction = how === "transaction" || way.isPooled();
   let isCommitting = false;
   let asked = 0;
-  const query: Sql["query"] = async <Row extends object>(text: string, values?: readonly unknown[], name?: string) => {
+  const query: Sql["query"] = async <Row extends object>(
+    text: string,
+    values: readonly unknown[] = [],
+    isPrepared = true,
+  ) => {
     asked += 1;
     if (!isTransaction && asked > 1) throw new Error("a second statement, in a transaction of one");
-    const prepared = way.isPooled() ? undefined : name;
-    const { rows, rowCount } = await client.query<Row>({ text, values: values as unknown[], name: prepared });
+    const name = isPrepared && !way.isPooled() ? nameOf(text) : undefined;
+    const { rows, rowCount } = await client.query<Row>({ text, values: values as unknown[], name });
     return { rows, rowCount: rowCount ?? 0 };
   };
 

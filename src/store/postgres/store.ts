@@ -78,7 +78,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
       connections.transaction(async (tx) => {
         // Nothing rests on it being on disk.
         const local = tx.query("SET LOCAL synchronous_commit = off");
-        await Promise.all([local, tx.query("SELECT pg_notify($1, $2)", [channel, text], "notify")]);
+        await Promise.all([local, tx.query("SELECT pg_notify($1, $2)", [channel, text])]);
       }, true),
     look: () => connections.read.query("SELECT 1"),
     ...(listenUrl !== undefined
@@ -173,15 +173,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createAdministering(database, { relayName, isFull, ...shared }),
     kept: createKeptRecords(database, placeFor(options.url)),
     async useAllowances(allowances) {
-      const { rows } = await database.single.query<{ waits: number[] }>(
-        "SELECT use_allowances($1, $2, $3) AS waits",
-        [
-          allowances.map(({ name }) => toText(name)),
-          allowances.map(({ burst }) => burst),
-          allowances.map(({ intervalMs }) => intervalMs),
-        ],
-        "use_allowances",
-      );
+      const { rows } = await database.single.query<{ waits: number[] }>("SELECT use_allowances($1, $2, $3) AS waits", [
+        allowances.map(({ name }) => toText(name)),
+        allowances.map(({ burst }) => burst),
+        allowances.map(({ intervalMs }) => intervalMs),
+      ]);
       return (rows[0]?.waits ?? []).map((ms) => Math.max(0, Math.ceil(ms)));
     },
     async close() {

@@ -1,5 +1,3 @@
-import { hash } from "node:crypto";
-import { remember } from "../../ground/remember.ts";
 import { type Notes, newNotes } from "../signals.ts";
 import { insertedColumns, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
@@ -158,28 +156,20 @@ export const postgresDialect: Dialect = {
   step: (options) => ({ given: options.given, prepared: toStep(options) }),
 };
 
-/** More than there are: each is made once. */
-const mostTexts = 1_000;
-const nameOf = remember(mostTexts, (text: string) => hash("sha1", text));
-
-/** Each connection keeps the statement prepared, under a name that its text has. */
-const ask = <Row extends object>(sql: Sql, text: string, values: readonly unknown[]) =>
-  sql.query<Row>(text, values, nameOf(text));
-
 /** What a shared transaction is given, over what is asked here. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
     notes,
     async run({ prepared }, values) {
       const { run, read } = prepared as PreparedStatement;
-      const { rows } = await ask(sql, run.sql, toList(run.names, values));
+      const { rows } = await sql.query(run.sql, toList(run.names, values));
       return rows.map(read);
     },
     async look({ prepared }, items) {
       const found = items.map((): never[] => []);
       if (items.length === 0) return found;
       const { look, read } = prepared as PreparedStatement;
-      const { rows } = await ask<{ place: number }>(sql, look.sql, toArrays(look.names, items));
+      const { rows } = await sql.query<{ place: number }>(look.sql, toArrays(look.names, items));
       for (const row of rows) found[row.place]?.push(read(row));
       return found;
     },
@@ -189,14 +179,14 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
       const { one, many, columns, names } = prepared as PreparedInsertion;
       const given = toList(names, values);
       const { rowCount } = await (others.length === 0
-        ? ask(sql, one, [...toList(columns, first), ...given])
-        : ask(sql, many, [...toArrays(columns, rows), ...given]));
+        ? sql.query(one, [...toList(columns, first), ...given])
+        : sql.query(many, [...toArrays(columns, rows), ...given]));
       return rowCount;
     },
     async change({ prepared }, items) {
       if (items.length === 0) return;
       const { sql: text, names } = prepared as Compiled;
-      await ask(sql, text, toArrays(names, items));
+      await sql.query(text, toArrays(names, items));
     },
     async step({ prepared }, items, which = "all") {
       const stepped = items.map((): Stepped<never> | undefined => undefined);
@@ -205,7 +195,7 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
       const lanes = [...new Map(items.map(({ group, fence }) => [fence, group]))];
       const held = [lanes.map(([, group]) => group), lanes.map(([fence]) => fence)];
       const given = [...held, ...toArrays(names, items)];
-      const { rows } = await ask<{ place: number; is_changed: boolean }>(sql, text, given);
+      const { rows } = await sql.query<{ place: number; is_changed: boolean }>(text, given);
       if (rows.length > 0) notes.changed = true;
       for (const row of rows)
         stepped[row.place] = row.is_changed ? { isChanged: true, found: read?.(row) } : { isChanged: false };

@@ -147,20 +147,16 @@ export async function storeRequests(
   const alerts = requests.flatMap(({ alerts }, place) => alerts.map((alert) => ({ ...alert, place: place + 1 })));
   const routed = alerts.flatMap(({ routed }) => routed ?? []);
   const columns = routed.length > 0 ? arrivingColumns : storedColumns;
-  const { rows } = await sql.query<WrittenRow>(
-    routed.length > 0 ? storeRoutedText : storeText,
-    [
-      Buffer.concat(requests.map(({ row }) => row.body)),
-      from?.router ?? null,
-      ...toArrays(namesOf(givenRequest), given),
-      ...toArrays(
-        ["place", ...namesOf(columns)],
-        alerts.map(({ row, place, routed }) => ({ ...row, place, ...(routed ? toRoutedColumns(routed) : unrouted) })),
-      ),
-      ...(routed.length > 0 ? [...toFollowing(routed), from?.askedAt ?? null] : []),
-    ],
-    routed.length > 0 ? "store_routed" : "store_requests",
-  );
+  const { rows } = await sql.query<WrittenRow>(routed.length > 0 ? storeRoutedText : storeText, [
+    Buffer.concat(requests.map(({ row }) => row.body)),
+    from?.router ?? null,
+    ...toArrays(namesOf(givenRequest), given),
+    ...toArrays(
+      ["place", ...namesOf(columns)],
+      alerts.map(({ row, place, routed }) => ({ ...row, place, ...(routed ? toRoutedColumns(routed) : unrouted) })),
+    ),
+    ...(routed.length > 0 ? [...toFollowing(routed), from?.askedAt ?? null] : []),
+  ]);
   if (routed.length > 0) notes.changed = true;
   return toWritten(rows);
 }
@@ -182,15 +178,11 @@ const routeText = `
 /** Routes stored alerts; see `Tx.routeAlerts`. */
 export async function routeAlerts(sql: Sql, alerts: readonly RoutedAlert[], notes: Notes): Promise<Written> {
   const inOrder = alerts.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
-  const { rows } = await sql.query<WrittenRow>(
-    routeText,
-    [
-      inOrder.map(({ record }) => record.alertSeq),
-      ...toArrays(namesOf(routedColumns), inOrder.map(toRoutedColumns)),
-      ...toFollowing(alerts),
-    ],
-    "record_routing",
-  );
+  const { rows } = await sql.query<WrittenRow>(routeText, [
+    inOrder.map(({ record }) => record.alertSeq),
+    ...toArrays(namesOf(routedColumns), inOrder.map(toRoutedColumns)),
+    ...toFollowing(alerts),
+  ]);
   if (rows.length > 0) notes.changed = true;
   return toWritten(rows);
 }

@@ -175,9 +175,9 @@ describe("migrations of PostgreSQL", () => {
     const askAll = () =>
       Promise.all(
         Array.from({ length: 24 }, (_, index) => {
-          if (index % 3 === 0) return database.read.query(all, [], "all");
-          if (index % 3 === 1) return database.single.query(all, [], "all");
-          return database.transaction((tx) => tx.query(all, [], "all"));
+          if (index % 3 === 0) return database.read.query(all);
+          if (index % 3 === 1) return database.single.query(all);
+          return database.transaction((tx) => tx.query(all));
         }),
       );
     await askAll();
