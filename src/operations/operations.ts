@@ -111,12 +111,10 @@ interface WatchedAccount {
 
 /** What a running relay says of itself. */
 class RelayViews {
-  readonly #deps: OperationsDeps;
   readonly #looks: ReturnType<typeof createStoreLooks>;
   readonly troubles: ReturnType<typeof createTroubles>;
 
-  constructor(deps: OperationsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: OperationsDeps) {
     this.#looks = createStoreLooks(deps.store, deps.clock, deps.health);
     this.troubles = createTroubles({
       destinations: this.destinations,
@@ -135,19 +133,19 @@ class RelayViews {
   readonly health = () => this.#looks.health();
 
   readonly destinations = async (): Promise<DestinationView[]> => {
-    const counts = await this.#deps.store.countByDestination();
+    const counts = await this.deps.store.countByDestination();
     // After the wait: a page that asks for its version at the same time would show them older than it says.
-    const views = viewDestinations(this.#deps.engine.statuses(), counts);
-    const holders = holdersOf(this.#deps.parts.relays());
+    const views = viewDestinations(this.deps.engine.statuses(), counts);
+    const holders = holdersOf(this.deps.parts.relays());
     return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
   };
 
   readiness(of?: "relay" | "alerts", store: Pick<Administration, "health"> = this): Promise<Readiness> {
-    return readinessOf({ ...this.#deps, store, lastHealth: this.#looks.lastHealth }, of);
+    return readinessOf({ ...this.deps, store, lastHealth: this.#looks.lastHealth }, of);
   }
 
   async status(): Promise<StatusView> {
-    const { store, parts, stopping, draining = stopping, ...deps } = this.#deps;
+    const { store, parts, stopping, draining = stopping, ...deps } = this.deps;
     const health = await store.health();
     const [alerts, views, { ready, reasons }] = await Promise.all([
       store.countAlerts(),
@@ -181,7 +179,7 @@ class RelayViews {
 
   /** While the store is away, that is what a scrape is to find out. */
   async metricsText(): Promise<string> {
-    const { parts, engine, clock, ...deps } = this.#deps;
+    const { parts, engine, clock, ...deps } = this.deps;
     const inTime = <T>(asked: Promise<T>) =>
       within(
         asked.catch(() => undefined),

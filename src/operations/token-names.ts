@@ -64,7 +64,6 @@ interface Call extends Pick<BareSubject, "kind" | "chain"> {
  * for in the background, some addresses in one call, and known for the next message.
  */
 export class TokenNames implements KnownNames {
-  readonly #deps: TokenNamesDeps;
   readonly #keepEveryMs: number;
   readonly #sources: Set<string>;
   readonly #book = new NameBook();
@@ -94,9 +93,8 @@ export class TokenNames implements KnownNames {
     return names;
   }
 
-  private constructor(deps: TokenNamesDeps) {
+  private constructor(private readonly deps: TokenNamesDeps) {
     const { services, clock } = deps;
-    this.#deps = deps;
     this.#keepEveryMs = deps.isShared ? exchangeEveryMs : minuteMs;
     this.#sources = new Set(deps.sources);
     this.#budgets = {
@@ -115,9 +113,9 @@ export class TokenNames implements KnownNames {
   note({ origin, facts }: { origin: AlertOrigin; facts: AlertFacts }): void {
     if (origin !== "hook" || (facts.source !== undefined && this.#sources.has(facts.source))) return;
     const subject = bareSubjectOf(facts);
-    if (subject === undefined || this.#deps.services[subject.kind] === undefined || !isAskable(subject)) return;
+    if (subject === undefined || this.deps.services[subject.kind] === undefined || !isAskable(subject)) return;
     const key = keyOf(subject);
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const said = this.#book.get(key)?.saidAt;
     if (this.#waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
     if ((this.#unknown.get(key) ?? 0) > now) return;
@@ -138,11 +136,11 @@ export class TokenNames implements KnownNames {
   }
 
   readonly #onFailed = (error: unknown): void =>
-    this.#deps.log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
+    this.deps.log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
 
   #learn(subject: BareSubject, symbol: string | undefined): void {
     const key = keyOf(subject);
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const before = this.#book.get(key);
     // The name from before may still be right.
     const named = symbol === undefined ? before : { ...subject, symbol };
@@ -157,16 +155,16 @@ export class TokenNames implements KnownNames {
   }
 
   #mayAsk(kind: BareSubject["kind"]): boolean {
-    const service = this.#deps.services[kind];
+    const service = this.deps.services[kind];
     return service !== undefined && !service.breaker.isOpen() && this.#budgets[kind].isLeft();
   }
 
   /** The next call: of the first that waits and may be asked for, with others of its chain. */
   #nextCall(): Call | undefined {
-    const sinceFailed = this.#deps.clock.now() - this.#failedAt;
+    const sinceFailed = this.deps.clock.now() - this.#failedAt;
     if (sinceFailed >= 0 && sinceFailed < minuteMs) return undefined;
     const first = [...this.#waiting.values()].find(({ kind }) => this.#mayAsk(kind));
-    const service = first && this.#deps.services[first.kind];
+    const service = first && this.deps.services[first.kind];
     if (first === undefined || service === undefined) return undefined;
     const subjects = [...this.#waiting.values()]
       .filter(({ kind, chain }) => kind === first.kind && chain === first.chain)
@@ -175,7 +173,7 @@ export class TokenNames implements KnownNames {
   }
 
   async #look(): Promise<void> {
-    const { clock, isShared } = this.#deps;
+    const { clock, isShared } = this.deps;
     const call = this.#nextCall();
     // It may have been woken in the rest.
     if (call !== undefined && Math.abs(clock.now() - this.#askedAt) >= restMs) await this.#ask(call);
@@ -184,7 +182,7 @@ export class TokenNames implements KnownNames {
   }
 
   async #ask({ service, kind, chain, subjects }: Call): Promise<void> {
-    const { clock, log, timeLimitMs = 10_000 } = this.#deps;
+    const { clock, log, timeLimitMs = 10_000 } = this.deps;
     this.#budgets[kind].spend();
     this.#askedAt = clock.now();
     try {
@@ -230,9 +228,9 @@ export class TokenNames implements KnownNames {
   async #save(): Promise<void> {
     const saving = this.#learned;
     this.#learned = new Set();
-    this.#savedAt = this.#deps.clock.now();
+    this.#savedAt = this.deps.clock.now();
     try {
-      await exchangeNames(this.#deps.store, this.#book, saving);
+      await exchangeNames(this.deps.store, this.#book, saving);
     } catch (error) {
       this.#learned = new Set([...saving, ...this.#learned]);
       throw error;

@@ -50,11 +50,8 @@ export class Judging {
     /** Seconds from when senders say that it happened until it came, by `source` (`hook` is the account's). */
     senderLag: new Histogram([0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]),
   };
-  readonly #deps: JudgingDeps;
 
-  constructor(deps: JudgingDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: JudgingDeps) {}
 
   /** @throws when a rule cannot be asked, for a bug in it. */
   judge(
@@ -62,7 +59,7 @@ export class Judging {
     translation: Translation,
     { source, body }: Pick<UnroutedRequest, "source" | "body">,
   ): RoutingDraft {
-    const { router, keptRoutes, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
+    const { router, keptRoutes, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.deps;
     const { facts } = translation;
     const now = clock.now();
     const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes?.();
@@ -85,19 +82,19 @@ export class Judging {
 
   /** To the destinations of the default routes. */
   sendUnjudged({ origin }: ArrivedAlert, facts: AlertFacts, what: "reading" | "routing", reason: string): RoutingDraft {
-    const now = this.#deps.clock.now();
-    return toDraft(origin, facts, this.#deps.router.routeUnjudged(what, reason, now), now);
+    const now = this.deps.clock.now();
+    return toDraft(origin, facts, this.deps.router.routeUnjudged(what, reason, now), now);
   }
 
   /** Goes nowhere by itself: the message of another one shows it. */
   contain({ origin }: ArrivedAlert, facts: AlertFacts, reason: string): RoutingDraft {
     const decision = { route: "(none)", result: "contained", reason } as const;
-    return toDraft(origin, facts, { decisions: [decision], deliveries: [] }, this.#deps.clock.now());
+    return toDraft(origin, facts, { decisions: [decision], deliveries: [] }, this.deps.clock.now());
   }
 
   /** To be told of each that was judged, sent unjudged or contained. */
   noteJudged({ id, origin, receivedAt }: ArrivedAlert, { facts, decisions }: RoutingDraft): void {
-    this.#deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions, facts });
+    this.deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions, facts });
   }
 
   /** To be told once of each request that was read and recorded. Tests are made by the relay itself. */
@@ -114,11 +111,11 @@ export class Judging {
       const lagS = facts.occurredAt === undefined ? Number.NaN : (receivedAt - facts.occurredAt) / 1000;
       if (lagS <= largestLagS) this.counters.senderLag.observe({ source: hook ?? accountHook }, Math.max(0, lagS));
     }
-    this.#deps.noteShapes?.(seen, receivedAt, hook);
+    this.deps.noteShapes?.(seen, receivedAt, hook);
   }
 
   noteRecorded({ alertSeq, repeatOf, deliveries }: RecordedAlert, severity: AlertFacts["severity"] | undefined): void {
-    const { log } = this.#deps;
+    const { log } = this.deps;
     if (repeatOf === undefined) {
       log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.filter(Boolean).length });
       return;

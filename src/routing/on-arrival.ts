@@ -40,28 +40,26 @@ const share = 1 / 2;
  * can be ended (docs/adr/0009-reading-behind-a-fence.md).
  */
 export class RoutingOnArrival implements Inbox {
-  readonly #deps: RoutingOnArrivalDeps;
   readonly #now: () => number;
   /** Requests on the long way that are not stored yet. */
   #onLongWay = 0;
   #creditMs = mostCreditMs;
   #creditAt: number;
 
-  constructor(deps: RoutingOnArrivalDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: RoutingOnArrivalDeps) {
     this.#now = deps.now ?? (() => performance.now());
     this.#creditAt = this.#now();
   }
 
   acceptRequest = async (request: IncomingRequest): Promise<Acceptance> => {
-    const { inbox } = this.#deps;
+    const { inbox } = this.deps;
     const read = this.#mayRoute(request) ? this.#read(request) : undefined;
     if (read === undefined) return this.#goLongWay(request);
     const { translations, drafts } = read;
     const payloads = request.body.length <= mostKeptBytes ? translations.map(({ payload }) => payload) : undefined;
     const acceptance = await inbox.acceptRequest(request, drafts, payloads);
     if (acceptance.kind === "duplicate") return acceptance;
-    if (acceptance.recorded === undefined) this.#deps.loop.wake();
+    if (acceptance.recorded === undefined) this.deps.loop.wake();
     else this.#tell(request, translations, drafts, acceptance.recorded);
     return acceptance;
   };
@@ -69,9 +67,9 @@ export class RoutingOnArrival implements Inbox {
   async #goLongWay(request: IncomingRequest): Promise<Acceptance> {
     this.#onLongWay += 1;
     try {
-      const acceptance = await this.#deps.inbox.acceptRequest(request);
+      const acceptance = await this.deps.inbox.acceptRequest(request);
       // Before the next one is let past it.
-      if (acceptance.kind === "accepted") this.#deps.loop.wake();
+      if (acceptance.kind === "accepted") this.deps.loop.wake();
       return acceptance;
     } finally {
       this.#onLongWay -= 1;
@@ -79,7 +77,7 @@ export class RoutingOnArrival implements Inbox {
   }
 
   #mayRoute({ body, contentType, ids, mayBeStored }: IncomingRequest): boolean {
-    const { loop, journal, isFlooded } = this.#deps;
+    const { loop, journal, isFlooded } = this.deps;
     return (
       this.#onLongWay === 0 &&
       loop.isCaughtUp() &&
@@ -95,7 +93,7 @@ export class RoutingOnArrival implements Inbox {
 
   /** Undefined: it takes the long way, where the failure is counted and said. */
   #read(request: IncomingRequest): { translations: Translation[]; drafts: RoutingDraft[] } | undefined {
-    const { translate, judging, journal } = this.#deps;
+    const { translate, judging, journal } = this.deps;
     const { body, ids, origin, receivedAt } = request;
     const startedAt = this.#now();
     journal.noteArrival(body);
@@ -127,7 +125,7 @@ export class RoutingOnArrival implements Inbox {
     drafts: RoutingDraft[],
     recorded: RecordedAlert[],
   ): void {
-    const { judging, log } = this.#deps;
+    const { judging, log } = this.deps;
     const alerts = ids.map((id, item) => ({ id, item, origin, receivedAt }));
     try {
       for (const [item, one] of recorded.entries()) judging.noteRecorded(one, drafts[item]?.facts.severity);

@@ -66,17 +66,14 @@ const stretch = 25;
  * failure, too. What three processes have died of is not read again.
  */
 export class Round {
-  readonly #deps: RoundDeps;
   /** The alerts that are being read, or have failed and are not flagged yet, by the reading that has them. */
   readonly #noted = new Map<Reading, readonly number[]>();
 
-  constructor(deps: RoundDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: RoundDeps) {}
 
   /** Reads requests in their order, behind those that are being read. */
   begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
-    const { reader } = this.#deps;
+    const { reader } = this.deps;
     const readable = requests.filter((request) => !isGivenUp(request));
     const reading: Reading = {
       finish: async () => {
@@ -97,7 +94,7 @@ export class Round {
   }
 
   #note(reading: Reading, alertSeqs: readonly number[]): void {
-    const { journal } = this.#deps;
+    const { journal } = this.deps;
     if (alertSeqs.length > 0) this.#noted.set(reading, alertSeqs);
     else this.#noted.delete(reading);
     journal.write([...this.#noted.values()].flat());
@@ -110,7 +107,7 @@ export class Round {
     failed: Failed[],
     stop: AbortSignal,
   ): Promise<void> {
-    const { judging } = this.#deps;
+    const { judging } = this.deps;
     const records: RoutingRecord[] = [];
     let whyNotRead: string | undefined;
     for (const [index, request] of readable.entries()) {
@@ -152,7 +149,7 @@ export class Round {
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
   #judge(request: UnroutedRequest, reading: Exclude<BodyReading, { kind: "not_read" }>) {
-    const { judging } = this.#deps;
+    const { judging } = this.deps;
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
     const { translations = [] } = reading.kind === "read" ? reading : {};
@@ -182,7 +179,7 @@ export class Round {
   }
 
   async #recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
-    const { store, judging } = this.#deps;
+    const { store, judging } = this.deps;
     const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
     try {
       for (const recorded of await store.recordRouting(records))
@@ -206,14 +203,14 @@ export class Round {
   }
 
   async #flag(seqs: number[], reason: string, waitMs: number): Promise<void> {
-    const { store, clock, log } = this.#deps;
+    const { store, clock, log } = this.deps;
     log.error("alert.routing_failed", { alertSeqs: seqs.slice(0, 10), alerts: seqs.length, error: reason });
     await store.recordRoutingFailure(seqs, reason, clock.now() + waitMs);
   }
 
   /** All are of one request. What was read keeps its facts; the rest is shown by one message, as it came. */
   async #giveUp(failed: Failed[]): Promise<void> {
-    const { judging, log } = this.#deps;
+    const { judging, log } = this.deps;
     const unread = failed.filter(({ facts }) => facts === undefined);
     const [shown, ...contained] = unread;
     const records = failed.flatMap(({ alert, reason, facts }) =>
@@ -240,14 +237,14 @@ export class Round {
   }
 
   #contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
-    const { judging } = this.#deps;
+    const { judging } = this.deps;
     const facts = describeContained(alert.id, reason, shownBy);
     const why = `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`;
     return this.#toRecord(alert, judging.contain(alert, facts, why));
   }
 
   #toRecord(alert: UnroutedAlert, draft: RoutingDraft): RoutingRecord {
-    const { judging } = this.#deps;
+    const { judging } = this.deps;
     judging.noteJudged(alert, draft);
     return { alertSeq: alert.seq, ...draft };
   }

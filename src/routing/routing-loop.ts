@@ -64,7 +64,6 @@ interface Batch {
  * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export class RoutingLoop {
-  readonly #deps: RoutingLoopDeps;
   readonly #round: Round;
   #waiting = new AbortController();
   /** All up to here is taken, as far as is known. */
@@ -79,8 +78,7 @@ export class RoutingLoop {
   /** How often the loop was woken: what came behind a look is for the next one. */
   #news = 0;
 
-  constructor(deps: RoutingLoopDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: RoutingLoopDeps) {
     this.#round = new Round(deps);
   }
 
@@ -109,7 +107,7 @@ export class RoutingLoop {
       if (this.#mayRoute()) await this.#turn(stop);
       else {
         await this.#beginAnew();
-        await this.#deps.clock.sleep(pollMs, this.#waiting.signal);
+        await this.deps.clock.sleep(pollMs, this.#waiting.signal);
       }
     }
     this.#isCaughtUp = false;
@@ -117,12 +115,12 @@ export class RoutingLoop {
   }
 
   #mayRoute(): boolean {
-    return this.#deps.mayRoute?.() ?? true;
+    return this.deps.mayRoute?.() ?? true;
   }
 
   /** A round, and the wait for the next one. */
   async #turn(stop: AbortSignal): Promise<void> {
-    const { clock, isFlooded } = this.#deps;
+    const { clock, isFlooded } = this.deps;
     const flooded = isFlooded();
     const limit = flooded ? floodBatchSize : batchSize;
     const startedAt = clock.now();
@@ -145,7 +143,7 @@ export class RoutingLoop {
 
   /** Either way round, since the clock may have been set back. */
   #isListDue(ms: number): boolean {
-    return Math.abs(this.#deps.clock.now() - this.#listedAllAt) >= ms;
+    return Math.abs(this.deps.clock.now() - this.#listedAllAt) >= ms;
   }
 
   async #begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
@@ -166,7 +164,7 @@ export class RoutingLoop {
   }
 
   async #list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
-    const { store, clock } = this.#deps;
+    const { store, clock } = this.deps;
     const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : this.#takenUpTo);
     if (isFromStart) this.#listedAllAt = clock.now();
     const interrupted = requests.filter((request) => request.isInterrupted);
@@ -187,7 +185,7 @@ export class RoutingLoop {
 
   /** Only while nothing else is being read: an end counts for all that is. */
   async #readInterrupted(stop: AbortSignal): Promise<void> {
-    const { store } = this.#deps;
+    const { store } = this.deps;
     while (this.#mayBeInterrupted && !stop.aborted) {
       const requests = await store.listUnrouted(0, interruptedAt);
       const again = requests.filter(({ isInterrupted }) => isInterrupted);
@@ -225,17 +223,17 @@ export class RoutingLoop {
   }
 
   async #restInFlood(ms: number, stop: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     let calmForMs = 0;
     for (let left = ms; left > 0 && calmForMs < calmMs && !stop.aborted; left -= floodLookMs) {
       await clock.sleep(Math.min(left, floodLookMs), stop);
-      calmForMs = this.#deps.isFlooded() ? 0 : calmForMs + floodLookMs;
+      calmForMs = this.deps.isFlooded() ? 0 : calmForMs + floodLookMs;
     }
   }
 
   /** Reading one of them may have been the death of the last process. */
   async #flagInterrupted(stop: AbortSignal): Promise<void> {
-    const { journal, clock } = this.#deps;
+    const { journal, clock } = this.deps;
     while (!stop.aborted) {
       try {
         if (journal.interrupted.length > 0) await this.#flag(journal.interrupted);
@@ -248,14 +246,14 @@ export class RoutingLoop {
   }
 
   async #flag(interrupted: readonly number[]): Promise<void> {
-    const { store, log } = this.#deps;
+    const { store, log } = this.deps;
     log.warn("routing.was_interrupted", { alerts: interrupted.length });
     await store.recordRoutingFailure(interrupted, whyInterrupted, interruptedAt);
     this.#mayBeInterrupted = true;
   }
 
   #report(error: unknown): void {
-    this.#deps.log.error("routing.failed", { error: String(error).slice(0, 300) });
+    this.deps.log.error("routing.failed", { error: String(error).slice(0, 300) });
   }
 }
 

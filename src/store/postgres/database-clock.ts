@@ -17,22 +17,19 @@ const loggedMs = 1_000;
  * relay adds to its own clock what that differs from the database's.
  */
 export class DatabaseClock {
-  readonly #deps: DatabaseClockDeps;
   #aheadMs = 0;
 
-  constructor(deps: DatabaseClockDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: DatabaseClockDeps) {}
 
   /** Epoch milliseconds. The machine's clock gives them until the database's is known. */
-  readonly now = (): number => this.#deps.machine() + this.#aheadMs;
+  readonly now = (): number => this.deps.machine() + this.#aheadMs;
 
   /**
    * Compares the two clocks.
    * @param ask what the database's says, epoch milliseconds; what it rejects with is passed on
    */
   async compare(ask: () => Promise<number>): Promise<void> {
-    const { machine, onCorrected } = this.#deps;
+    const { machine, onCorrected } = this.deps;
     const askedAt = machine();
     const databaseAt = await ask();
     // It was read some time between the two, and nothing is known more closely: who stood still meanwhile learns nothing.

@@ -53,7 +53,6 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
  * another. What a listener misses while it is away is found by looking; after an interruption it looks at everything.
  */
 export class Notices {
-  readonly #deps: NoticesDeps;
   readonly #ending = new AbortController();
   readonly #running: Promise<void>[];
   #waiting = newNotes();
@@ -69,8 +68,7 @@ export class Notices {
     this.#noteReady = resolve;
   });
 
-  constructor(deps: NoticesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: NoticesDeps) {
     this.#running = [this.#lookUnheard()];
     if (deps.openListener !== undefined) this.#running.push(this.#keepListening(deps.openListener));
     else {
@@ -85,7 +83,7 @@ export class Notices {
 
   /** Says to this process at once, and to the other relays soon, what was committed. */
   tell(notes: Notes): void {
-    emitNotes(this.#deps.hub, notes);
+    emitNotes(this.deps.hub, notes);
     const waiting = this.#waiting;
     addNotes(waiting, { ...notes, accepted: false });
     if (hasNews(waiting)) this.#tellFrom(this.#lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
@@ -105,11 +103,11 @@ export class Notices {
   #note(next: Hearing): void {
     if (whyOf(next) === whyOf(this.#hearing)) return;
     this.#hearing = next;
-    this.#deps.onHearing?.(next);
+    this.deps.onHearing?.(next);
   }
 
   #emitAll(): void {
-    emitNotes(this.#deps.hub, { ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
+    emitNotes(this.deps.hub, { ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
   }
 
   #tellFrom(at: number): void {
@@ -120,7 +118,7 @@ export class Notices {
   }
 
   async #tellOthers(): Promise<void> {
-    const { send, self } = this.#deps;
+    const { send, self } = this.deps;
     clearTimeout(this.#telling);
     this.#telling = undefined;
     this.#tellAt = Number.POSITIVE_INFINITY;
@@ -143,13 +141,13 @@ export class Notices {
 
   #hear(payload: string | undefined): void {
     const message = parseMessage(payload);
-    if (message?.from === this.#deps.self) this.#noteEcho();
-    else if (message !== undefined) emitNotes(this.#deps.hub, { ...message, due: new Set(message.due) });
+    if (message?.from === this.deps.self) this.#noteEcho();
+    else if (message !== undefined) emitNotes(this.deps.hub, { ...message, due: new Set(message.due) });
   }
 
   /** What is said is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
   async #hearEcho(): Promise<void> {
-    const { send, self } = this.#deps;
+    const { send, self } = this.deps;
     const echo = new Promise<true>((resolve) => {
       this.#noteEcho = () => resolve(true);
     });
@@ -163,7 +161,7 @@ export class Notices {
   }
 
   #isThere(): Promise<boolean> {
-    return this.#deps.look().then(
+    return this.deps.look().then(
       () => true,
       () => false,
     );
@@ -203,7 +201,7 @@ export class Notices {
         await this.#listen(opened, isFirst);
       } catch (error) {
         // Where nothing can be asked either, it is the database that is away.
-        if (this.#deps.hasListenUrl && !this.#isEnding() && (await this.#isThere()))
+        if (this.deps.hasListenUrl && !this.#isEnding() && (await this.#isThere()))
           this.#note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
       }
       this.#isListening = false;

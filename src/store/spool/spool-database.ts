@@ -56,8 +56,6 @@ export async function openSpoolDatabase(options: SpoolDatabaseOptions): Promise<
  * that is written or read, since most relays need none for months.
  */
 export class SpoolDatabase {
-  readonly #options: SpoolDatabaseOptions;
-  readonly #lock: { release(): void };
   #thread?: Promise<DatabaseThread<SpoolFile>>;
   #isClosed = false;
   /** Bytes that are on disk or on their way there, and are not done. */
@@ -75,13 +73,11 @@ export class SpoolDatabase {
   #damagedFiles: readonly string[] = [];
 
   constructor(
-    options: SpoolDatabaseOptions,
+    private readonly options: SpoolDatabaseOptions,
     readonly found: LeftBehind,
-    lock: { release(): void },
+    private readonly lock: { release(): void },
   ) {
     const { requests, alerts, lastSeq, bytes } = found;
-    this.#options = options;
-    this.#lock = lock;
     this.#bytes = bytes;
     this.#writtenTo = lastSeq;
     this.#untaken = { requests, alerts };
@@ -103,7 +99,7 @@ export class SpoolDatabase {
   }
 
   async findDamaged(): Promise<void> {
-    const { dir } = this.#options;
+    const { dir } = this.options;
     const names = (await readdir(dir)).filter((name) => /\.damaged$|^spool\.db\.before-.*Z(-\d+)?$/.test(name));
     this.#damagedFiles = names.sort().map((name) => join(dir, name));
   }
@@ -114,7 +110,7 @@ export class SpoolDatabase {
    * @throws AppError `store_unavailable` when there is no room, or the disk fails.
    */
   async append(request: IncomingRequest): Promise<Acceptance> {
-    const { dir, maxBytes } = this.#options;
+    const { dir, maxBytes } = this.options;
     if (this.#isClosed) throw new AppError("store_unavailable", "The spool is closed.");
     const size = sizeOf(request);
     if (this.bytes() + size > maxBytes) {
@@ -202,9 +198,9 @@ export class SpoolDatabase {
     };
     if (this.#thread === undefined) {
       this.#thread = startDatabaseThread<SpoolFile>(
-        { spool: this.#options.dir, writtenTo: this.#writtenTo },
+        { spool: this.options.dir, writtenTo: this.#writtenTo },
         {
-          entry: this.#options.threadEntry,
+          entry: this.options.threadEntry,
           onStopped: forget,
           stopped: {
             message: "The thread of the spool has stopped.",
@@ -226,7 +222,7 @@ export class SpoolDatabase {
   async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#thread?.catch(() => undefined))?.close();
-    this.#lock.release();
+    this.lock.release();
   }
 }
 

@@ -44,8 +44,6 @@ const mostPerChunk = 256;
  * which are unique. What idempotency keys decide, the store decides at the handover, by when each request came.
  */
 export class Spool implements Inbox {
-  readonly #options: SpoolOptions;
-  readonly #database: SpoolDatabase;
   /** Tries that have not come to their end, by the first id of their request. */
   readonly #asked = new Map<string, Promise<Acceptance>>();
   /** Requests that are here and were not given to the store, or are to be given again. */
@@ -70,9 +68,10 @@ export class Spool implements Inbox {
     return new Spool(options, await openSpoolDatabase(options));
   }
 
-  private constructor(options: SpoolOptions, database: SpoolDatabase) {
-    this.#options = options;
-    this.#database = database;
+  private constructor(
+    private readonly options: SpoolOptions,
+    private readonly database: SpoolDatabase,
+  ) {
     const { log, clock } = options;
     const { damaged, torn, requests, alerts, oldestAt = clock.now(), bytes } = database.found;
     if (damaged !== undefined) log.error("spool.damaged", { file: damaged });
@@ -92,19 +91,19 @@ export class Spool implements Inbox {
 
   readonly view = (): SpoolView => ({
     alerts: this.#alerts,
-    bytes: this.#database.bytes(),
-    maxBytes: this.#options.maxBytes,
+    bytes: this.database.bytes(),
+    maxBytes: this.options.maxBytes,
     oldestAt: this.#oldestAt,
     since: this.#since,
     problem: this.#problem,
     stuck: this.#stuck.length,
     unreadable: this.#unreadable,
-    damagedFiles: [...this.#database.damagedFiles()],
+    damagedFiles: [...this.database.damagedFiles()],
   });
 
   /** Hands over what waits until `stop` is aborted, and what is under way then. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
-    const { clock, log, dir } = this.#options;
+    const { clock, log, dir } = this.options;
     stop.addEventListener("abort", () => this.#waiting.abort(woken), { once: true });
     let pauseMs = shortestPauseMs;
     while (!stop.aborted) {
@@ -123,10 +122,10 @@ export class Spool implements Inbox {
   }
 
   /** What waits is found by the next process. */
-  readonly close = (): Promise<void> => this.#database.close();
+  readonly close = (): Promise<void> => this.database.close();
 
   async #askStore(request: IncomingRequest): Promise<Acceptance> {
-    const { inbox, clock, spoolAfterMs = 3_000 } = this.#options;
+    const { inbox, clock, spoolAfterMs = 3_000 } = this.options;
     const asking = inbox.acceptRequest(request);
     const settled = asking.then(
       (acceptance) => ({ acceptance }),
@@ -146,9 +145,9 @@ export class Spool implements Inbox {
   }
 
   async #keep(request: IncomingRequest, why: unknown): Promise<Acceptance> {
-    const { log, onRefused } = this.#options;
+    const { log, onRefused } = this.options;
     this.#behind += 1;
-    const acceptance = await this.#database.append(request).catch((error: unknown) => {
+    const acceptance = await this.database.append(request).catch((error: unknown) => {
       this.#behind -= 1;
       if (this.#problem === undefined) log.error("spool.refuses", { error: textOf(error) });
       this.#problem = textOf(error);
@@ -167,13 +166,13 @@ export class Spool implements Inbox {
   #count(added: number, receivedAt: number): void {
     this.#alerts += added;
     this.#spooledInAll += added;
-    this.#since ??= this.#options.clock.now();
+    this.#since ??= this.options.clock.now();
     this.#oldestAt ??= receivedAt;
   }
 
   /** This many alerts wait no more. */
   #settle(count: number): void {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.options;
     this.#alerts -= count;
     if (this.#alerts > 0) return;
     const tookMs = clock.now() - (this.#since ?? clock.now());
@@ -184,7 +183,7 @@ export class Spool implements Inbox {
   }
 
   #noteUnreadable(lost: SpooledCount): void {
-    this.#options.log.error("spool.unreadable", { ...lost });
+    this.options.log.error("spool.unreadable", { ...lost });
     this.#behind -= lost.requests;
     this.#unreadable += lost.alerts;
     this.#spooledInAll -= lost.alerts;
@@ -195,11 +194,11 @@ export class Spool implements Inbox {
   async #next(): Promise<SpooledRequest[] | undefined> {
     if (this.#again.length > 0) return this.#again.splice(0);
     try {
-      const taken = await this.#database.take((lost) => this.#noteUnreadable(lost));
+      const taken = await this.database.take((lost) => this.#noteUnreadable(lost));
       this.#isUnread = false;
       return taken;
     } catch (error) {
-      if (!this.#isUnread) this.#options.log.error("spool.unread", { error: textOf(error) });
+      if (!this.#isUnread) this.options.log.error("spool.unread", { error: textOf(error) });
       this.#isUnread = true;
       return undefined;
     }
@@ -218,7 +217,7 @@ export class Spool implements Inbox {
   }
 
   async #handOver(chunk: readonly SpooledRequest[]): Promise<boolean> {
-    const { inbox } = this.#options;
+    const { inbox } = this.options;
     // What the tries before have come to has to be known, lest the same ids meet in one transaction.
     const before = await Promise.all(
       chunk.map(({ request }) => this.#asked.get(request.ids[0] ?? "")?.catch(() => undefined)),
@@ -240,7 +239,7 @@ export class Spool implements Inbox {
 
   /** What the store refuses for what it is keeps no other from being handed over. */
   async #tryAlone(one: SpooledRequest): Promise<"done" | "away" | "stuck"> {
-    const { inbox, clock, log } = this.#options;
+    const { inbox, clock, log } = this.options;
     try {
       await inbox.acceptRequest({ ...one.request, mayBeStored: true });
       this.#finish(one);
@@ -255,7 +254,7 @@ export class Spool implements Inbox {
   }
 
   async #retryStuck(): Promise<void> {
-    this.#stuckAt = this.#options.clock.now();
+    this.#stuckAt = this.options.clock.now();
     for (const one of this.#stuck.splice(0)) if ((await this.#tryAlone(one)) === "away") this.#stuck.push(one);
   }
 
