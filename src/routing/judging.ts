@@ -128,26 +128,24 @@ export class Judging {
 /** What the rules look into; its payload is parsed when one of them does. */
 export class TranslatedInput implements MatchInput {
   readonly facts: AlertFacts;
-  readonly origin: AlertOrigin;
-  readonly #translation: Translation;
-  readonly #body: Uint8Array;
 
-  constructor(translation: Translation, origin: AlertOrigin, body: Uint8Array) {
+  constructor(
+    private readonly translation: Translation,
+    readonly origin: AlertOrigin,
+    private readonly body: Uint8Array,
+  ) {
     this.facts = translation.facts;
-    this.origin = origin;
-    this.#translation = translation;
-    this.#body = body;
   }
 
   mayName(word: string): boolean {
-    const { buffer, byteOffset, byteLength } = this.#body;
+    const { buffer, byteOffset, byteLength } = this.body;
     const bytes = Buffer.from(buffer, byteOffset, byteLength);
     // It may stand there with escaped letters, or in UTF-16.
     return [word, "\\u", "\0"].some((part) => bytes.includes(part, "latin1"));
   }
 
   get payload(): Translation["payload"] {
-    return this.#translation.payload;
+    return this.translation.payload;
   }
 }
 

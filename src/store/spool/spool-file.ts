@@ -80,18 +80,17 @@ const mostAskedInVain = 10_000;
  * handed over.
  */
 export class SpoolFile implements Serving {
-  readonly #dir: string;
   readonly #path: string;
-  #writtenTo: number;
   #opened?: OpenedRows;
   #isDamaged = false;
   #failedReads = 0;
 
   /** @param writtenTo what stands behind it was refused: the thread of before has ended without an answer. Default: nothing was */
-  constructor(dir: string, writtenTo = Number.MAX_SAFE_INTEGER) {
-    this.#dir = dir;
+  constructor(
+    private readonly dir: string,
+    private writtenTo = Number.MAX_SAFE_INTEGER,
+  ) {
     this.#path = join(dir, fileName);
-    this.#writtenTo = writtenTo;
   }
 
   /** Takes the files of a former version into the database, and counts what waits. */
@@ -99,7 +98,7 @@ export class SpoolFile implements Serving {
     if (this.#isNothingThere()) return { requests: 0, alerts: 0, lastSeq: 0, bytes: 0, torn: [] };
     const look = () =>
       this.#run((opened) => {
-        const torn = takeInFiles(this.#dir, opened);
+        const torn = takeInFiles(this.dir, opened);
         const { isDamaged, ...counted } = countRows(opened);
         return { ...counted, torn, damaged: isDamaged ? this.#path : undefined };
       });
@@ -121,15 +120,15 @@ export class SpoolFile implements Serving {
     const results = this.#run((opened) => {
       const acceptAll = opened.db.transaction(() =>
         unpackCalls(packed).map((call, place) => {
-          const value = add(opened, this.#writtenTo + 1 + place, call.arguments[0] as IncomingRequest);
+          const value = add(opened, this.writtenTo + 1 + place, call.arguments[0] as IncomingRequest);
           return toWireResult({ ok: true, value }, call);
         }),
       );
       return acceptAll.immediate();
     });
     // What was refused has left its positions to the next, so that no gaps have to be gone through.
-    this.#writtenTo += results.length;
-    return { results, version: this.#writtenTo };
+    this.writtenTo += results.length;
+    return { results, version: this.writtenTo };
   }
 
   /**
@@ -170,14 +169,14 @@ export class SpoolFile implements Serving {
 
   /** A folder that cannot be written to should be found before an alert needs it. Making a database would take longer. */
   #isNothingThere(): boolean {
-    const probe = join(this.#dir, "probe");
+    const probe = join(this.dir, "probe");
     try {
-      if (existsSync(this.#path) || hasFormerFiles(this.#dir)) return false;
+      if (existsSync(this.#path) || hasFormerFiles(this.dir)) return false;
       writeFileSync(probe, "probe\n", { mode: 0o600, flush: true });
       rmSync(probe);
       return true;
     } catch (error) {
-      throw toRefusal(this.#dir, error);
+      throw toRefusal(this.dir, error);
     }
   }
 
@@ -186,14 +185,14 @@ export class SpoolFile implements Serving {
       this.#opened ??= this.#open();
       return work(this.#opened);
     } catch (error) {
-      throw toRefusal(this.#dir, error);
+      throw toRefusal(this.dir, error);
     }
   }
 
   #open(): OpenedRows {
     const opened = openRows(this.#path);
     // A damaged database still has to be read: then what was refused may be handed over.
-    ignoreErrors(() => opened.prepare("DELETE FROM spooled WHERE seq > ?").run(this.#writtenTo));
+    ignoreErrors(() => opened.prepare("DELETE FROM spooled WHERE seq > ?").run(this.writtenTo));
     return opened;
   }
 

@@ -16,16 +16,14 @@ const longestBytes = 32 * 1024 * 1024;
  * each commit writes wait for the end.
  */
 export class WriteAheadLog {
-  readonly #db: Database;
   readonly #bound: Database;
   readonly #pages: Statement<[], { log: number }>;
   readonly #copy: Statement;
   readonly #pageSize: number;
   #boundAt = 0;
 
-  constructor(db: Database) {
+  constructor(private readonly db: Database) {
     db.pragma("wal_autocheckpoint = 0");
-    this.#db = db;
     this.#bound = new Sqlite(db.name, { readonly: true, fileMustExist: true });
     this.#pages = db.prepare<[], { log: number }>("PRAGMA wal_checkpoint(NOOP)");
     this.#copy = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -46,13 +44,13 @@ export class WriteAheadLog {
    */
   empty(waitMs: number): boolean {
     this.#release();
-    const usual = this.#db.pragma("busy_timeout", { simple: true }) as number;
-    this.#db.pragma(`busy_timeout = ${waitMs}`);
+    const usual = this.db.pragma("busy_timeout", { simple: true }) as number;
+    this.db.pragma(`busy_timeout = ${waitMs}`);
     try {
-      const [outcome] = this.#db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+      const [outcome] = this.db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
       return outcome?.busy === 0;
     } finally {
-      this.#db.pragma(`busy_timeout = ${usual}`);
+      this.db.pragma(`busy_timeout = ${usual}`);
     }
   }
 
