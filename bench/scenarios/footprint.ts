@@ -4,8 +4,7 @@ import { memoryOf } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
 import { hasAlertmanager, launchAlertmanager } from "../servers/alertmanager.ts";
 import { alertmanagers, type Measure, tocsins } from "../servers/contenders.ts";
-import { launchBareNode } from "../servers/peers.ts";
-import type { BenchedServer } from "../servers/server.ts";
+import { type BenchedServer, launchBareNode } from "../servers/server.ts";
 import { allRouted, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
 
 /** On a log that is there already, as after each upgrade. */

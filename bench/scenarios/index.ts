@@ -1,9 +1,8 @@
 import type { Scenario } from "../harness/bench.ts";
 import { memory, startUp } from "./footprint.ts";
 import { intake } from "./intake.ts";
-import { createLatencyScenario } from "./latency.ts";
 import { pages } from "./pages.ts";
-import { createRelayScenario, growth } from "./relay.ts";
+import { createLatencyScenario, createRelayScenario, growth } from "./relay.ts";
 import { relays } from "./relays.ts";
 import { routing } from "./routing.ts";
 

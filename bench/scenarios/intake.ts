@@ -3,8 +3,7 @@ import { syncCost } from "../harness/machine.ts";
 import { canPin, type Place } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
 import { alertmanagers, tocsins } from "../servers/contenders.ts";
-import { startHono } from "../servers/peers.ts";
-import type { BenchedServer } from "../servers/server.ts";
+import { type BenchedServer, startHono } from "../servers/server.ts";
 import { readStatus } from "../servers/tocsin.ts";
 
 interface Shape {

@@ -3,8 +3,7 @@ import type { Phase } from "../harness/loads.ts";
 import { memoryOf } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
 import { alertmanagers, type Measure, tocsins, withServer } from "../servers/contenders.ts";
-import { startFloor } from "../servers/peers.ts";
-import type { BenchedServer } from "../servers/server.ts";
+import { type BenchedServer, startFloor } from "../servers/server.ts";
 import { quickDesk, relayConfig } from "../servers/tocsin.ts";
 
 /** Tocsin and, where it can, Alertmanager, each sending a message an alert to a stand-in of this kind. */
@@ -162,5 +161,25 @@ function toFifty(port: number): Record<string, unknown> {
       const digits = [index, index + 50].map((number) => String(number).padStart(2, "0"));
       return { name, match: { title: { matches: `(${digits.join("|")})$` } }, to: [name] };
     }),
+  };
+}
+
+/** What a lone alert waits, from the first byte of its POST to the last of its message. */
+export function createLatencyScenario(kind: "webhook" | "telegram"): Scenario {
+  const name = kind === "webhook" ? "a webhook" : "a Telegram chat";
+  return {
+    name: `latency-${kind}`,
+    what: `one alert each 50 ms, from the POST to the arrival at ${name}`,
+    run: (bench) =>
+      bench.compare({
+        title: `one alert each 50 ms, POST to ${name}`,
+        contenders: relayContenders(bench, kind, ({ target }) =>
+          bench.driver.call("pacedAlerts", { target, everyMs: 50, warmUp: 500, count: 80 }),
+        ),
+        figures: [
+          { of: "p50", label: "p50", unit: "ms", aim: "≤ 3.2 ms" },
+          { of: "p99", label: "p99", unit: "ms", aim: "≤ 8 ms" },
+        ],
+      }),
   };
 }

@@ -2,9 +2,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Bench, type Contender, inFolder, type Sample, type Scenario } from "../harness/bench.ts";
 import { startDriver } from "../harness/drive.ts";
-import { startGraphileWorker } from "../servers/peers.ts";
 import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.ts";
-import type { BenchedServer } from "../servers/server.ts";
+import { type BenchedServer, startGraphileWorker } from "../servers/server.ts";
 import { quickDesk, sinkUrl, startTocsin } from "../servers/tocsin.ts";
 
 /** Each is a lane of its own, so that several relays have a share of them. */

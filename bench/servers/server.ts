@@ -1,5 +1,7 @@
 import type { ChildProcess } from "node:child_process";
-import { end } from "../harness/processes.ts";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { end, firstLine, freePort, type Place, start } from "../harness/processes.ts";
 import type { Dialect, Target } from "../harness/requests.ts";
 
 export interface BenchedServer {
@@ -23,4 +25,43 @@ export function serverOf(
     process: child,
     stop: () => end(child),
   };
+}
+
+/** A program of this folder, which writes its port as the first line. */
+async function startOwn(file: URL, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
+  const child = start([process.execPath, "--import", "tsx", fileURLToPath(file)], { place, env });
+  const { port } = JSON.parse(await firstLine(child)) as { port: number };
+  return serverOf(child, `http://127.0.0.1:${port}`, "/hooks/bench");
+}
+
+/** The bare server, see `hono-process.ts`. */
+export const startHono = (place: Place) => startOwn(new URL("hono-process.ts", import.meta.url), place);
+
+/** See `graphile-worker-process.ts`. The schema is made by the first that starts. */
+export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: string[]) =>
+  startOwn(new URL("graphile-worker-process.ts", import.meta.url), place, {
+    DATABASE_URL: databaseUrl,
+    SINKS: sinks.join(","),
+  });
+
+/**
+ * The least that a durable relay with SQLite costs: one route, one webhook, no pages, two commits an alert.
+ * @param file the program, see `--floor`
+ * @param sinkPort where it relays to
+ */
+export async function startFloor(file: string, folder: string, sinkPort: number): Promise<BenchedServer> {
+  const port = await freePort();
+  const [db, sink] = [join(folder, "floor.db"), `http://127.0.0.1:${sinkPort}/sink`];
+  const env = { MODE: "thread", STEPS: "2", PORT: String(port), DB: db, SINK: sink };
+  const child = start([process.execPath, file], { place: "server", env });
+  await firstLine(child);
+  return serverOf(child, `http://127.0.0.1:${port}`, "/");
+}
+
+/** What the runtime alone takes. Does not wait until it answers. */
+export async function launchBareNode(): Promise<BenchedServer> {
+  const port = await freePort();
+  const code = `require("http").createServer((q, r) => { q.resume(); r.writeHead(202).end() }).listen(${port}, "127.0.0.1")`;
+  const child = start([process.execPath, "-e", code], { place: "server" });
+  return serverOf(child, `http://127.0.0.1:${port}`, "/");
 }

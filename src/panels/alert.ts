@@ -12,7 +12,7 @@ import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { describeMatcher } from "../matching/describe-match.ts";
 import { factFields, factReader } from "../matching/path.ts";
-import { type Configured, repairOf } from "../vendors/advice.ts";
+import { type Configured, repairOf } from "../vendors/verdict.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
 import {

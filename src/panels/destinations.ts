@@ -3,8 +3,7 @@ import { toneOf, wordOf } from "../contract/words.ts";
 import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
-import { adviseOn } from "../vendors/advice.ts";
-import { type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
+import { adviseOn, type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
 import {
   type Action,
   actsOf,

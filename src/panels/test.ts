@@ -1,7 +1,7 @@
 import { isSettled, type ReasonCode } from "../core/delivery.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { lengthOf } from "../ground/time/ages.ts";
-import { repairOf } from "../vendors/advice.ts";
+import { repairOf } from "../vendors/verdict.ts";
 import { noteDone, noteFailed, noteWarning, type Panel, type Section, say, sentence } from "./panel.ts";
 
 type Delivery = Pick<

@@ -4,17 +4,24 @@ import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
 import type { Random } from "../core/clock.ts";
 import type { Mute } from "../core/rules.ts";
+import { signsBodyAlone } from "../core/source.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import { Engine, type EngineDeps } from "../delivery/engine.ts";
 import { openClaimJournal } from "../delivery/memory/claim-journal.ts";
 import { createProcessing, type Processing } from "../explain/processing.ts";
 import { createFindMute } from "../explain/route-again.ts";
+import { createFloodGauge } from "../intake/door/flood-gauge.ts";
+import { dedupeWindowMs } from "../intake/key/keys.ts";
+import { openReadingJournal } from "../intake/thread/journal.ts";
 import { openMuteBook } from "../operations/mute-book.ts";
+import { Judging, type JudgingDeps } from "../routing/judging.ts";
+import { createKeptRoutes } from "../routing/kept-routes.ts";
+import { RoutingOnArrival } from "../routing/on-arrival.ts";
+import { RoutingLoop } from "../routing/routing-loop.ts";
 import { createChannel } from "../vendors/index.ts";
 import type { Accepting } from "./accepting.ts";
 import type { Market, MarketDeps } from "./open-market.ts";
 import { openPictures, type RelayPictures } from "./open-pictures.ts";
-import { openRouting } from "./open-routing.ts";
 import type { WatchesDeps } from "./open-watches.ts";
 import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
@@ -228,4 +235,56 @@ async function startDelivering(
       await Promise.all(outlets.map(({ channel }) => channel.close()));
     },
   };
+}
+
+interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
+  accepting: Accepting;
+  engine: Engine;
+  processing: Processing;
+  activeMutes(): Mute[];
+}
+
+/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
+function openRouting(
+  { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
+  { accepting, engine, processing, ...deps }: RoutingDeps,
+) {
+  const { store, door, clock, log } = accepting;
+  const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
+    log.error("routing.journal_failed", { error: error.message }),
+  );
+  const unsignedKeys = new Set(sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
+  const keptRoutes = createKeptRoutes({ store, routes: rules.routes, clock, log });
+  const judging = new Judging({
+    ...deps,
+    router: processing.router,
+    keptRoutes: keptRoutes.name,
+    repeatWindowMs: dedupeWindowMs,
+    hasUnsignedKeys: (source) => unsignedKeys.has(source),
+    clock,
+    log,
+  });
+  const isFlooded = createFloodGauge(door, clock.now);
+  const loop = new RoutingLoop({
+    store: { ...store, recordRouting: engine.recordRouting },
+    mayRoute: () => engine.configuration() === "newest",
+    judging,
+    reader: processing.reader,
+    journal,
+    isFlooded,
+    clock,
+    log,
+  });
+  const { translator } = processing;
+  const arrival = new RoutingOnArrival({
+    inbox: engine,
+    translate: (body) => translator.translate(body),
+    judging,
+    journal,
+    loop,
+    isFlooded,
+    log,
+  });
+  // Loop and kept routes are to be run, the journal to be closed behind the loop.
+  return { loop, keptRoutes, arrival, counters: judging.counters, closeJournal: journal.close };
 }

@@ -1,4 +1,4 @@
-import type { ChannelType, DeliveryState } from "../core/delivery.ts";
+import type { ChannelType, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { vendorOf } from "./index.ts";
 
@@ -42,4 +42,104 @@ export function judged<T extends Seen>(destination: T) {
   const isRefused = !isProven && failed + expired > 0;
   const verdict: DestinationVerdict = health !== "ok" || isRefused ? "failing" : isProven ? "proven" : "untried";
   return { ...destination, verdict, provenAt, probeProves };
+}
+
+/** The place where the other side is configured. */
+export interface Configured {
+  channel: ChannelType;
+  /** The place in the file, or the variable. */
+  definedAt: string;
+}
+
+/** What a person can do about a reason: one clause, "check …", without its full stop. */
+export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }: Configured): string {
+  const own = reason && (vendorOf(channel).words.repairs?.[reason] ?? repairsAt(definedAt)[reason]);
+  return own ?? `fix it there, or change the destination in ${definedAt}`;
+}
+
+function repairsAt(place: string): Partial<Record<ReasonCode, string>> {
+  const ofNetwork = `check the network and DNS of this machine, and the address (${place})`;
+  const ofAddress = `correct the address (${place})`;
+  const ofOtherSide = "see the other side's status page, as the fault is there";
+  return {
+    connect_failed: ofNetwork,
+    dns_failed: ofNetwork,
+    timeout_before_send: ofNetwork,
+    tls_failed: `check the certificate of the other side, and the address (${place})`,
+    auth_failed: `check user, password or token (${place})`,
+    chat_not_found: `check the chat's id (${place}), and add the bot to the chat`,
+    kicked: "add the bot back and let it post",
+    no_rights: `let Tocsin send there (${place})`,
+    address_moved: `write the new address into ${place}`,
+    no_starttls: "use smtps://, a server that offers STARTTLS, or allowInsecureAuth=true on a network you trust",
+    address_invalid: ofAddress,
+    recipient_refused: ofAddress,
+    forbidden_address: `name its host under allowInternal (${place}) if it is meant to lead into an internal network`,
+    gone: `make a new address, as this one is no longer in use, and write it into ${place}`,
+    rate_limited: "wait; the relay keeps the pace by itself",
+    topic_gone: `open the topic again, or remove it from ${place}`,
+    server_error: ofOtherSide,
+    bad_answer: ofOtherSide,
+    temporary_refusal: ofOtherSide,
+    no_answer: ofOtherSide,
+    connection_lost: ofOtherSide,
+  };
+}
+
+/**
+ * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty
+ * when it is well.
+ *
+ * @param from.where the button Try now is, for a reader who is not on its page
+ * @param from.waiting how many alerts wait for it; default: nobody asks
+ * @param from.isTriedNext one that is dead or paused can be reached again, and its next message is the try
+ */
+export function adviseOn(
+  destination: Configured & {
+    health: DestinationHealth;
+    reasonCode?: ReasonCode;
+    since?: number;
+    lastSentAt?: number;
+  },
+  { where = "", waiting = 0, isTriedNext = false }: { where?: string; waiting?: number; isTriedNext?: boolean } = {},
+): string {
+  const repair = repairOf(destination.reasonCode, destination);
+  const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
+  const tryNow = `press Try now${where}`;
+  switch (destination.health) {
+    case "ok":
+      return "";
+    case "degraded":
+      if (takesNothing(destination))
+        return `It has taken no message since. Alerts are retried without being asked. If it lasts, ${repair}.`;
+      return (
+        "Some messages fail at first. Alerts arrive, or are retried without being asked; " +
+        "if it lasts, fix what the reason says."
+      );
+    case "down":
+      return (
+        `Nothing is lost: ${countOf(waiting).toLowerCase()} wait and follow as one message when it answers. ` +
+        `Tocsin keeps trying. If it lasts, ${repair}.`
+      );
+    case "dead":
+      if (isTriedNext) return `${firstly}. Then send a test, and resend what failed meanwhile. ${reachedAgain}`;
+      return (
+        `${firstly}. Tocsin asks it again every 15 min at the latest; to ask at once, ${tryNow}. ` +
+        `${countOf(waiting)} wait up to an hour and follow as one message; what is older fails and can be resent.`
+      );
+    case "paused":
+      if (isTriedNext) return `${firstly}, and restart Tocsin. ${reachedAgain}`;
+      return (
+        `${firstly}, and restart Tocsin; if it was put right elsewhere, ${tryNow}. ` +
+        "Alerts wait meanwhile, until their retry schedule gives them up."
+      );
+    default:
+      return destination.health satisfies never;
+  }
+}
+
+const reachedAgain = "It can be reached; whether it takes messages, the next one will show.";
+
+function countOf(waiting: number): string {
+  return waiting < 2 ? "Alerts" : `${waiting.toLocaleString("en")} alerts`;
 }

@@ -15,7 +15,6 @@ import { answerError, toAppError } from "./error-answer.ts";
 import { createExports } from "./export.ts";
 import { addAlertPage } from "./pages/alert-page.tsx";
 import { addDestinationsPage } from "./pages/destinations-page.tsx";
-import type { PageDeps } from "./pages/frame.ts";
 import { addHealth } from "./pages/health.tsx";
 import { answerErrorPage } from "./pages/layout.tsx";
 import { addLogPage } from "./pages/log-page.tsx";
@@ -29,7 +28,7 @@ import { addPictures } from "./pictures.ts";
 import { createBodyReader } from "./request-body.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
-import { createClientNetwork, type WebContext, type WebEnv } from "./web-env.ts";
+import { createClientNetwork, type PageDeps, type WebContext, type WebEnv } from "./web-env.ts";
 
 export type Web = Awaited<ReturnType<typeof createWeb>>;
 

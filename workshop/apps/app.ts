@@ -67,15 +67,12 @@ const messagesKept = 1_000;
 /** The messages of one application, oldest first, in memory; the oldest go when there are too many. */
 export class Messages<Content> {
   readonly posted: Posted<Content>[] = [];
-  readonly #deps: { now: Now; idOf(number: number): string; changed(): void };
   #count = 0;
 
-  constructor(deps: { now: Now; idOf(number: number): string; changed(): void }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { now: Now; idOf(number: number): string; changed(): void }) {}
 
   add(content: Content): Posted<Content> {
-    const { now, idOf, changed } = this.#deps;
+    const { now, idOf, changed } = this.deps;
     this.#count += 1;
     const message = { id: idOf(this.#count), at: now(), content, edits: [] };
     this.posted.push(message);
@@ -85,9 +82,9 @@ export class Messages<Content> {
   }
 
   edit(message: Posted<Content>, content: Content): Posted<Content> {
-    message.edits.push({ at: this.#deps.now(), content: message.content });
+    message.edits.push({ at: this.deps.now(), content: message.content });
     message.content = content;
-    this.#deps.changed();
+    this.deps.changed();
     return message;
   }
 }

@@ -3,8 +3,7 @@ import type { Now } from "../../src/core/clock.ts";
 import { type Faults, readWhole } from "../stand-in.ts";
 import type { FloodControl } from "./flood.ts";
 import { type Bot, runMethod } from "./methods.ts";
-import { type Parameters, readParameters } from "./parameters.ts";
-import { Refusal } from "./refusal.ts";
+import { type Parameters, Refusal, readParameters } from "./parameters.ts";
 import type { World } from "./world.ts";
 
 /** What goes wrong with the next request that fits. */

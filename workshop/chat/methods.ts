@@ -1,6 +1,5 @@
 import type { FloodControl } from "./flood.ts";
-import { createParameters, type Parameters } from "./parameters.ts";
-import { badRequest, Refusal } from "./refusal.ts";
+import { badRequest, createParameters, type Parameters, Refusal } from "./parameters.ts";
 import { type FormattedText, readCaption, readText } from "./text.ts";
 import type { UpdateQueue } from "./updates.ts";
 import { findMessage, type Membership, type StandInChat, type StandInMessage, sizeOfPng, type World } from "./world.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Parameters } from "./parameters.ts";
-import { badRequest } from "./refusal.ts";
+import { badRequest, type Parameters } from "./parameters.ts";
 
 /** A message entity of the kinds that Tocsin sends; the stand-in refuses others. Offsets and lengths count UTF-16 units. */
 const entitySchema = z.object({

@@ -1,6 +1,5 @@
 import type { Now } from "../../src/core/clock.ts";
-import type { Parameters } from "./parameters.ts";
-import { badRequest, Refusal } from "./refusal.ts";
+import { badRequest, type Parameters, Refusal } from "./parameters.ts";
 
 export interface Update {
   update_id: number;
@@ -17,7 +16,6 @@ const rare = ["chat_member", "message_reaction", "message_reaction_count"];
  * gone; the kinds that were asked for last hold until others are.
  */
 export class UpdateQueue {
-  readonly #now: Now;
   #updates: (Update & { at: number })[] = [];
   #lastId = 0;
   #webhook: string | undefined;
@@ -25,16 +23,14 @@ export class UpdateQueue {
   /** Ends the wait of the caller that waits. */
   #wake: ((why: "update" | "other" | "closed") => void) | undefined;
 
-  constructor(now: Now) {
-    this.#now = now;
-  }
+  constructor(private readonly now: Now) {}
 
   /** `content` has one field, the kind. Left out when the bot has asked for other kinds. */
   add(content: Record<string, unknown>): void {
     const [kind = ""] = Object.keys(content);
     if (this.#allowed === undefined ? rare.includes(kind) : !this.#allowed.includes(kind)) return;
     this.#lastId += 1;
-    this.#updates.push({ update_id: this.#lastId, at: this.#now(), ...content });
+    this.#updates.push({ update_id: this.#lastId, at: this.now(), ...content });
     this.#wake?.("update");
   }
 
@@ -81,7 +77,7 @@ export class UpdateQueue {
   }
 
   #pending(): (Update & { at: number })[] {
-    this.#updates = this.#updates.filter(({ at }) => at > this.#now() - keptMs);
+    this.#updates = this.#updates.filter(({ at }) => at > this.now() - keptMs);
     return this.#updates;
   }
 

@@ -48,19 +48,15 @@ interface AccountsDeps {
 
 /** Accounts, their keys, users and subscriptions, within the given state; saving it is the caller's. */
 export class Accounts {
-  readonly #deps: AccountsDeps;
-
-  constructor(deps: AccountsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: AccountsDeps) {}
 
   newId(prefix: string): string {
-    return `${prefix}_${this.#deps.now().toString(36)}${randomDigits(this.#deps.random, 10)}`;
+    return `${prefix}_${this.deps.now().toString(36)}${randomDigits(this.deps.random, 10)}`;
   }
 
   /** The first one without an id. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount {
-    const { accounts } = this.#deps.state;
+    const { accounts } = this.deps.state;
     const found = id === undefined ? accounts[0] : accounts.find((account) => account.id === id);
     if (found !== undefined) return found;
     const hint = "GET /_sandbox lists the accounts";
@@ -70,7 +66,7 @@ export class Accounts {
   /** The account that owns the key, also of an expired one: see `expiresAt`. */
   findByKey(key: string): Caller | undefined {
     const keyHash = hashKey(key);
-    for (const account of this.#deps.state.accounts) {
+    for (const account of this.deps.state.accounts) {
       const entry = account.keys.find(({ hash }) => hash === keyHash);
       if (entry !== undefined) return { account, keyHash, expiresAt: entry.expiresAt };
     }
@@ -78,14 +74,14 @@ export class Accounts {
   }
 
   createAccount({ accountName, key, expiresAt, userNames = ["Ada"] }: NewAccount): SandboxAccount {
-    const at = this.#deps.now();
+    const at = this.deps.now();
     const account: SandboxAccount = {
       ...{ id: this.newId("acc"), accountName, webhookUrl: null, messengerChannelId: null },
       keys: [{ hash: hashKey(key), expiresAt: expiresAt ?? at + keyLifeMs }],
       users: userNames.map((name) => ({ id: this.newId("usr"), name, createdAt: at })),
       ...{ subscriptions: [], createdAt: at, updatedAt: at },
     };
-    this.#deps.state.accounts.push(account);
+    this.deps.state.accounts.push(account);
     return account;
   }
 
@@ -99,7 +95,7 @@ export class Accounts {
   updateOutputs(account: SandboxAccount, { webhookUrl, messengerChannelId }: OutputChange): void {
     if (webhookUrl !== undefined) account.webhookUrl = webhookUrl;
     if (messengerChannelId !== undefined) account.messengerChannelId = messengerChannelId;
-    account.updatedAt = this.#deps.now();
+    account.updatedAt = this.deps.now();
   }
 
   /** Throws `AppError` "not_found" for an unknown metric or user. */
@@ -107,8 +103,8 @@ export class Accounts {
     const account = this.getAccount(accountId);
     const user = account.users.find(({ id }) => userId === undefined || id === userId);
     if (user === undefined) throw new AppError("not_found", `The account has no user ${userId ?? ""}`);
-    this.#deps.catalogue.getMetric(metricKey);
-    const facts = { metricKey, condition, severity, createdAt: this.#deps.now(), isFiring: false };
+    this.deps.catalogue.getMetric(metricKey);
+    const facts = { metricKey, condition, severity, createdAt: this.deps.now(), isFiring: false };
     const subscription: WatchSubscription = { id: this.newId("sub"), userId: user.id, ...facts };
     account.subscriptions.push(subscription);
     return subscription;

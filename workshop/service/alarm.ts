@@ -44,19 +44,17 @@ const severities = ["critical", "warning", "info"] as const;
 
 /** Watches the subscriptions' conditions and turns what changes into events. */
 export class Alarm {
-  readonly #deps: AlarmDeps;
   /** What a manual alert was about: the condition that a subscription would have. */
   readonly #manual = new Map<string, { condition: "above" | "below"; threshold: number }>();
   #lookedAt: number;
 
-  constructor(deps: AlarmDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: AlarmDeps) {
     this.#lookedAt = deps.now();
   }
 
   /** Looks at every subscription once; each turn becomes an event. */
   watch(): void {
-    const { state, notifier, changed, now, speed } = this.#deps;
+    const { state, notifier, changed, now, speed } = this.deps;
     const times = { at: now(), previousAt: this.#lookedAt, speed };
     this.#lookedAt = times.at;
     for (const account of state.accounts) {
@@ -70,7 +68,7 @@ export class Alarm {
   /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
   fire(input: FireInput = {}): AlertEvent {
     const event = this.#compose(input);
-    this.#deps.notifier.notify(this.#deps.accounts.getAccount(event.accountId), [event]);
+    this.deps.notifier.notify(this.deps.accounts.getAccount(event.accountId), [event]);
     return event;
   }
 
@@ -79,13 +77,13 @@ export class Alarm {
     const events = Array.from({ length: count }, (_, index) =>
       this.#compose({ accountId, severity: severities[index % severities.length] }),
     );
-    this.#deps.notifier.notify(this.#deps.accounts.getAccount(accountId), events);
+    this.deps.notifier.notify(this.deps.accounts.getAccount(accountId), events);
     return events;
   }
 
   /** Nothing, or the event that says how the condition turned. */
   #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
-    const { catalogue, market, accounts, linkOf } = this.#deps;
+    const { catalogue, market, accounts, linkOf } = this.deps;
     const { metricKey, condition, severity } = subscription;
     const metric = catalogue.findMetric(metricKey);
     // A state kept from a larger catalogue may watch what is not there any more.
@@ -108,7 +106,7 @@ export class Alarm {
   }
 
   #compose(input: FireInput): AlertEvent {
-    const { catalogue, accounts, random, now, linkOf } = this.#deps;
+    const { catalogue, accounts, random, now, linkOf } = this.deps;
     const metric = input.metricKey === undefined ? this.#anyMetric() : catalogue.getMetric(input.metricKey);
     const id = accounts.newId("evt");
     const status = input.status ?? "firing";
@@ -129,7 +127,7 @@ export class Alarm {
     isFiring: boolean,
     draw: number,
   ): { value: number; threshold: number; condition: string } {
-    const { market, now } = this.#deps;
+    const { market, now } = this.deps;
     const known = this.#manual.get(metric.key);
     const isFree = input.threshold === undefined && input.condition === undefined;
     if (known !== undefined && isFree) {
@@ -147,7 +145,7 @@ export class Alarm {
   }
 
   #anyMetric(): Metric {
-    const { catalogue, random } = this.#deps;
+    const { catalogue, random } = this.deps;
     const { chainIds, metricCount } = catalogue;
     const chainId = chainIds[Math.floor(random() * chainIds.length)] ?? "eth";
     // The first chain's share is the largest; an ordinal that another chain lacks falls back to its first metric.

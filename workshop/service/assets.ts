@@ -34,12 +34,9 @@ interface AssetsDeps {
 
 /** Registered assets within the state; an asset is saved before the wait, so that a restart does not lose it. */
 export class Assets {
-  readonly #deps: AssetsDeps;
   readonly #underWay = new Set<string>();
 
-  constructor(deps: AssetsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: AssetsDeps) {}
 
   /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
   async register(input: NewAsset, route: string): Promise<Registration> {
@@ -55,12 +52,12 @@ export class Assets {
 
   /** Pools of the registered assets that have become queryable. */
   pools(): Pool[] {
-    const { state, now } = this.#deps;
+    const { state, now } = this.deps;
     return state.assets.filter((asset) => asset.queryableAt <= now()).flatMap((asset) => this.#poolsOf(asset));
   }
 
   async #discover(input: NewAsset, id: string, route: string): Promise<Registration> {
-    const { state, faults, timeline, now, speed } = this.#deps;
+    const { state, faults, timeline, now, speed } = this.deps;
     const hash = hashText(state.seed, `asset:${id}`);
     const fault = faults.take(route, "discovery");
     const durationMs = fault?.durationMs ?? discoveryMs(hash);
@@ -72,7 +69,7 @@ export class Assets {
     }
     const asset = planAsset(input, { id, hash, startedAt, durationMs, speed });
     state.assets.push(asset);
-    await this.#deps.save();
+    await this.deps.save();
     if (!(await timeline.waitUntil(answerAt))) return { kind: "closed" };
     return durationMs > answerWithinMs
       ? { kind: "in_progress", asset }
@@ -80,7 +77,7 @@ export class Assets {
   }
 
   #isKnown(input: NewAsset, id: string): boolean {
-    const { state, catalogue } = this.#deps;
+    const { state, catalogue } = this.deps;
     const inCatalogue =
       input.catalogId === undefined
         ? catalogue.poolsOf(input.symbol).length > 0
@@ -90,7 +87,7 @@ export class Assets {
 
   /** One pool against the chain's USDC for each token of the asset. */
   #poolsOf({ id, symbol, name, tokenMapping }: RegisteredAsset): Pool[] {
-    const { state, catalogue } = this.#deps;
+    const { state, catalogue } = this.deps;
     return Object.entries(tokenMapping).flatMap(([chainId, address]) => {
       const quote = catalogue.listTokens(chainId)?.[1];
       const plan = chainPlans.find((chain) => chain.chainId === chainId);

@@ -115,13 +115,10 @@ export class RateLimit {
 
 /** Waiting by the injected clock: who waits is woken by `runDue`, which the service calls on every tick. Nothing sleeps. */
 export class Timeline {
-  readonly #now: Now;
   readonly #waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
   #isClosed = false;
 
-  constructor(now: Now) {
-    this.#now = now;
-  }
+  constructor(private readonly now: Now) {}
 
   /** How many wait. */
   get waiting(): number {
@@ -130,12 +127,12 @@ export class Timeline {
 
   /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
   waitUntil(at: number): Promise<boolean> {
-    if (this.#isClosed || at <= this.#now()) return Promise.resolve(!this.#isClosed);
+    if (this.#isClosed || at <= this.now()) return Promise.resolve(!this.#isClosed);
     return new Promise((wake) => this.#waiters.add({ at, wake }));
   }
 
   runDue(): void {
-    this.#wake(({ at }) => at <= this.#now());
+    this.#wake(({ at }) => at <= this.now());
   }
 
   close(): void {

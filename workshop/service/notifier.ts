@@ -39,13 +39,11 @@ interface NotifierDeps {
  * timeout.
  */
 export class Notifier {
-  readonly #deps: NotifierDeps;
   readonly #lanes = new Map<string, Lane>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(deps: NotifierDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: NotifierDeps) {
     // Every notification under way listens, so that many listeners are no sign of a leak.
     setMaxListeners(0, this.#closing.signal);
     for (const notification of deps.state.notifications) {
@@ -55,7 +53,7 @@ export class Notifier {
 
   /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
-    const { state, accounts, now, changed } = this.#deps;
+    const { state, accounts, now, changed } = this.deps;
     const queue = (output: SandboxNotification["output"], body: NotificationBody): SandboxNotification => ({
       ...{ id: accounts.newId("ntf"), accountId: account.id, output, ...body },
       ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
@@ -99,7 +97,7 @@ export class Notifier {
   }
 
   #hasChannel({ messengerChannelId }: SandboxAccount): boolean {
-    return messengerChannelId !== null && this.#deps.hasBot;
+    return messengerChannelId !== null && this.deps.hasBot;
   }
 
   #laneOf({ accountId, output }: SandboxNotification): Lane {
@@ -110,7 +108,7 @@ export class Notifier {
   }
 
   #run(lane: Lane): void {
-    const { concurrency, now } = this.#deps;
+    const { concurrency, now } = this.deps;
     for (const notification of lane.pending) {
       if (lane.busy.size >= concurrency || this.#closing.signal.aborted) return;
       if (lane.busy.has(notification) || (notification.dueAt ?? 0) > now()) continue;
@@ -125,7 +123,7 @@ export class Notifier {
   }
 
   async #tryOnce(notification: SandboxNotification): Promise<void> {
-    const { accounts, now, post, attempts: mostAttempts } = this.#deps;
+    const { accounts, now, post, attempts: mostAttempts } = this.deps;
     const { webhookUrl, messengerChannelId } = accounts.getAccount(notification.accountId);
     const target = notification.output === "webhook" ? webhookUrl : messengerChannelId;
     if (target === null) return this.#finish(notification, "cancelled");
@@ -141,7 +139,7 @@ export class Notifier {
 
   /** What a receiver asks for is its own clock's time and is not shortened. */
   #postpone(notification: SandboxNotification, askedMs: number): void {
-    const { random, speed, now, changed } = this.#deps;
+    const { random, speed, now, changed } = this.deps;
     const tried = Math.min(notification.attempts.length, backoffMs.length);
     const jittered = ((backoffMs[tried - 1] ?? 1000) / speed) * (0.8 + 0.4 * random());
     notification.dueAt = Math.round(now() + Math.max(jittered, askedMs));
@@ -152,7 +150,7 @@ export class Notifier {
     notification.state = outcome;
     this.#laneOf(notification).pending.delete(notification);
     delete notification.dueAt;
-    this.#deps.changed();
+    this.deps.changed();
   }
 }
 

@@ -4,8 +4,8 @@ import { type Finding, ok, problem, toFinding, warning } from "../../core/findin
 import type { Channel } from "../../core/ports/channel.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
-import { repairOf } from "../../vendors/advice.ts";
 import { createChannel, recipientsOf, vendorOf } from "../../vendors/index.ts";
+import { repairOf } from "../../vendors/verdict.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 
 const probeMs = 20_000;

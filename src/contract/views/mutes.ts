@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Matcher } from "../../core/rules.ts";
-import { instant } from "../encode.ts";
-import { count, flag, text, view } from "./shapes.ts";
+import { count, flag, instant, text, view } from "../encode.ts";
 
 /** What is silenced. */
 

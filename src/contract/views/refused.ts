@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { refusedReasons } from "../../core/source.ts";
-import { instant } from "../encode.ts";
-import { bodyEncoding, count, flag, headers, id, maybe, text, view } from "./shapes.ts";
+import { bodyEncoding, count, flag, headers, id, instant, maybe, text, view } from "../encode.ts";
 
 /** Requests whose sender did not pass the check of its source. */
 

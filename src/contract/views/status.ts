@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { instant } from "../encode.ts";
+import { count, flag, instant, listOf, maybe, notReady, text, view } from "../encode.ts";
 import { destinationView } from "./destinations.ts";
-import { count, flag, listOf, maybe, notReady, text, view } from "./shapes.ts";
 import { accountView, canaryView, silenceView, sourceView, troubleView, watchView } from "./watches.ts";
 
 /** How all is, in one answer: the relays of a log, and what each keeps. */

@@ -1,8 +1,12 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { Trial } from "../../core/destination-status.ts";
+import type { Destination } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
-import type { LaneContext, LaneStore } from "../lane/context.ts";
+import type { EngineContext, LaneContext, LaneStore } from "../lane/context.ts";
+import type { Lane } from "../lane/lane.ts";
+import type { HealthMemory } from "../memory/health.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
+import { isFoundByProbes } from "../plan/health.ts";
 
 export type ProberDeps = Pick<
   LaneContext,
@@ -73,5 +77,97 @@ export class Prober {
     const { moved } = health.of(destination);
     const address = moved?.from === this.#recipient ? moved.to : this.#recipient;
     return calls.make((signal) => channel.probe(address, signal), { timeoutMs, stop });
+  }
+}
+
+/** A destination that may be probed. */
+interface Proven {
+  destination: Destination;
+  lane: Pick<Lane, "isIdle">;
+  prober: Pick<Prober, "prove">;
+}
+
+interface ProvingDeps extends Pick<EngineContext, "clock" | "random" | "log"> {
+  proven: Proven[];
+  health: Pick<HealthMemory, "of" | "ofAccount" | "isWell">;
+}
+
+const minute = 60_000;
+/** Probes that are overdue at the start are spread over this time. */
+const spreadMs = 10 * minute;
+/** After a probe that came to nothing, and while probes alone have found it down. */
+const againMs = 3 * minute;
+/** It is called just now. */
+const busyMs = minute;
+const gapMs = 1_000;
+/** A clock that was set is noticed within this time. */
+const longestSleepMs = 10 * minute;
+
+/**
+ * Probes the destinations of one lane group that seem well and have had nothing to do, so that a dead one is known
+ * before the alert that needs it. Nothing is sent to people.
+ *
+ *     well, nothing delivered or proven for `proveEveryMs` ──▶ probe ──yes──▶ proven; again after about as long
+ *                                                               └──no answer──▶ again in some minutes (`judgeProof`)
+ *     found down by such probes alone ──▶ probed every few minutes until it answers
+ *     dead, paused, or down since a delivery failed ──▶ left to the lane, which tries it by itself
+ *
+ * One probe at a time, a second apart; none while the destination is called, none while its pace is used up or somebody
+ * there has asked for silence. After a start those that are overdue are spread, so that they do not all ask at once.
+ * Until `stop` is aborted. Never rejects.
+ */
+export async function proveAll({ proven, health, clock, random, log }: ProvingDeps, stop: AbortSignal): Promise<void> {
+  const around = (ms: number) => ms * (0.9 + 0.2 * random());
+
+  /**
+   * When a message or a probe last got through; `undefined`: never. A time in the future comes from a clock that was set back.
+   */
+  function lastKnownAt({ destination }: Proven, now: number): number | undefined {
+    const { lastSentAt, lastProvenAt } = health.of(destination);
+    const times = [lastSentAt, lastProvenAt].filter((at) => at !== undefined && at <= now) as number[];
+    return times.length === 0 ? undefined : Math.max(...times);
+  }
+
+  function firstAt(one: Proven, everyMs: number, now: number): number {
+    const soon = now + Math.min(spreadMs, everyMs) * (0.1 + 0.9 * random());
+    const knownAt = lastKnownAt(one, now);
+    return knownAt === undefined ? soon : Math.max(knownAt + around(everyMs), soon);
+  }
+
+  /** When it is next to be looked at. */
+  async function look(one: Proven, everyMs: number): Promise<number> {
+    const { destination, lane, prober } = one;
+    const now = clock.now();
+    const isFound = isFoundByProbes(health.of(destination)) && (health.ofAccount(destination)?.health ?? "ok") === "ok";
+    if (!isFound && !health.isWell(destination)) return now + around(everyMs);
+    const dueAt = (lastKnownAt(one, now) ?? 0) + 0.9 * everyMs;
+    if (!isFound && !hasFailed(one) && dueAt > now) return dueAt + 0.2 * everyMs * random();
+    if (!lane.isIdle()) return now + busyMs;
+    const trial = await prober.prove(stop).catch((error: unknown) => {
+      log.error("destination.not_proven", { destination: destination.name, error: String(error).slice(0, 300) });
+      return undefined;
+    });
+    if (trial?.kind === "parked") return Math.max(trial.until, now);
+    return clock.now() + around(hasFailed(one) ? Math.min(againMs, everyMs) : everyMs);
+  }
+
+  function hasFailed({ destination }: Proven): boolean {
+    return health.of(destination).failedProbes !== undefined;
+  }
+
+  const plans = proven.flatMap((one) => {
+    const { proveEveryMs: everyMs } = one.destination;
+    return everyMs === undefined ? [] : [{ one, everyMs, at: firstAt(one, everyMs, clock.now()) }];
+  });
+  while (plans.length > 0 && !stop.aborted) {
+    const plan = plans.reduce((a, b) => (b.at < a.at ? b : a));
+    const now = clock.now();
+    // A plan lies further ahead only when the clock was set back.
+    if (plan.at > now + 2 * plan.everyMs) plan.at = now + plan.everyMs;
+    if (plan.at > now) await clock.sleep(Math.min(plan.at - now, longestSleepMs), stop);
+    else {
+      plan.at = await look(plan.one, plan.everyMs);
+      await clock.sleep(gapMs, stop);
+    }
   }
 }

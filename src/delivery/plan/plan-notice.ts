@@ -4,7 +4,7 @@ import { ownFacts } from "../../core/own-facts.ts";
 import type { Destination } from "../../core/rules.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { adviseOn } from "../../vendors/advice.ts";
+import { adviseOn } from "../../vendors/verdict.ts";
 import { explainReason } from "./explain-reason.ts";
 
 /** A notice about a destination or an account, and what to remember of it. */

@@ -1,7 +1,17 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
-import { above, amounts, below, chains, measureLeads, motion, relative, times } from "./measurement-words.ts";
-import { type Roles, readSentence } from "./number-roles.ts";
+import {
+  above,
+  amounts,
+  below,
+  chains,
+  measureLeads,
+  motion,
+  type Roles,
+  readSentence,
+  relative,
+  times,
+} from "./number-roles.ts";
 import { withoutStatus } from "./read-status.ts";
 import { type Piece, shoutedWords } from "./sentence.ts";
 

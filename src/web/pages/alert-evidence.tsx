@@ -6,7 +6,7 @@ import { actsOf, aside, factsOf, foldOf, type Panel, type Section, say } from ".
 import { asReceived } from "../body-text.ts";
 import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../web-env.ts";
 import { PanelView } from "./panel.tsx";
 
 interface EvidenceProps {

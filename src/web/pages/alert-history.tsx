@@ -9,7 +9,7 @@ import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-l
 import { lengthOf } from "../../ground/time/ages.ts";
 import { weekMs } from "../../ground/time/spans.ts";
 import { type Cell, say, tableOf } from "../../panels/panel.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../web-env.ts";
 import { PanelView, Text } from "./panel.tsx";
 
 /** Alerts of one key that the page looks at. */

@@ -15,7 +15,7 @@ import { factsOf } from "../../panels/panel.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
+import { frameOf, type PageDeps, type WebContext, type WebEnv, zoneOf } from "../web-env.ts";
 import { Evidence } from "./alert-evidence.tsx";
 import {
   drawKeyPicture,
@@ -26,7 +26,6 @@ import {
   mostKeyEvents,
 } from "./alert-history.tsx";
 import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
-import { frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 import { PanelView } from "./panel.tsx";

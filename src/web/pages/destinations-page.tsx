@@ -16,8 +16,7 @@ import {
 } from "../../panels/destinations.ts";
 import { type Cell, emptyOf, type Fact, factsOf, type Panel, say } from "../../panels/panel.ts";
 import { testPanel } from "../../panels/test.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { Layout } from "./layout.tsx";
 import { CardView, PanelView } from "./panel.tsx";
 

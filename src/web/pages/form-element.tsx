@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { Input } from "../../panels/panel.ts";
 import { formTokenField } from "../access/guard.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../web-env.ts";
 
 interface FormProps {
   frame: Frame;

@@ -1,9 +1,8 @@
 import type { Hono } from "hono";
 import type { Trouble } from "../../contract/operations.ts";
 import { describeHealth, describeTrouble, helpsOf } from "../../panels/health.ts";
-import type { WebEnv } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { Mark } from "./delivery-chips.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Act, Text } from "./panel.tsx";
 
 /** `GET /strip`: the line of health alone, for the script of pages that stay open. */

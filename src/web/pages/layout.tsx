@@ -4,9 +4,8 @@ import { type AppError, httpStatusOf } from "../../core/errors.ts";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
-import type { WebContext } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps, type WebContext } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Health } from "./health.tsx";
 import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
 

@@ -4,9 +4,8 @@ import { safeNext } from "../access/guard.ts";
 import { tooManyTries } from "../access/token-check.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
-import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
+import { type PageDeps, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import { Hidden } from "./form-element.tsx";
-import type { PageDeps } from "./frame.ts";
 import { HtmlDocument, Problem, statusOf } from "./layout.tsx";
 
 /**

@@ -14,8 +14,7 @@ import {
 import { actsOf, aside, type Cell, groupOf, type Panel, type Section } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute, readMuted } from "../read-mute.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
-import { frameOf, type PageDeps } from "./frame.ts";
+import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { statusOf } from "./layout.tsx";
 import { PanelPage } from "./panel-page.tsx";
 

@@ -1,8 +1,7 @@
 import type { Hono } from "hono";
 import type { AppError } from "../../core/errors.ts";
 import type { Panel } from "../../panels/panel.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { Layout, Problem } from "./layout.tsx";
 import { PanelView } from "./panel.tsx";
 import type { PagePath } from "./rooms.tsx";

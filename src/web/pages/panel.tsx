@@ -10,10 +10,10 @@ import {
   type Section,
   sentence,
 } from "../../panels/panel.ts";
+import type { Frame } from "../web-env.ts";
 import { Amount } from "./alert-text.tsx";
 import { Chip } from "./delivery-chips.tsx";
 import { Field, Form, Hidden } from "./form-element.tsx";
-import type { Frame } from "./frame.ts";
 import { ClockTime, Instant, Since } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";

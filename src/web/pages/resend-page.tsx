@@ -8,9 +8,8 @@ import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts
 import { actsOf, aside, type Cell, groupOf, type Panel, paragraph, say, sentence } from "../../panels/panel.ts";
 import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { readField, readForm } from "../form.ts";
-import type { WebEnv } from "../web-env.ts";
+import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { titleOf } from "./alert-text.tsx";
-import { frameOf, type PageDeps } from "./frame.ts";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 import { PanelPage } from "./panel-page.tsx";
 

@@ -21,8 +21,7 @@ import {
   tableOf,
 } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
-import type { WebEnv } from "../web-env.ts";
-import { frameOf, type PageDeps } from "./frame.ts";
+import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { statusOf } from "./layout.tsx";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 

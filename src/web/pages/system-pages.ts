@@ -2,8 +2,7 @@ import type { Hono } from "hono";
 import type { ApiDocument, OperationObject, SchemaObject } from "../../contract/openapi.ts";
 import { aside, type Cell, foldOf, groupOf, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
 import { systemPanel } from "../../panels/system.ts";
-import type { WebEnv } from "../web-env.ts";
-import type { PageDeps } from "./frame.ts";
+import type { PageDeps, WebEnv } from "../web-env.ts";
 import { addPanelPage } from "./panel-page.tsx";
 
 /**

@@ -26,8 +26,7 @@ import { watchesPanel } from "../../panels/watches.ts";
 import { asReceived } from "../body-text.ts";
 import { readField, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
-import { frameOf, type PageDeps } from "./frame.ts";
+import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
 /** The pages of what Tocsin watches: the account and its hook, missing alerts, silence, shapes, refused requests. */
