@@ -132,7 +132,7 @@ const packagesLater = {
   name: "packages-later",
   transform(code, id) {
     const [, file] = id.split("/node_modules/");
-    if (file === "undici/index.js") return partsOfUndici;
+    if (file in partsOfPackages) return partsOfPackages[file];
     if (file !== "string-width/index.js") return undefined;
     return replaceOnce(
       replaceOnce(code, "const segmenter = new Intl.Segmenter();", laterSegmenter),
@@ -141,12 +141,22 @@ const packagesLater = {
     );
   },
 };
-/** What vendors/http uses of it: neither its `fetch`, its cookies nor its WebSocket. */
-const partsOfUndici = `
+/** What Tocsin uses of each. */
+const partsOfPackages = {
+  // Without `fetch`, cookies and WebSocket.
+  "undici/index.js": `
 exports.Client = require("./lib/dispatcher/client");
 exports.buildConnector = require("./lib/core/connect");
 exports.errors = require("./lib/core/errors");
-`;
+`,
+  // Without what a bot is written with.
+  "grammy/out/mod.js": `
+exports.Api = require("./core/api").Api;
+exports.GrammyError = require("./core/error").GrammyError;
+`,
+  // node-fetch asks for it where Node has no `URL`. It brings along the names of all characters in domains.
+  "whatwg-url/lib/public-api.js": "",
+};
 const laterSegmenter = `
 let made;
 const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };

@@ -66,6 +66,16 @@ it("keeps its source in one byte a character: V8 keeps it in memory, and in two 
   expect(files.filter((file) => /[^\0-\xff]/.test(codeOf(file)))).toEqual([]);
 });
 
+it("has all that the source imports of the packages of which it holds parts", () => {
+  const parts = { undici: ["Client", "buildConnector", "errors"], grammy: ["Api", "GrammyError"] };
+  const imports = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .flatMap((path) => [...readText(`src/${path}`).matchAll(/import \{([^}]*)\} from "(undici|grammy)"/g)])
+    .flatMap(([, names = "", from = ""]) => names.split(",").map((name) => `${from}: ${name.trim()}`));
+  const known = Object.entries(parts).flatMap(([from, names]) => names.map((name) => `${from}: ${name}`));
+  expect([...new Set(imports)].sort()).toEqual(known.sort());
+});
+
 it("is whole in the package: each of its files loads, and the program runs, where only those packages are and no workshop, with damaged compiled code too", async () => {
   const installed = makeTempFolder();
   for (const path of packed) cpSync(join(root, path), join(installed, path));
