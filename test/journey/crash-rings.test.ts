@@ -1,0 +1,107 @@
+import { expect, it } from "vitest";
+import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+
+/** `npm run test:long -- rings` makes 50. */
+const rounds = Number(process.env.RING_KILLS ?? 5);
+
+interface Page {
+  data: {
+    id: string;
+    title: string | null;
+    routedAt: string | null;
+    deliveries: { destination: string; state: string; damped?: { by?: string; count: number } }[];
+  }[];
+  meta: { nextCursor: string | null };
+}
+
+async function readAll(relay: RelayProcess): Promise<Page["data"]> {
+  const alerts: Page["data"] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page = await relay.getJson<Page>(`/api/alerts?limit=200${more}`);
+    alerts.push(...page.data);
+    cursor = page.meta.nextCursor;
+  }
+  return alerts;
+}
+
+/** Alerts of one key from three senders, and a SIGKILL at a random moment, again and again: what rang, what is held back and what is counted agree. */
+it(`rings four times through ${rounds} kills, and counts each other alert once`, async () => {
+  const random = createSeededRandom(20261127);
+  const world = await createJourneyWorld({
+    chat: { limits: { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 } },
+    yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+  mail: { type: email, to: [${mailAddress}], chart: false }
+routes:
+  - { name: all, to: [desk, mail] }
+delivery: { ambiguous: { wait: 1s } }
+`,
+  });
+  const acknowledged: string[] = [];
+
+  async function sendUntilKilled(relay: RelayProcess): Promise<void> {
+    for (;;) {
+      const value = 999 + random.below(9) / 10;
+      const body = {
+        title: "ONYX price",
+        severity: "warning",
+        status: "firing",
+        value,
+        threshold: 1_000,
+        alertKey: "onyx",
+      };
+      try {
+        const { status, ids } = await relay.post(JSON.stringify(body));
+        if (status === 202) acknowledged.push(...ids);
+      } catch {
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, random.below(15)));
+    }
+  }
+
+  for (let round = 0; round < rounds; round += 1) {
+    const relay = await world.start({ LOG_LEVEL: "error" });
+    const before = acknowledged.length;
+    const sending = Array.from({ length: 3 }, () => sendUntilKilled(relay));
+    await expect.poll(() => acknowledged.length).toBeGreaterThanOrEqual(before + 1 + random.below(20));
+    await relay.kill();
+    await Promise.all(sending);
+  }
+
+  const relay = await world.start({ LOG_LEVEL: "error" });
+  const alerts = await waitUntil(
+    () => readAll(relay),
+    (all) =>
+      all.every(({ routedAt, deliveries }) => routedAt !== null && deliveries.every(({ state }) => isOver(state))),
+    { what: "an end of all but what is held" },
+  );
+  const stored = new Set(alerts.map(({ id }) => id));
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  // What was being read at three kills goes out as it came, and is of no key (docs/adr/0009).
+  const ofKey = alerts.filter(({ title }) => title === "ONYX price");
+  expect(alerts.length - ofKey.length).toBeLessThanOrEqual(1);
+  for (const destination of ["desk", "mail"]) {
+    const own = ofKey.map(({ deliveries }) => deliveries.filter((one) => one.destination === destination));
+    expect(own.filter(({ length }) => length === 0)).toEqual([]);
+    const damped = own.filter((deliveries) => deliveries.some(({ damped }) => damped?.by !== undefined));
+    // In the chat quick repeats only change its first message, which is neither.
+    if (destination === "mail") expect(damped).toHaveLength(ofKey.length - 4);
+    // One summary waits, and counts all of them.
+    const held = own.flat().filter(({ state }) => state === "held");
+    expect(held.map(({ damped }) => damped?.count)).toEqual([damped.length]);
+  }
+  const sounds = world.chat
+    .messages(deskChat)
+    .filter(({ silent, text }) => !silent && !text.includes("possible repeat"));
+  expect(sounds.length).toBeLessThanOrEqual(4);
+}, 1_200_000);
+
+/** A mail that may have arrived waits for minutes. */
+function isOver(state: string): boolean {
+  return ["sent", "digested", "held", "waiting"].includes(state);
+}
