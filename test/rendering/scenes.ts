@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 
-/** A long line by its beginning and its length. */
-const shorten = (line: string) => (line.length > 300 ? `${line.slice(0, 160)}… (${line.length} characters)` : line);
+/** A long line by its ends and its length. */
+const shorten = (line: string) =>
+  line.length > 600 ? `${line.slice(0, 160)}… (${line.length} characters) …${line.slice(-80)}` : line;
 
 /** Compares texts, each under what it should show, with those that a person has read: golden/<name>.txt. */
 export async function expectScenes(name: string, scenes: readonly (readonly [string, string])[]): Promise<void> {
