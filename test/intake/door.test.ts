@@ -54,51 +54,61 @@ async function openDoor(
   onTestFinished(() => server.close());
   const { port } = server.address();
   const origin = `http://127.0.0.1:${port}`;
-  const hook = `${origin}/hooks/${secret}`;
+  /** To the hook with such a secret. */
+  async function send(to: string, body?: RequestInit["body"], headers: Record<string, string> = {}, method = "POST") {
+    const response = await fetch(`${origin}/hooks/${to}`, { method, body, headers, duplex: "half" } as RequestInit);
+    const text = await response.text();
+    const { data, error } = (text.startsWith("{") ? JSON.parse(text) : {}) as {
+      data?: { id: string; ids?: string[]; duplicate: boolean };
+      error?: { code: string; message: string };
+    };
+    return { status: response.status, headers: response.headers, text, data, error };
+  }
   return {
-    hook,
     origin,
     port,
     store,
     door,
     accepted: () => door.counters.alerts,
-    async post(body: string | Uint8Array, headers: Record<string, string> = {}) {
-      const response = await fetch(hook, { method: "POST", body, headers });
-      const answer = (await response.json()) as {
-        data?: { id?: string; ids?: string[]; duplicate?: boolean };
-      };
-      return { status: response.status, data: answer.data, headers: response.headers };
-    },
+    send,
+    post: (body: RequestInit["body"], headers?: Record<string, string>) => send(secret, body, headers),
   };
 }
 
-type Setting = Awaited<ReturnType<typeof openDoor>>;
+/** A door whose disk takes nothing before it is let go. */
+async function openSlow(options: Partial<DoorOptions> = {}) {
+  let letGo = () => {};
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const order: string[] = [];
+  const setting = await openDoor({
+    ...options,
+    intake: (store) => ({
+      acceptRequest: async (request) => {
+        order.push("begun");
+        await gate;
+        order.push("stored");
+        return store.acceptRequest(request);
+      },
+    }),
+  });
+  return { ...setting, order, letGo };
+}
 
 describe("the hooks of sources", () => {
-  const forgeSecret = new Secret("forge-secret-kS93jdLwm2PzQe81");
-  const forge = {
-    name: "forge",
-    secrets: [forgeSecret],
-    keyPlaces: [{ path: "payload.event" }],
-    checks: [],
-  };
-  const other = { name: "other", secrets: [new Secret("other-secret-kS93jdLwm2PzQe81")], keyPlaces: [], checks: [] };
-  const postTo = async (
-    origin: string,
-    to: { secrets: Secret[] },
-    body: string,
-    headers: Record<string, string> = {},
-  ) => {
-    const response = await fetch(`${origin}/hooks/${to.secrets[0]?.reveal()}`, { method: "POST", body, headers });
-    const { data } = (await response.json()) as { data?: { id: string; duplicate: boolean } };
-    return { status: response.status, id: data?.id ?? "", duplicate: data?.duplicate };
-  };
+  const ofForge = "forge-secret-kS93jdLwm2PzQe81";
+  const ofOther = "other-secret-kS93jdLwm2PzQe81";
+  const former = "former-secret-kS93jdLwm2PzQe81";
+  const keyPlaces = [{ path: "payload.event" }];
+  const forge = { name: "forge", secrets: [new Secret(ofForge)], keyPlaces, checks: [] };
+  const other = { name: "other", secrets: [new Secret(ofOther)], keyPlaces: [], checks: [] };
 
   it("store with the alert by whose hook it came, and count for each", async () => {
-    const { origin, store, door, post } = await openDoor({ sources: [forge, other] });
-    const { id } = await postTo(origin, forge, '{"title":"push"}');
+    const { send, store, door, post } = await openDoor({ sources: [forge, other] });
+    const pushed = await send(ofForge, '{"title":"push"}');
     const { data } = await post('{"title":"of the account"}');
-    expect((await store.getAlert(id))?.source).toBe("forge");
+    expect((await store.getAlert(pushed.data?.id ?? ""))?.source).toBe("forge");
     expect((await store.getAlert(data?.id ?? ""))?.source).toBeUndefined();
     expect([...door.sources]).toMatchObject([
       ["forge", { accepted: 1, lastAcceptedAt: expect.any(Number) }],
@@ -108,73 +118,64 @@ describe("the hooks of sources", () => {
   });
 
   it("know a key for themselves alone", async () => {
-    const { origin } = await openDoor({ sources: [forge, other] });
+    const { send } = await openDoor({ sources: [forge, other] });
     const header = { "webhook-id": "msg_1" };
-    const first = await postTo(origin, other, "a", header);
-    expect(await postTo(origin, forge, "a", header)).toMatchObject({ status: 202, duplicate: false });
-    expect(await postTo(origin, other, "a", header)).toMatchObject({ id: first.id, duplicate: true });
-    const own = await postTo(origin, forge, '{"event":"e1"}', { "webhook-id": "x" });
-    expect(await postTo(origin, forge, '{"event":"e1"}', { "webhook-id": "y" })).toMatchObject({
-      id: own.id,
-      duplicate: true,
-    });
+    const { data: first } = await send(ofOther, "a", header);
+    expect(await send(ofForge, "a", header)).toMatchObject({ status: 202, data: { duplicate: false } });
+    expect((await send(ofOther, "a", header)).data).toMatchObject({ id: first?.id, duplicate: true });
+    const { data: own } = await send(ofForge, '{"event":"e1"}', { "webhook-id": "x" });
+    const again = await send(ofForge, '{"event":"e1"}', { "webhook-id": "y" });
+    expect(again.data).toMatchObject({ id: own?.id, duplicate: true });
   });
 
   it("take several secrets, and others from one moment to the next", async () => {
-    const former = { ...forge, secrets: [new Secret("former-secret-kS93jdLwm2PzQe81")] };
-    const { origin, door } = await openDoor({
-      sources: [{ ...forge, secrets: [...forge.secrets, ...former.secrets] }],
-    });
-    for (const one of [forge, former]) expect(await postTo(origin, one, "a")).toMatchObject({ status: 202 });
+    const sources = [{ ...forge, secrets: [...forge.secrets, new Secret(former)] }];
+    const { send, door } = await openDoor({ sources });
+    for (const one of [ofForge, former]) expect(await send(one, "a")).toMatchObject({ status: 202 });
     door.setSecretsOf("forge", other.secrets);
-    for (const one of [forge, former]) expect(await postTo(origin, one, "a")).toMatchObject({ status: 404 });
-    expect(await postTo(origin, other, "a")).toMatchObject({ status: 202 });
+    for (const one of [ofForge, former]) expect(await send(one, "a")).toMatchObject({ status: 404 });
+    expect(await send(ofOther, "a")).toMatchObject({ status: 202 });
     expect(door.sources.get("forge")).toMatchObject({ accepted: 3 });
   });
 
   it("prove that this relay knows their secret, and answer a stranger as always", async () => {
-    const { origin } = await openDoor({ sources: [forge] });
+    const { send } = await openDoor({ sources: [forge] });
     const nonce = Buffer.alloc(32, 7).toString("base64url");
-    const answer = await fetch(`${origin}/hooks/${askForProof(forgeSecret, nonce)}`);
-    expect(readProof(forgeSecret, nonce, await answer.text())?.relay).toEqual(expect.stringMatching(idPattern));
-    expect(await postTo(origin, { secrets: [new Secret("forge-secret-kS93jdLwm2PzQe82")] }, "a")).toMatchObject({
-      status: 404,
-    });
+    const known = new Secret(ofForge);
+    const { text } = await send(askForProof(known, nonce), undefined, {}, "GET");
+    expect(readProof(known, nonce, text)?.relay).toEqual(expect.stringMatching(idPattern));
+    expect(await send("forge-secret-kS93jdLwm2PzQe82", "a")).toMatchObject({ status: 404 });
   });
 });
 
 describe("the check of a source", () => {
   const key = new Secret("canary-signing-secret");
   const at = Date.UTC(2026, 10, 22, 12);
+  const ofPayments = "payments-secret-kS93jdLwm2PzQe81";
   const payments = {
     name: "payments",
-    secrets: [new Secret("payments-secret-kS93jdLwm2PzQe81")],
+    secrets: [new Secret(ofPayments)],
     keyPlaces: [],
     checks: [{ type: "stripe" as const, secrets: [key], toleranceMs: 300_000 }],
   };
   const sign = (body: string, time = at / 1000) =>
     `t=${time},v1=${createHmac("sha256", key.reveal()).update(`${time}.${body}`).digest("hex")}`;
-  const openChecked = (options: Parameters<typeof openDoor>[0] = {}) =>
-    openDoor({ now: () => at, sources: [payments], ...options });
-  async function send({ origin }: Setting, body: string, signature?: string) {
-    const response = await fetch(`${origin}/hooks/${payments.secrets[0]?.reveal()}`, {
-      method: "POST",
-      body,
-      headers: { "x-forwarded-for": "203.0.113.9", ...(signature !== undefined && { "stripe-signature": signature }) },
-    });
-    const { data, error } = (await response.json()) as {
-      data?: { id: string; duplicate: boolean };
-      error?: { code: string; message: string };
-    };
-    return { status: response.status, data, error };
+  async function openChecked(options: Parameters<typeof openDoor>[0] = {}) {
+    const setting = await openDoor({ now: () => at, sources: [payments], ...options });
+    const pay = (body: string, signature?: string, from = "203.0.113.9") =>
+      setting.send(ofPayments, body, {
+        "x-forwarded-for": from,
+        ...(signature !== undefined && { "stripe-signature": signature }),
+      });
+    return { ...setting, pay };
   }
 
   it("lets the sender in, and knows the very same request again", async () => {
-    const setting = await openChecked();
-    const first = await send(setting, "paid", sign("paid"));
+    const { pay } = await openChecked();
+    const first = await pay("paid", sign("paid"));
     expect(first).toMatchObject({ status: 202, data: { duplicate: false } });
     // Whoever repeats it may write more beside the signature.
-    const again = await send(setting, "paid", `${sign("paid")},v0=00,v1=${"0".repeat(64)}`);
+    const again = await pay("paid", `${sign("paid")},v0=00,v1=${"0".repeat(64)}`);
     expect(again).toMatchObject({ status: 202, data: { id: first.data?.id, duplicate: true } });
   });
 
@@ -182,24 +183,23 @@ describe("the check of a source", () => {
     const bytes = Buffer.from("a-key-of-twenty-four-byt");
     const secret = new Secret(`whsec_${bytes.toString("base64")}`);
     const checks = [{ type: "standard-webhooks" as const, secrets: [secret], toleranceMs: 300_000 }];
-    const { origin } = await openDoor({ now: () => at, sources: [{ ...payments, checks }] });
+    const { send } = await openDoor({ now: () => at, sources: [{ ...payments, checks }] });
     const mac = createHmac("sha256", bytes)
       .update(`msg_1.${at / 1000}.paid`)
       .digest("base64");
     const by = async (family: string) => {
       const signed = { id: "msg_1", timestamp: String(at / 1000), signature: `v1,${mac}` };
-      const headers = Object.fromEntries(Object.entries(signed).map(([name, value]) => [`${family}-${name}`, value]));
-      const init = { method: "POST", body: "paid", headers };
-      return (await fetch(`${origin}/hooks/${payments.secrets[0]?.reveal()}`, init)).json();
+      const headers = Object.entries(signed).map(([name, value]) => [`${family}-${name}`, value]);
+      return (await send(ofPayments, "paid", Object.fromEntries(headers))).data;
     };
     const first = await by("webhook");
-    expect(first).toMatchObject({ data: { duplicate: false } });
-    expect(await by("svix")).toEqual({ data: { ...(first as { data: object }).data, duplicate: true } });
+    expect(first).toMatchObject({ duplicate: false });
+    expect(await by("svix")).toEqual({ ...first, duplicate: true });
   });
 
   it("answers 401 with why, and keeps what came, apart from the alerts", async () => {
-    const setting = await openChecked();
-    const forged = await send(setting, '{"alerts":[{"title":"a"},{"title":"b"}]}', sign("another body"));
+    const { pay, store, door } = await openChecked();
+    const forged = await pay('{"alerts":[{"title":"a"},{"title":"b"}]}', sign("another body"));
     expect(forged).toMatchObject({
       status: 401,
       error: {
@@ -207,48 +207,42 @@ describe("the check of a source", () => {
         message: "This source checks who sends: no v1 in stripe-signature is one of this source's.",
       },
     });
-    expect(await send(setting, "paid", sign("paid", at / 1000 - 400))).toMatchObject({ status: 401 });
-    expect(await send(setting, "paid")).toMatchObject({ status: 401 });
-    const list = await setting.store.listRefused({ limit: 10 });
+    expect(await pay("paid", sign("paid", at / 1000 - 400))).toMatchObject({ status: 401 });
+    expect(await pay("paid")).toMatchObject({ status: 401 });
+    const list = await store.listRefused({ limit: 10 });
     expect(list.map(({ reason }) => reason)).toEqual(["no_signature", "too_old", "wrong_signature"]);
-    expect(await setting.store.getRefused(list[2]?.id ?? "")).toMatchObject({
+    expect(await store.getRefused(list[2]?.id ?? "")).toMatchObject({
       source: "payments",
       items: 2,
       // Nobody's word about the address is believed here.
       address: "127.0.0.1",
       body: Buffer.from('{"alerts":[{"title":"a"},{"title":"b"}]}'),
     });
-    expect(await setting.store.listAlerts({ limit: 10 })).toEqual([]);
-    expect(setting.door.sources.get("payments")).toMatchObject({
+    expect(await store.listAlerts({ limit: 10 })).toEqual([]);
+    expect(door.sources.get("payments")).toMatchObject({
       accepted: 0,
       refused: { no_signature: 1, too_old: 1, wrong_signature: 1 },
       lastRefusedAt: at,
     });
-    expect(setting.door.counters).toMatchObject({ accepted: 0, senderRefused: 3 });
+    expect(door.counters).toMatchObject({ accepted: 0, senderRefused: 3 });
   });
 
   it("counts a flood and keeps only some of it, and says of the next how many there were", async () => {
     let now = at;
-    const setting = await openChecked({ now: () => now });
-    for (let count = 0; count < 60; count += 1) expect((await send(setting, "x")).status).toBe(401);
-    expect(await setting.store.listRefused({ limit: 200 })).toHaveLength(50);
+    const { pay, store, door } = await openChecked({ now: () => now });
+    for (let count = 0; count < 60; count += 1) expect((await pay("x")).status).toBe(401);
+    expect(await store.listRefused({ limit: 200 })).toHaveLength(50);
     now += 2_000;
-    await send(setting, "x");
-    expect(await setting.store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 10 }]);
-    expect(setting.door.sources.get("payments")?.refused).toEqual({ no_signature: 61 });
+    await pay("x");
+    expect(await store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 10 }]);
+    expect(door.sources.get("payments")?.refused).toEqual({ no_signature: 61 });
   });
 
   it("leaves room in a flood from one address for what comes from another", async () => {
-    const setting = await openChecked({ proxies: { trustedProxies: ["127.0.0.1"], behindFly: false } });
-    const from = (address: string) =>
-      fetch(`${setting.origin}/hooks/${payments.secrets[0]?.reveal()}`, {
-        method: "POST",
-        body: "x",
-        headers: { "x-forwarded-for": address },
-      });
-    for (let count = 0; count < 60; count += 1) await from("203.0.113.9");
-    for (let count = 0; count < 3; count += 1) await from("198.51.100.7");
-    const list = await setting.store.listRefused({ limit: 200 });
+    const { pay, store } = await openChecked({ proxies: { trustedProxies: ["127.0.0.1"], behindFly: false } });
+    for (let count = 0; count < 60; count += 1) await pay("x");
+    for (let count = 0; count < 3; count += 1) await pay("x", undefined, "198.51.100.7");
+    const list = await store.listRefused({ limit: 200 });
     expect(list.slice(0, 3).map(({ address }) => address)).toEqual(Array(3).fill("198.51.100.7"));
     expect(list).toHaveLength(53);
   });
@@ -256,15 +250,15 @@ describe("the check of a source", () => {
   it("answers 503 when it cannot be kept: else nobody would know of it", async () => {
     let isFull = true;
     const full = new AppError("store_unavailable", "full", { retryAfterMs: 30_000 });
-    const setting = await openChecked({
+    const { pay, store } = await openChecked({
       refused: (store) => ({
         recordRefused: (request) => (isFull ? Promise.reject(full) : store.recordRefused(request)),
       }),
     });
-    expect(await send(setting, "x")).toMatchObject({ status: 503 });
+    expect(await pay("x")).toMatchObject({ status: 503 });
     isFull = false;
-    await send(setting, "x");
-    expect(await setting.store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 1 }]);
+    await pay("x");
+    expect(await store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 1 }]);
   });
 });
 
@@ -304,15 +298,15 @@ describe("the hook", () => {
   });
 
   it("proves itself to everybody who knows the secret, stores and counts nothing for it, and shows strangers nothing", async () => {
-    const { origin, door } = await openDoor();
+    const { send, door } = await openDoor();
     const nonce = "n".repeat(43);
     const known = new Secret(secret);
     const ask = async (path: string, method = "GET") => {
-      const response = await fetch(`${origin}/hooks/${path}`, { method });
-      return { status: response.status, body: await response.text() };
+      const { status, text } = await send(path, undefined, {}, method);
+      return { status, text };
     };
     const answers = [await ask(askForProof(known, nonce)), await ask(`${askForProof(known, nonce)}/?x=1`)];
-    const relays = answers.map(({ body }) => readProof(known, nonce, body)?.relay);
+    const relays = answers.map(({ text }) => readProof(known, nonce, text)?.relay);
     expect(relays).toEqual([expect.stringMatching(idPattern), relays[0]]);
     expect(door.counters).toMatchObject({ accepted: 0, unknownSecret: 0 });
     const unknown = await ask("guess");
@@ -320,17 +314,13 @@ describe("the hook", () => {
     expect([strangers, await ask(askForProof(known, nonce), "PUT")]).toEqual([unknown, unknown]);
     door.addSecret(new Secret("rotated-secret-Vb72kdPwq0XnRt64"));
     const rotated = new Secret("rotated-secret-Vb72kdPwq0XnRt64");
-    expect(readProof(rotated, nonce, (await ask(askForProof(rotated, nonce))).body)).toEqual({ relay: relays[0] });
+    expect(readProof(rotated, nonce, (await ask(askForProof(rotated, nonce))).text)).toEqual({ relay: relays[0] });
   });
 
   it("says what arrives of a body to a program that knows the secret, and stores and counts nothing of it", async () => {
-    const { origin, door, accepted } = await openDoor({ maxBodyBytes: 2048 });
+    const { send, door, accepted } = await openDoor({ maxBodyBytes: 2048 });
     const nonce = "n".repeat(43);
     const known = new Secret(secret);
-    const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
-      const response = await fetch(`${origin}/hooks/${path}`, { method: "POST", body, headers });
-      return { status: response.status, text: await response.text() };
-    };
     const question = askForProof(known, nonce);
     for (const [body, headers, encoding] of [
       ["Prüfung ".repeat(200), {}, undefined],
@@ -382,16 +372,16 @@ describe("the hook", () => {
 
 describe("what the hook refuses", () => {
   it("says to a person with the right address that POST is wanted, stores nothing, and counts strangers", async () => {
-    const { hook, origin, door, accepted } = await openDoor();
-    const response = await fetch(hook);
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
-    expect((await fetch(`${origin}/hooks/x`, { method: "POST", body: "{}" })).status).toBe(404);
+    const { send, door, accepted } = await openDoor();
+    const { status, headers } = await send(secret, undefined, {}, "GET");
+    expect([status, headers.get("allow")]).toEqual([405, "POST"]);
+    expect((await send("x", "{}")).status).toBe(404);
     expect(door.counters.unknownSecret).toBe(1);
     expect(accepted()).toBe(0);
   });
 
   it("answers 413 above the limit and 202 at it, whether or not the length was declared", async () => {
-    const { post, hook, door } = await openDoor({ maxBodyBytes: 1000 });
+    const { post, door } = await openDoor({ maxBodyBytes: 1000 });
     expect((await post("x".repeat(1000))).status).toBe(202);
     expect((await post("x".repeat(1001))).status).toBe(413);
     const stream = new ReadableStream({
@@ -400,16 +390,15 @@ describe("what the hook refuses", () => {
         controller.close();
       },
     });
-    const response = await fetch(hook, { method: "POST", body: stream, duplex: "half" } as RequestInit);
-    expect(response.status).toBe(413);
+    expect((await post(stream)).status).toBe(413);
     expect(door.counters.tooLarge).toBe(2);
   });
 
   it("counts a head of more than 200 fields among what it turned away, with the right secret alone", async () => {
-    const { hook, origin, door, accepted } = await openDoor();
+    const { send, door, accepted } = await openDoor();
     const headers = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`x-${index}`, "a"]));
-    expect((await fetch(hook, { method: "POST", body: "{}", headers })).status).toBe(431);
-    expect((await fetch(`${origin}/hooks/x`, { method: "POST", body: "{}", headers })).status).toBe(404);
+    expect((await send(secret, "{}", headers)).status).toBe(431);
+    expect((await send("x", "{}", headers)).status).toBe(404);
     const counted = door.refusals().filter(({ total }) => total > 0);
     expect(counted.map(({ reason, total }) => [reason, total])).toEqual([
       ["unknown_secret", 1],
@@ -443,61 +432,33 @@ describe("when it cannot be stored", () => {
   });
 
   it("answers 503 for a defect as well, without its words", async () => {
-    const { hook } = await openDoor({ intake: failing(new Error("secret inner words")) });
-    const response = await fetch(hook, { method: "POST", body: "{}" });
-    expect(response.status).toBe(503);
-    expect(await response.text()).not.toContain("inner words");
+    const { post } = await openDoor({ intake: failing(new Error("secret inner words")) });
+    const { status, text } = await post("{}");
+    expect(status).toBe(503);
+    expect(text).not.toContain("inner words");
   });
 
   it("answers 503 to more requests than may wait for the disk", async () => {
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let begun = 0;
-    const { post } = await openDoor({
-      maxWaiting: 2,
-      intake: (store) => ({
-        acceptRequest: async (request) => {
-          begun += 1;
-          await gate;
-          return store.acceptRequest(request);
-        },
-      }),
-    });
+    const { post, order, letGo } = await openSlow({ maxWaiting: 2 });
     const waiting = [post("1"), post("2")];
-    await expect.poll(() => begun).toBe(2);
+    await expect.poll(() => order).toHaveLength(2);
     expect((await post("3")).status).toBe(503);
-    release();
+    letGo();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([202, 202]);
   });
 });
 
 it("answers 503 to bodies beyond the memory for them, and takes them again when there is room", async () => {
-  let release = () => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  let read = 0;
-  const { post, door } = await openDoor({
-    maxHeldBytes: 250_000,
-    intake: (store) => ({
-      acceptRequest: async (request) => {
-        read += 1;
-        await gate;
-        return store.acceptRequest(request);
-      },
-    }),
-  });
+  const { post, door, order, letGo } = await openSlow({ maxHeldBytes: 250_000 });
   const large = "x".repeat(100_000);
   const held = [post(`1${large}`), post(`2${large}`)];
-  await expect.poll(() => read).toBe(2);
+  await expect.poll(() => order).toHaveLength(2);
   const refused = await post(`3${large}`);
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("1");
   expect(door.counters.notStored).toBe(1);
   const small = post("a small one");
-  release();
+  letGo();
   expect((await Promise.all([...held, small])).map(({ status }) => status)).toEqual([202, 202, 202]);
   expect((await post(`3${large}`)).status).toBe(202);
 });
@@ -589,26 +550,12 @@ it("stores nothing of an alert that it has refused while it was read", async () 
 });
 
 it("is settled when each alert that came whole has been answered", async () => {
-  let commit = () => {};
-  const gate = new Promise<void>((resolve) => {
-    commit = resolve;
-  });
-  const order: string[] = [];
-  const { post, door } = await openDoor({
-    intake: (store) => ({
-      acceptRequest: async (request) => {
-        order.push("begun");
-        await gate;
-        order.push("stored");
-        return store.acceptRequest(request);
-      },
-    }),
-  });
+  const { post, door, order, letGo } = await openSlow();
   await door.settled();
   const posting = post("{}");
   await expect.poll(() => order).toEqual(["begun"]);
   const settled = door.settled().then(() => order.push("settled"));
-  commit();
+  letGo();
   expect((await posting).status).toBe(202);
   await settled;
   expect(order).toEqual(["begun", "stored", "settled"]);
