@@ -173,9 +173,9 @@ describe("a page of the log, however its filters are combined", () => {
     const words = createListWords({ db }, sql);
     const spied: typeof words = {
       ...words,
-      rowsOf(driver, asked, bounds, add, how) {
-        if (how === "listed") steps.push({ query, ...bounds });
-        return words.rowsOf(driver, asked, bounds, add, how);
+      rowsOf(look, add, how) {
+        if (how === "listed") steps.push({ query, ...look.window });
+        return words.rowsOf(look, add, how);
       },
     };
     const listing = createListing(spied, () => {

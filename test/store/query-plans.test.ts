@@ -137,12 +137,13 @@ function listsOf(db: Database) {
     if (along === "search" && search !== undefined) return { along, search };
     return words.driversOf(query).find((driver) => driver.along === along) ?? { along: "alerts", columns: {} };
   };
+  const lookAlong = (query: AlertQuery, along: Along) => {
+    return { query, search: searchOf(query), driver: driverOf(query, along), window };
+  };
   return {
     driversOf: words.driversOf,
-    listAlong: (query: AlertQuery, along: Along) =>
-      statements.toPage(query, searchOf(query), driverOf(query, along), window, query.limit).sql,
-    countAlong: (query: AlertQuery, along: Along) =>
-      statements.toMatchCount(query, searchOf(query), driverOf(query, along), window, query.limit).sql,
+    listAlong: (query: AlertQuery, along: Along) => statements.toPage(lookAlong(query, along), query.limit).sql,
+    countAlong: (query: AlertQuery, along: Along) => statements.toMatchCount(lookAlong(query, along), query.limit).sql,
     /** How far each driver narrows. */
     countEach: (query: AlertQuery) =>
       words.driversOf(query).map((driver) => statements.toNarrowness(query, [driver], window).sql),

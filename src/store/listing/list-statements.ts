@@ -16,6 +16,7 @@ import {
   type Bounds,
   type Driver,
   type ListWords,
+  type Look,
   type Rows,
   type RowsFor,
   type Statement,
@@ -31,24 +32,16 @@ export const mostCounted = 1_000;
  */
 export function createListStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;
-  type Along = Driver<Search>;
   const statement = (build: (add: Add) => string): Statement => toStatement(sql, build);
 
-  function listOf(
-    query: AlertQuery,
-    search: Search | undefined,
-    driver: Along,
-    bounds: Bounds,
-    add: Add,
-    columns?: string,
-  ): string {
-    const filters = filtersOf(query, search, driver, add);
+  function listOf(look: Look<Search>, add: Add, columns?: string): string {
+    const filters = filtersOf(look, add);
     const how: RowsFor = columns === undefined && filters.length === 0 ? "counted" : "listed";
-    const { where, ...rows } = words.rowsOf(driver, query, bounds, add, how);
+    const { where, ...rows } = words.rowsOf(look, add, how);
     return select(columns ?? "1", { ...rows, where: [...where, ...filters] });
   }
 
-  function filtersOf(query: AlertQuery, search: Search | undefined, driver: Along, add: Add): string[] {
+  function filtersOf({ query, search, driver }: Look<Search>, add: Add): string[] {
     const { severity, state, source, key, newestOfKey } = query;
     const own: object = driver.along === "alerts" ? driver.columns : {};
     const conditions: string[] = [];
@@ -77,28 +70,25 @@ export function createListStatements<Search>(words: ListWords<Search>) {
 
   return {
     /** What a window of the log has of a page. */
-    toPage: (query: AlertQuery, search: Search | undefined, driver: Along, bounds: Bounds, limit: number) =>
+    toPage: (look: Look<Search>, limit: number) =>
       statement((add) => {
-        const list = (columns: string) => listOf(query, search, driver, bounds, add, columns);
-        return words.page(list, () => shownColumns(sql, query, add), limit, add);
+        const list = (columns: string) => listOf(look, add, columns);
+        return words.page(list, () => shownColumns(sql, look.query, add), limit, add);
       }),
 
     /** How many it has, up to the limit, as `count`. */
-    toMatchCount: (query: AlertQuery, search: Search | undefined, driver: Along, bounds: Bounds, limit: number) =>
-      statement((add) => {
-        const list = listOf(query, search, driver, bounds, add);
-        return `SELECT count(*) AS count FROM (${words.limited(list, limit, add)}) found`;
-      }),
+    toMatchCount: (look: Look<Search>, limit: number) =>
+      statement((add) => `SELECT count(*) AS count FROM (${words.limited(listOf(look, add), limit, add)}) found`),
 
     /** How far each driver narrows a window, up to `mostCounted`: one row, with a column `n0`, `n1` … for each in their order. */
-    toNarrowness: (query: AlertQuery, drivers: readonly Along[], bounds: Bounds) =>
+    toNarrowness: (query: AlertQuery, drivers: readonly Driver<Search>[], window: Bounds) =>
       statement((add) => {
         const counts = drivers.map((driver, index) => {
           const rows =
             driver.along === "problems"
-              ? `SELECT 1 FROM (${problemsBetween(sql, add(bounds.from), add(bounds.below))}) p`
+              ? `SELECT 1 FROM (${problemsBetween(sql, add(window.from), add(window.below))}) p`
               : // The order is asked for: without it a plan may walk the whole table until it has met enough.
-                select("1", words.rowsOf(driver, query, bounds, add, "narrowed"));
+                select("1", words.rowsOf({ query, driver, window }, add, "narrowed"));
           return `(SELECT count(*) FROM (${rows} LIMIT ${mostCounted}) x) AS n${index}`;
         });
         return `SELECT ${counts.join(", ")}`;

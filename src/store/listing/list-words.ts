@@ -29,6 +29,15 @@ export type Driver<Search> =
   | { along: "problems" }
   | { along: "search"; search: Search };
 
+/** What of a query is looked for at once: along a driver, in a window, with the search of that part of the log. */
+export interface Look<Search> {
+  query: AlertQuery;
+  driver: Driver<Search>;
+  window: Bounds;
+  /** Absent: nothing is searched for. */
+  search?: Search;
+}
+
 /** What a driver gives, as parts of a SELECT. */
 export interface Rows {
   from: string;
@@ -62,7 +71,7 @@ export interface ListWords<Search> {
   hasStatesBySeverity: boolean;
   /** What narrows this query but for its words. Each driver has one index, or several from which the planner chooses. */
   driversOf(query: AlertQuery): Driver<Search>[];
-  rowsOf(driver: Driver<Search>, query: AlertQuery, bounds: Bounds, add: Add, how: RowsFor): Rows;
+  rowsOf(look: Look<Search>, add: Add, how: RowsFor): Rows;
   /** Joins the alert `a` of a position. */
   alertOf(seq: string): string;
   /** A range of an index, in its order: of the columns in front, and of the positions behind them. */

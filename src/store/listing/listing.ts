@@ -14,8 +14,8 @@ export function createListing<Search>(words: ListWords<Search>, nowMs: () => num
 
   async function list(query: AlertQuery, mostMs: number): Promise<Walked & { alerts: AlertSummary[] }> {
     const rows: ShownRow[] = [];
-    const walked = await walk(query, mostMs, async (search, driver, window) => {
-      rows.push(...(await run<ShownRow>(statements.toPage(query, search, driver, window, query.limit - rows.length))));
+    const walked = await walk(query, mostMs, async (look) => {
+      rows.push(...(await run<ShownRow>(statements.toPage(look, query.limit - rows.length))));
       return rows.length >= query.limit ? "enough" : "more";
     });
     return { ...walked, alerts: rows.map(toShown(query)) };
@@ -33,9 +33,9 @@ export function createListing<Search>(words: ListWords<Search>, nowMs: () => num
 
     async countMatches(query, mostMs) {
       let count = 0;
-      const { stoppedBelow } = await walk(query, mostMs, async (search, driver, window) => {
-        const counting = statements.toMatchCount(query, search, driver, window, query.limit - count);
-        count += (await run<{ count: number }>(counting))[0]?.count ?? 0;
+      const { stoppedBelow } = await walk(query, mostMs, async (look) => {
+        const [counted] = await run<{ count: number }>(statements.toMatchCount(look, query.limit - count));
+        count += counted?.count ?? 0;
         return count >= query.limit ? "enough" : "more";
       });
       return { count, isMore: count >= query.limit || stoppedBelow !== undefined };

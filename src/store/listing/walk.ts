@@ -3,7 +3,7 @@ import { farthest, isOfAlert } from "../list-filters.ts";
 import { fromPosition } from "../positions.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
 import { createListStatements, mostCounted } from "./list-statements.ts";
-import type { Bounds, Driver, Find, ListWords } from "./list-words.ts";
+import type { Bounds, Driver, Find, ListWords, Look } from "./list-words.ts";
 
 export interface Walked {
   /** The time was over here: what is below this `seq` was not looked at. */
@@ -24,11 +24,7 @@ const wholeLog = { along: "alerts", columns: {} } as const;
 const nothing: Find<never> = () => undefined;
 
 /** What is found along a driver in a window. Rows that were found before are not found again. */
-export type Visit<Search> = (
-  search: Search | undefined,
-  driver: Driver<Search>,
-  window: Bounds,
-) => Promise<"enough" | "more">;
+export type Visit<Search> = (look: Look<Search>) => Promise<"enough" | "more">;
 
 /**
  * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order.
@@ -94,7 +90,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     if (isOfOneIndex(query, words.hasStatesBySeverity)) {
       const hasTimes = query.fromAt !== undefined || query.toAt !== undefined;
       const bounds = hasTimes ? await boundsOf(query) : endBefore({ from: 0, below: farthest }, query.before);
-      await visit(undefined, drivers[0] ?? wholeLog, bounds);
+      await visit({ query, driver: drivers[0] ?? wholeLog, window: bounds });
       return { looked: 0 };
     }
     const [find, bounds] = await Promise.all([toFind(query), boundsOf(query)]);
@@ -107,7 +103,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
       if (found !== undefined) found.from = Math.max(bounds.from, found.from);
       const start = Math.max(bounds.from, beside?.from ?? below - widths.any);
       const { window, driver } = await nextStep(query, drivers, below, start, found);
-      if (driver !== undefined && (await visit(found?.search, driver, window)) === "enough") break;
+      if (driver !== undefined && (await visit({ query, search: found?.search, driver, window })) === "enough") break;
       below = window.from;
       const endedAt = nowMs();
       if (below > bounds.from && endedAt > endsAt) return { stoppedBelow: below, looked: bounds.below - below };

@@ -7,7 +7,7 @@ import {
   stateCondition,
   unsent,
 } from "../list-filters.ts";
-import type { Bounds, Driver, Find, ListWords, Rows, RowsFor, Statement } from "../listing/list-words.ts";
+import type { Bounds, Driver, Find, ListWords, Look, Rows, RowsFor, Statement } from "../listing/list-words.ts";
 import type { Add } from "../tx.ts";
 import type { Reading } from "./reading.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm, toTermQuery } from "./search-terms.ts";
@@ -138,8 +138,8 @@ const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from
   };
 };
 
-function rowsOf(driver: Driver<readonly Term[]>, query: AlertQuery, bounds: Bounds, add: Add, how: RowsFor): Rows {
-  const { from, below } = bounds;
+function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how: RowsFor): Rows {
+  const { from, below } = window;
   const alongIndex = (
     name: string,
     position: string,
@@ -184,7 +184,7 @@ function rowsOf(driver: Driver<readonly Term[]>, query: AlertQuery, bounds: Boun
       };
     case "search":
       return {
-        from: `(WITH hit AS MATERIALIZED (${searchIn(driver.search, bounds, add)})
+        from: `(WITH hit AS MATERIALIZED (${searchIn(driver.search, window, add)})
           SELECT seq FROM hit WHERE seq >= ${add(from)} AND seq < ${add(below)} ORDER BY seq DESC) h`,
         alert: alertOf("h.seq"),
         where: [],

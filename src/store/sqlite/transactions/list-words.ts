@@ -1,6 +1,6 @@
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
 import { isOfAlert, mayBeResent, problemsBetween, stateCondition, unsent } from "../../list-filters.ts";
-import type { Bounds, Driver, ListWords, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
+import type { Driver, ListWords, Look, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
 import type { Add, Dialect } from "../../tx.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
 import { createStatementCache, type TransactionContext } from "./context.ts";
@@ -25,7 +25,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
   return {
     ...{ sql, step, hasStatesBySeverity: true, limited, rangeOf },
     driversOf: (query) => driversOf(sql, query),
-    rowsOf: (driver, query, bounds, add, how) => rowsOf(sql, driver, query, bounds, add, how),
+    rowsOf: (look, add, how) => rowsOf(sql, look, add, how),
     alertOf,
     unindexed: (column) => `+${column}`,
     // The index is asked once for all that the part has: asking it about one row takes as long.
@@ -92,14 +92,8 @@ const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from
   };
 };
 
-function rowsOf(
-  sql: Dialect,
-  driver: Driver<PartSearch>,
-  query: AlertQuery,
-  { from, below }: Bounds,
-  add: Add,
-  how: RowsFor,
-): Rows {
+function rowsOf(sql: Dialect, { driver, query, window }: Look<PartSearch>, add: Add, how: RowsFor): Rows {
+  const { from, below } = window;
   const along = (name: string, position: string, columns: Record<string, string | undefined> = {}, only?: string) => {
     const { where, order } = rangeOf(name, columns, [position], { from: [from], below: [below] }, add);
     // The state in front: SQLite sorts where the states of the small index come first.
