@@ -122,10 +122,7 @@ export function createRepeats(sql: Dialect) {
     },
 
     /** Finds repeats among alerts that are about to be stored. The answer is for those of them that then are. */
-    async findArriving(
-      tx: Tx,
-      arriving: readonly Arriving[],
-    ): Promise<(records: readonly RoutingRecord[]) => Map<number, Unrouted>> {
+    async findArriving(tx: Tx, arriving: readonly Arriving[]) {
       const compared = arriving.filter(({ request: { dedupeKey }, record }) => {
         return record.repeatWindowMs !== undefined && (dedupeKey === undefined || record.isRepeatDespiteKey === true);
       });
@@ -148,7 +145,7 @@ export function createRepeats(sql: Dialect) {
         return [record, { ...row, body: bodyOf.get(one) ?? null, first: firstOf.get(one) }];
       });
       const rowOf = new Map(rows);
-      return (records) => {
+      return (records: readonly RoutingRecord[]) => {
         const wanted = records.flatMap((record) => rowOf.get(record) ?? []);
         return decide(wanted, records);
       };

@@ -204,17 +204,14 @@ export function createRouting(
      * whatever is accepted behind it waits for this one.
      * @returns what is to be written of those whose records it is given
      */
-    async lookUpArriving(
-      tx: Tx,
-      arriving: readonly Arriving[],
-    ): Promise<(records: readonly RoutingRecord[]) => Planned> {
-      if (arriving.length === 0) return () => ({ entries: [], rings: unjudged, groups: ungrouped });
+    async lookUpArriving(tx: Tx, arriving: readonly Arriving[]) {
+      if (arriving.length === 0) return (): Planned => ({ entries: [], rings: unjudged, groups: ungrouped });
       const records = arriving.map(({ record }) => record);
       const [, { found: unroutedOf, plan }] = await Promise.all([
         boundWaiting && tx.run(boundWaiting, {}),
         lookUp(tx, records, () => repeats.findArriving(tx, arriving)),
       ]);
-      return (stored) => plan(stored, unroutedOf(stored));
+      return (stored: readonly RoutingRecord[]) => plan(stored, unroutedOf(stored));
     },
 
     writeEntries,
