@@ -20,9 +20,7 @@ export function createRemoving(
     async removeAlerts(step): Promise<Removal> {
       const startedAt = performance.now();
       const done = await database.transaction(async (tx) => {
-        const { rows } = await tx.query<{ is_mine: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS is_mine", [
-          lock,
-        ]);
+        const { rows } = await tx.query<{ is_mine: boolean }>(`SELECT pg_try_advisory_xact_lock(${lock}) AS is_mine`);
         const { removed, next } =
           rows[0]?.is_mine === true ? await removeOld(toTx(tx, tx.notes), step) : { removed: 0 };
         return { removed, ...(next !== undefined && { next }), ...(await measure(tx)) };
