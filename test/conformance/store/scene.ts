@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { describe, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
 import type { PaceRecord } from "../../../src/core/destination-status.ts";
@@ -108,4 +108,15 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
   };
   onTestFinished(() => scene.store.close());
   return scene;
+}
+
+/** Tests about one subject, for any store: each begins with a scene of its own. */
+export function aboutScenes<S extends Store, Begun>(
+  subject: string,
+  begin: (open: OpenStore<S>) => Promise<Begun>,
+  tests: (test: (name: string, act: (begun: Begun) => Promise<void>) => void, open: OpenStore<S>) => void,
+) {
+  return (open: OpenStore<S>): void => {
+    describe(subject, () => tests((name, act) => it(name, async () => act(await begin(open))), open));
+  };
 }

@@ -1,122 +1,110 @@
-import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, request } from "../scene.ts";
+import { expect } from "vitest";
+import { aboutScenes, noon, openScene, request } from "../scene.ts";
 
-export function describeAccepting(open: OpenStore): void {
-  describe("accepting", () => {
-    it("keeps the request byte for byte, over a restart", async () => {
-      const scene = await openScene(open);
-      const body = Buffer.from([0x00, 0xff, 0x7b, 0x22, 0xc3, 0x28, 0x0d, 0x0a]);
-      const headers: [string, string][] = [
-        ["X-Same", "1"],
-        ["x-same", "2"],
-      ];
-      const incoming = request({
-        body,
-        headers: JSON.stringify(headers),
-        contentType: undefined,
-        dedupeKey: "k",
-      });
-      const acceptance = await scene.store.acceptRequest(incoming);
-      expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids, conflict: false });
-
-      await scene.restart();
-      const kept = (await scene.store.getAlert(incoming.ids[0] ?? ""))?.request;
-      expect(kept && Buffer.from(kept.body).equals(body)).toBe(true);
-      expect(kept).toMatchObject({ headers, receivedAt: noon, item: 0, items: 1, dedupeKey: "k" });
-      expect(kept?.contentType).toBeUndefined();
+export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
+  test("keeps the request byte for byte, over a restart", async (scene) => {
+    const body = Buffer.from([0x00, 0xff, 0x7b, 0x22, 0xc3, 0x28, 0x0d, 0x0a]);
+    const headers: [string, string][] = [
+      ["X-Same", "1"],
+      ["x-same", "2"],
+    ];
+    const incoming = request({
+      body,
+      headers: JSON.stringify(headers),
+      contentType: undefined,
+      dedupeKey: "k",
     });
+    const acceptance = await scene.store.acceptRequest(incoming);
+    expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids, conflict: false });
 
-    it("takes an empty body", async () => {
-      const { store } = await openScene(open);
-      const incoming = request({ body: new Uint8Array() });
-      await store.acceptRequest(incoming);
-      expect((await store.getAlert(incoming.ids[0] ?? ""))?.request?.body).toHaveLength(0);
-    });
+    await scene.restart();
+    const kept = (await scene.store.getAlert(incoming.ids[0] ?? ""))?.request;
+    expect(kept && Buffer.from(kept.body).equals(body)).toBe(true);
+    expect(kept).toMatchObject({ headers, receivedAt: noon, item: 0, items: 1, dedupeKey: "k" });
+    expect(kept?.contentType).toBeUndefined();
+  });
 
-    it("keeps all alerts of one body, in its order", async () => {
-      const { store, newId } = await openScene(open);
-      const ids = [newId(), newId(), newId()];
-      await store.acceptRequest(request({ ids }));
-      const [unrouted] = await store.listUnrouted(10, noon);
-      expect(unrouted?.alerts.map(({ id, item }) => [id, item])).toEqual(ids.map((id, item) => [id, item]));
-      expect((await store.getAlert(ids[2] ?? ""))?.request).toMatchObject({ item: 2, items: 3 });
-    });
+  test("takes an empty body", async ({ store }) => {
+    const incoming = request({ body: new Uint8Array() });
+    await store.acceptRequest(incoming);
+    expect((await store.getAlert(incoming.ids[0] ?? ""))?.request?.body).toHaveLength(0);
+  });
 
-    it("answers the same key and body with the first ids, stores nothing, and counts it", async () => {
-      const { store, newId } = await openScene(open);
-      const first = request({ dedupeKey: "evt-1", ids: [newId(), newId()] });
-      await store.acceptRequest(first);
-      const again = await store.acceptRequest(request({ dedupeKey: "evt-1", ids: [newId(), newId()] }));
-      expect(again).toEqual({ kind: "duplicate", ids: first.ids });
-      expect((await store.countAlerts()).total).toBe(2);
-      expect(await store.countDuplicates()).toBe(1);
-      expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
-    });
+  test("keeps all alerts of one body, in its order", async ({ store, newId }) => {
+    const ids = [newId(), newId(), newId()];
+    await store.acceptRequest(request({ ids }));
+    const [unrouted] = await store.listUnrouted(10, noon);
+    expect(unrouted?.alerts.map(({ id, item }) => [id, item])).toEqual(ids.map((id, item) => [id, item]));
+    expect((await store.getAlert(ids[2] ?? ""))?.request).toMatchObject({ item: 2, items: 3 });
+  });
 
-    it("stores another body under the same key and flags it", async () => {
-      const { store } = await openScene(open);
-      await store.acceptRequest(request({ dedupeKey: "evt-1" }));
-      const other = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
-      expect(await store.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids, conflict: true });
-      expect((await store.getAlert(other.ids[0] ?? ""))?.request?.conflict).toBe(true);
-      // A resend of either body is a duplicate of its own request.
-      const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
-      expect(await store.acceptRequest(resent)).toEqual({ kind: "duplicate", ids: other.ids });
-    });
+  test("answers the same key and body with the first ids, stores nothing, and counts it", async ({ store, newId }) => {
+    const first = request({ dedupeKey: "evt-1", ids: [newId(), newId()] });
+    await store.acceptRequest(first);
+    const again = await store.acceptRequest(request({ dedupeKey: "evt-1", ids: [newId(), newId()] }));
+    expect(again).toEqual({ kind: "duplicate", ids: first.ids });
+    expect((await store.countAlerts()).total).toBe(2);
+    expect(await store.countDuplicates()).toBe(1);
+    expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
+  });
 
-    it("stores a body without a key each time that it comes: routing decides whether it is a repeat", async () => {
-      const { store } = await openScene(open);
-      for (let count = 0; count < 2; count += 1)
-        expect(await store.acceptRequest(request())).toMatchObject({ kind: "accepted", conflict: false });
-      expect(await store.acceptRequest(request({ dedupeKey: "evt-2" }))).toMatchObject({ kind: "accepted" });
-      expect([await store.countDuplicates(), (await store.countAlerts()).total]).toEqual([0, 3]);
-    });
+  test("stores another body under the same key and flags it", async ({ store }) => {
+    await store.acceptRequest(request({ dedupeKey: "evt-1" }));
+    const other = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
+    expect(await store.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids, conflict: true });
+    expect((await store.getAlert(other.ids[0] ?? ""))?.request?.conflict).toBe(true);
+    // A resend of either body is a duplicate of its own request.
+    const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
+    expect(await store.acceptRequest(resent)).toEqual({ kind: "duplicate", ids: other.ids });
+  });
 
-    it("forgets keys after the window, and counts it from the latest request", async () => {
-      const { store } = await openScene(open);
-      const dedupeWindowMs = 1000;
-      const at = (receivedAt: number) =>
-        store.acceptRequest(request({ dedupeKey: "evt-1", dedupeWindowMs, receivedAt }));
-      expect(await at(noon)).toMatchObject({ kind: "accepted" });
-      expect(await at(noon + 999)).toMatchObject({ kind: "duplicate" });
-      expect(await at(noon + 1000)).toMatchObject({ kind: "accepted", conflict: false });
-      expect(await at(noon + 1500)).toMatchObject({ kind: "duplicate" });
-    });
+  test("stores a body without a key each time that it comes: routing decides whether it is a repeat", async (scene) => {
+    const { store } = scene;
+    for (let count = 0; count < 2; count += 1)
+      expect(await store.acceptRequest(request())).toMatchObject({ kind: "accepted", conflict: false });
+    expect(await store.acceptRequest(request({ dedupeKey: "evt-2" }))).toMatchObject({ kind: "accepted" });
+    expect([await store.countDuplicates(), (await store.countAlerts()).total]).toEqual([0, 3]);
+  });
 
-    it("remembers keys over a restart", async () => {
-      const scene = await openScene(open);
-      const first = request({ dedupeKey: "evt-1" });
-      await scene.store.acceptRequest(first);
-      await scene.restart();
-      expect(await scene.store.acceptRequest(request({ dedupeKey: "evt-1" }))).toEqual({
-        kind: "duplicate",
-        ids: first.ids,
-      });
-    });
+  test("forgets keys after the window, and counts it from the latest request", async ({ store }) => {
+    const dedupeWindowMs = 1000;
+    const at = (receivedAt: number) => store.acceptRequest(request({ dedupeKey: "evt-1", dedupeWindowMs, receivedAt }));
+    expect(await at(noon)).toMatchObject({ kind: "accepted" });
+    expect(await at(noon + 999)).toMatchObject({ kind: "duplicate" });
+    expect(await at(noon + 1000)).toMatchObject({ kind: "accepted", conflict: false });
+    expect(await at(noon + 1500)).toMatchObject({ kind: "duplicate" });
+  });
 
-    it("numbers what comes at once in the order in which it came, and deduplicates within it", async () => {
-      const { store } = await openScene(open);
-      const requests = Array.from({ length: 300 }, (_, index) =>
-        request({ dedupeKey: `evt-${index % 200}`, body: Buffer.from(`body ${index % 200}`) }),
-      );
-      const answers = await Promise.all(requests.map((incoming) => store.acceptRequest(incoming)));
-      expect(answers.filter(({ kind }) => kind === "accepted")).toHaveLength(200);
-      expect(answers[250]?.ids).toEqual(requests[50]?.ids);
-      const listed = await store.listAlerts({ limit: 200 });
-      expect(listed.map(({ id }) => id).reverse()).toEqual(requests.slice(0, 200).map(({ ids }) => ids[0]));
-    });
-
-    it("refuses a call that breaks a rule alone, and commits the others that came with it", async () => {
-      const { store } = await openScene(open);
-      const first = request();
-      await store.acceptRequest(first);
-      const outcomes = await Promise.allSettled([
-        store.acceptRequest(request()),
-        store.acceptRequest(request({ ids: first.ids })),
-        store.acceptRequest(request()),
-      ]);
-      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-      expect((await store.countAlerts()).total).toBe(3);
+  test("remembers keys over a restart", async (scene) => {
+    const first = request({ dedupeKey: "evt-1" });
+    await scene.store.acceptRequest(first);
+    await scene.restart();
+    expect(await scene.store.acceptRequest(request({ dedupeKey: "evt-1" }))).toEqual({
+      kind: "duplicate",
+      ids: first.ids,
     });
   });
-}
+
+  test("numbers what comes at once in the order in which it came, and deduplicates within it", async ({ store }) => {
+    const requests = Array.from({ length: 300 }, (_, index) =>
+      request({ dedupeKey: `evt-${index % 200}`, body: Buffer.from(`body ${index % 200}`) }),
+    );
+    const answers = await Promise.all(requests.map((incoming) => store.acceptRequest(incoming)));
+    expect(answers.filter(({ kind }) => kind === "accepted")).toHaveLength(200);
+    expect(answers[250]?.ids).toEqual(requests[50]?.ids);
+    const listed = await store.listAlerts({ limit: 200 });
+    expect(listed.map(({ id }) => id).reverse()).toEqual(requests.slice(0, 200).map(({ ids }) => ids[0]));
+  });
+
+  test("refuses a call that breaks a rule alone, and commits the others that came with it", async ({ store }) => {
+    const first = request();
+    await store.acceptRequest(first);
+    const outcomes = await Promise.allSettled([
+      store.acceptRequest(request()),
+      store.acceptRequest(request({ ids: first.ids })),
+      store.acceptRequest(request()),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect((await store.countAlerts()).total).toBe(3);
+  });
+});

@@ -1,197 +1,188 @@
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { attemptOf, claimOf, kicked, noon, type OpenStore, openScene, planned, thread } from "../scene.ts";
+import { aboutScenes, attemptOf, claimOf, kicked, noon, openScene, planned, thread } from "../scene.ts";
 
-export function describeAttempts(open: OpenStore): void {
-  describe("attempts", () => {
-    it("ends a delivery as sent, with the attempt on the record", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
-      const { id } = await route();
-      await claim("chat", "t1");
-      const detail = "topic gone, sent to the group";
-      expect(await attempt({ token: "t1", detail })).toBe("recorded");
-      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-        state: "sent",
-        finishedAt: noon + 150,
-        attempts: [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }],
-      });
-      expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
+export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
+  test("ends a delivery as sent, with the attempt on the record", async ({ store, route, claim, attempt }) => {
+    const { id } = await route();
+    await claim("chat", "t1");
+    const detail = "topic gone, sent to the group";
+    expect(await attempt({ token: "t1", detail })).toBe("recorded");
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+      state: "sent",
+      finishedAt: noon + 150,
+      attempts: [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }],
     });
-
-    it("records several in one step, each by its own claim", async () => {
-      const { store, lane, route, due, states } = await openScene(open);
-      const routed = [await route(), await route(), await route()];
-      const seqs = (await due("chat")).map(({ seq }) => seq);
-      const claims = seqs.map((seq, index) => claimOf(`t${index}`, seq));
-      await store.claimRun(lane, claims);
-      const [first = 0, second = 0, third = 0] = seqs;
-      const answer = await store.recordAttempts(lane, [
-        attemptOf("t0", [first]),
-        attemptOf("another's", [second]),
-        attemptOf("t2", [third], { next: { state: "waiting", reason: "", dueAt: noon + 9 } }),
-      ]);
-      expect(answer).toEqual(["recorded", "late", "recorded"]);
-      const all = await Promise.all(routed.map(({ id }) => states(id)));
-      expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
-    });
-
-    it("records two attempts of one delivery, and the threads of one key, in their order, in one step", async () => {
-      const { store, lane, route, due, claim, states } = await openScene(open);
-      const { id } = await route();
-      await route();
-      const seqs = (await due("chat")).map(({ seq }) => seq) as [number, number];
-      await claim("chat", "t");
-      const answer = await store.recordAttempts(lane, [
-        attemptOf("t", [seqs[0]], { outcome: "retry", next: undefined, leaseMs: 1000 }),
-        attemptOf("t", [seqs[0]], { thread: { ...thread, count: 1 } }),
-        attemptOf("t", [seqs[1]], { thread: { ...thread, count: 2 } }),
-      ]);
-      expect(answer).toEqual(["recorded", "recorded", "recorded"]);
-      expect(await states(id)).toEqual(["sent"]);
-      expect(await store.findThread("chat", "-1004", "tvl:usdc")).toMatchObject({ count: 2 });
-    });
-
-    it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
-      const scene = await openScene(open);
-      await scene.route();
-      await scene.claim("chat", "t1");
-      await scene.attempt({
-        token: "t1",
-        outcome: "ambiguous",
-        reason: "no_answer",
-        detail: "no answer within 30 s",
-        progress: { refs: ["11", null], madeAt: noon },
-        next: { state: "waiting", reason: "nobody knows", dueAt: noon + 30_000, form: "plain" },
-      });
-      await scene.restart();
-      expect(await scene.due("chat", noon + 29_999)).toEqual([]);
-      expect(await scene.due("chat", noon + 30_000)).toMatchObject([
-        {
-          state: "waiting",
-          reason: "nobody knows",
-          attempts: 1,
-          ambiguous: 1,
-          form: "plain",
-          progress: { refs: ["11", null], madeAt: noon },
-          lastDetail: "no answer within 30 s",
-          lastReason: "no_answer",
-        },
-      ]);
-    });
-
-    it("does not count an attempt that was only asked to wait", async () => {
-      const { route, claim, attempt, due } = await openScene(open);
-      await route();
-      await claim("chat", "t1");
-      await attempt({
-        token: "t1",
-        outcome: "retry",
-        reason: "rate_limited",
-        countsAsAttempt: false,
-        next: { state: "waiting", reason: "", dueAt: noon + 17_500 },
-      });
-      expect(await due("chat", noon + 17_500)).toMatchObject([{ attempts: 0, ambiguous: 0 }]);
-    });
-
-    it("keeps the claim, and a longer lease, while more parts follow", async () => {
-      const { store, lane, route, claim, attempt } = await openScene(open);
-      const { id } = await route();
-      await claim("chat", "t1");
-      const part = (number: number) => ({
-        token: "t1",
-        part: number,
-        parts: 3,
-        progress: { refs: ["1", "2", "3"].slice(0, number) },
-      });
-      await attempt({ ...part(1), next: undefined, leaseMs: 0 });
-      expect(await store.listAbandoned({ chat: lane.fence }, 9)).toMatchObject([
-        { token: "t1", progress: { refs: ["1"] }, attempts: 0 },
-      ]);
-      await attempt({ ...part(2), next: undefined, leaseMs: 60_000 });
-      expect(await store.listAbandoned({ chat: lane.fence }, 9)).toEqual([]);
-      await attempt(part(3));
-      const sent = (await store.getAlert(id))?.deliveries[0];
-      expect(sent?.state).toBe("sent");
-      expect(sent?.attempts.map(({ part, parts }) => `${part}/${parts}`)).toEqual(["1/3", "2/3", "3/3"]);
-    });
-
-    it("keeps an attempt under a lost claim on the record, and lets it change nothing", async () => {
-      const { store, lane, route, claim, attempt } = await openScene(open);
-      const fallback = { to: "mail", at: noon + 600_000 };
-      const { id } = await route({ to: [planned("chat", { fallback })] });
-      const [delivery] = await claim("chat", "t1");
-      const deliverySeqs = [delivery?.seq ?? 0];
-      await store.releaseClaim(lane, "t1", noon);
-      await claim("chat", "t2");
-      const answer = await attempt({
-        ...{ ...kicked, token: "t1", deliverySeqs },
-        fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
-        thread,
-      });
-      expect(answer).toBe("late");
-      const detail = await store.getAlert(id);
-      expect(detail?.deliveries).toMatchObject([{ destination: "chat", state: "sending" }]);
-      expect(detail?.deliveries[0]?.attempts).toMatchObject([{ outcome: "rejected", reason: "kicked" }]);
-      expect(await store.findThread("chat", "-1004", "tvl:usdc")).toBeUndefined();
-      expect(await attempt({ token: "t2", deliverySeqs })).toBe("recorded");
-    });
-
-    it("takes no attempt twice: the second of one claim is late", async () => {
-      const { route, claim, attempt } = await openScene(open);
-      await route();
-      await claim("chat", "t1");
-      const record = { token: "t1" };
-      expect(await attempt(record)).toBe("recorded");
-      expect(await attempt(record)).toBe("late");
-    });
-
-    it("records one attempt of a digest for each of its deliveries", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
-      const alerts = [await route(), await route(), await route()];
-      const claimed = await claim("chat", "t1", { digestId: "digest-1" });
-      await attempt({
-        token: "t1",
-        deliverySeqs: claimed.map(({ seq }) => seq),
-        next: { state: "digested", reason: "sent with 2 others" },
-      });
-      for (const { id } of alerts) {
-        const delivery = (await store.getAlert(id))?.deliveries[0];
-        expect(delivery).toMatchObject({ state: "digested", digestId: "digest-1" });
-        expect(delivery?.attempts).toHaveLength(1);
-      }
-    });
-
-    it("holds a delivery for a person: neither due nor finished", async () => {
-      const { store, route, claim, attempt, due } = await openScene(open);
-      const { id } = await route();
-      await claim("chat", "t1");
-      await attempt({
-        token: "t1",
-        outcome: "ambiguous",
-        reason: "no_answer",
-        next: { state: "held", reason: "nobody knows whether it arrived" },
-      });
-      expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
-      const held = (await store.getAlert(id))?.deliveries[0];
-      expect(held).toMatchObject({ state: "held" });
-      expect(held?.finishedAt).toBeUndefined();
-    });
-
-    it("ends what waits without an attempt, and leaves alone what is being sent", async () => {
-      const { store, lane, route, claim, due, states } = await openScene(open);
-      const waiting = await route();
-      const [{ seq } = { seq: 0 }] = await due("chat");
-      await claim("chat", "t1");
-      await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon, []);
-      expect(await states(waiting.id)).toEqual(["sending"]);
-      await store.releaseClaim(lane, "t1", noon);
-      await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon + 9, []);
-      expect((await store.getAlert(waiting.id))?.deliveries[0]).toMatchObject({
-        state: "expired",
-        reason: "too old",
-        finishedAt: noon + 9,
-      });
-      expect(await due("chat")).toEqual([]);
-    });
+    expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
   });
-}
+
+  test("records several in one step, each by its own claim", async ({ store, lane, route, due, states }) => {
+    const routed = [await route(), await route(), await route()];
+    const seqs = (await due("chat")).map(({ seq }) => seq);
+    const claims = seqs.map((seq, index) => claimOf(`t${index}`, seq));
+    await store.claimRun(lane, claims);
+    const [first = 0, second = 0, third = 0] = seqs;
+    const answer = await store.recordAttempts(lane, [
+      attemptOf("t0", [first]),
+      attemptOf("another's", [second]),
+      attemptOf("t2", [third], { next: { state: "waiting", reason: "", dueAt: noon + 9 } }),
+    ]);
+    expect(answer).toEqual(["recorded", "late", "recorded"]);
+    const all = await Promise.all(routed.map(({ id }) => states(id)));
+    expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
+  });
+
+  test("records two attempts of one delivery, and the threads of one key, in their order, in one step", async (scene) => {
+    const { store, lane, route, due, claim, states } = scene;
+    const { id } = await route();
+    await route();
+    const seqs = (await due("chat")).map(({ seq }) => seq) as [number, number];
+    await claim("chat", "t");
+    const answer = await store.recordAttempts(lane, [
+      attemptOf("t", [seqs[0]], { outcome: "retry", next: undefined, leaseMs: 1000 }),
+      attemptOf("t", [seqs[0]], { thread: { ...thread, count: 1 } }),
+      attemptOf("t", [seqs[1]], { thread: { ...thread, count: 2 } }),
+    ]);
+    expect(answer).toEqual(["recorded", "recorded", "recorded"]);
+    expect(await states(id)).toEqual(["sent"]);
+    expect(await store.findThread("chat", "-1004", "tvl:usdc")).toMatchObject({ count: 2 });
+  });
+
+  test("lets a delivery wait, in the form and with the progress it has by then, over a restart", async (scene) => {
+    await scene.route();
+    await scene.claim("chat", "t1");
+    await scene.attempt({
+      token: "t1",
+      outcome: "ambiguous",
+      reason: "no_answer",
+      detail: "no answer within 30 s",
+      progress: { refs: ["11", null], madeAt: noon },
+      next: { state: "waiting", reason: "nobody knows", dueAt: noon + 30_000, form: "plain" },
+    });
+    await scene.restart();
+    expect(await scene.due("chat", noon + 29_999)).toEqual([]);
+    expect(await scene.due("chat", noon + 30_000)).toMatchObject([
+      {
+        state: "waiting",
+        reason: "nobody knows",
+        attempts: 1,
+        ambiguous: 1,
+        form: "plain",
+        progress: { refs: ["11", null], madeAt: noon },
+        lastDetail: "no answer within 30 s",
+        lastReason: "no_answer",
+      },
+    ]);
+  });
+
+  test("does not count an attempt that was only asked to wait", async ({ route, claim, attempt, due }) => {
+    await route();
+    await claim("chat", "t1");
+    await attempt({
+      token: "t1",
+      outcome: "retry",
+      reason: "rate_limited",
+      countsAsAttempt: false,
+      next: { state: "waiting", reason: "", dueAt: noon + 17_500 },
+    });
+    expect(await due("chat", noon + 17_500)).toMatchObject([{ attempts: 0, ambiguous: 0 }]);
+  });
+
+  test("keeps the claim, and a longer lease, while more parts follow", async (scene) => {
+    const { store, lane, route, claim, attempt } = scene;
+    const { id } = await route();
+    await claim("chat", "t1");
+    const part = (number: number) => ({
+      token: "t1",
+      part: number,
+      parts: 3,
+      progress: { refs: ["1", "2", "3"].slice(0, number) },
+    });
+    await attempt({ ...part(1), next: undefined, leaseMs: 0 });
+    expect(await store.listAbandoned({ chat: lane.fence }, 9)).toMatchObject([
+      { token: "t1", progress: { refs: ["1"] }, attempts: 0 },
+    ]);
+    await attempt({ ...part(2), next: undefined, leaseMs: 60_000 });
+    expect(await store.listAbandoned({ chat: lane.fence }, 9)).toEqual([]);
+    await attempt(part(3));
+    const sent = (await store.getAlert(id))?.deliveries[0];
+    expect(sent?.state).toBe("sent");
+    expect(sent?.attempts.map(({ part, parts }) => `${part}/${parts}`)).toEqual(["1/3", "2/3", "3/3"]);
+  });
+
+  test("keeps an attempt under a lost claim on the record, and lets it change nothing", async (scene) => {
+    const { store, lane, route, claim, attempt } = scene;
+    const fallback = { to: "mail", at: noon + 600_000 };
+    const { id } = await route({ to: [planned("chat", { fallback })] });
+    const [delivery] = await claim("chat", "t1");
+    const deliverySeqs = [delivery?.seq ?? 0];
+    await store.releaseClaim(lane, "t1", noon);
+    await claim("chat", "t2");
+    const answer = await attempt({
+      ...{ ...kicked, token: "t1", deliverySeqs },
+      fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
+      thread,
+    });
+    expect(answer).toBe("late");
+    const detail = await store.getAlert(id);
+    expect(detail?.deliveries).toMatchObject([{ destination: "chat", state: "sending" }]);
+    expect(detail?.deliveries[0]?.attempts).toMatchObject([{ outcome: "rejected", reason: "kicked" }]);
+    expect(await store.findThread("chat", "-1004", "tvl:usdc")).toBeUndefined();
+    expect(await attempt({ token: "t2", deliverySeqs })).toBe("recorded");
+  });
+
+  test("takes no attempt twice: the second of one claim is late", async ({ route, claim, attempt }) => {
+    await route();
+    await claim("chat", "t1");
+    const record = { token: "t1" };
+    expect(await attempt(record)).toBe("recorded");
+    expect(await attempt(record)).toBe("late");
+  });
+
+  test("records one attempt of a digest for each of its deliveries", async ({ store, route, claim, attempt }) => {
+    const alerts = [await route(), await route(), await route()];
+    const claimed = await claim("chat", "t1", { digestId: "digest-1" });
+    await attempt({
+      token: "t1",
+      deliverySeqs: claimed.map(({ seq }) => seq),
+      next: { state: "digested", reason: "sent with 2 others" },
+    });
+    for (const { id } of alerts) {
+      const delivery = (await store.getAlert(id))?.deliveries[0];
+      expect(delivery).toMatchObject({ state: "digested", digestId: "digest-1" });
+      expect(delivery?.attempts).toHaveLength(1);
+    }
+  });
+
+  test("holds a delivery for a person: neither due nor finished", async ({ store, route, claim, attempt, due }) => {
+    const { id } = await route();
+    await claim("chat", "t1");
+    await attempt({
+      token: "t1",
+      outcome: "ambiguous",
+      reason: "no_answer",
+      next: { state: "held", reason: "nobody knows whether it arrived" },
+    });
+    expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
+    const held = (await store.getAlert(id))?.deliveries[0];
+    expect(held).toMatchObject({ state: "held" });
+    expect(held?.finishedAt).toBeUndefined();
+  });
+
+  test("ends what waits without an attempt, and leaves alone what is being sent", async (scene) => {
+    const { store, lane, route, claim, due, states } = scene;
+    const waiting = await route();
+    const [{ seq } = { seq: 0 }] = await due("chat");
+    await claim("chat", "t1");
+    await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon, []);
+    expect(await states(waiting.id)).toEqual(["sending"]);
+    await store.releaseClaim(lane, "t1", noon);
+    await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon + 9, []);
+    expect((await store.getAlert(waiting.id))?.deliveries[0]).toMatchObject({
+      state: "expired",
+      reason: "too old",
+      finishedAt: noon + 9,
+    });
+    expect(await due("chat")).toEqual([]);
+  });
+});

@@ -1,216 +1,205 @@
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { noon, type OpenStore, openScene, planned } from "../scene.ts";
+import { aboutScenes, noon, openScene, planned } from "../scene.ts";
 
-export function describeClaims(open: OpenStore): void {
-  describe("claims", () => {
-    it("lists what is due at one destination, oldest first, up to the limit", async () => {
-      const { store, route, due } = await openScene(open);
-      await route({ to: [planned("chat", { dueAt: noon + 20 }), planned("mail")] });
-      await route({ to: [planned("chat", { dueAt: noon + 10 })], facts: { severity: "critical" } });
-      expect((await due("chat", noon + 9)).length).toBe(0);
-      expect((await due("chat", noon + 10)).map(({ severity }) => severity)).toEqual(["critical"]);
-      expect((await due("chat", noon + 20)).map(({ dueAt }) => dueAt - noon)).toEqual([10, 20]);
-      expect(await store.listDue("chat", noon + 20, 1)).toHaveLength(1);
-    });
-
-    it("puts first what a person asked for, and the relay's notices, when not all can be listed", async () => {
-      const { store, route } = await openScene(open);
-      const { id } = await route();
-      for (let count = 0; count < 4; count += 1) await route();
-      await store.addDeliveries(id, [planned("chat", { dueAt: noon + 5 })], "resend", noon + 5);
-      const purposes = async (limit: number) =>
-        (await store.listDue("chat", noon + 5, limit)).map(({ purpose }) => purpose);
-      expect(await purposes(3)).toEqual(["resend", "alert", "alert"]);
-      expect(await purposes(10)).toEqual(["alert", "alert", "alert", "alert", "alert", "resend"]);
-    });
-
-    it("lists all that is unsent of a key, whether it is due or not, in the order of the log", async () => {
-      const { store, route, claim } = await openScene(open);
-      await route({ facts: { alertKey: "a" } });
-      await claim("chat", "taken");
-      const times = [noon + 50, noon, noon + 9];
-      for (const dueAt of times) await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
-      await route({ facts: { alertKey: "b" } });
-      await route({ facts: { alertKey: "c" } });
-      const dueOf = async (keys: string[], limit = 9) =>
-        (await store.listByKeys("chat", keys, limit)).map(({ dueAt }) => dueAt);
-      expect(await dueOf(["a"])).toEqual(times);
-      expect(await dueOf(["a", "c"])).toEqual([...times, noon]);
-      expect(await dueOf(["a", "c"], 2)).toEqual(times.slice(0, 2));
-      expect(await dueOf([])).toEqual([]);
-    });
-
-    it("gives planning all that it needs of a delivery", async () => {
-      const { route, due } = await openScene(open);
-      const fallback = { to: "mail", at: noon + 600_000 };
-      const { id, seq } = await route({
-        to: [planned("chat", { fallback, freshnessMs: 5000, updates: "edit" })],
-      });
-      expect(await due("chat")).toEqual([
-        {
-          seq: expect.any(Number),
-          id: expect.any(String),
-          alertSeq: seq,
-          alertId: id,
-          origin: "hook",
-          destination: "chat",
-          recipient: "-1004",
-          purpose: "alert",
-          state: "queued",
-          reason: "",
-          dueAt: noon,
-          createdAt: noon + 5,
-          receivedAt: noon,
-          alertKey: "tvl:usdc",
-          severity: "warning",
-          status: "firing",
-          attempts: 0,
-          ambiguous: 0,
-          form: "rich",
-          progress: { refs: [] },
-          updates: "edit",
-          freshnessMs: 5000,
-          fallbackTo: "mail",
-        },
-      ]);
-    });
-
-    it("says when the next one is due, until nothing waits", async () => {
-      const { store, route, claim } = await openScene(open);
-      expect(await store.nextDueAt("chat")).toBeUndefined();
-      await route({ to: [planned("chat", { dueAt: noon + 70 })] });
-      await route({ to: [planned("chat", { dueAt: noon + 30 })] });
-      expect(await store.nextDueAt("chat")).toBe(noon + 30);
-      await claim("chat", "t1", { now: noon + 70 });
-      expect(await store.nextDueAt("chat")).toBeUndefined();
-    });
-
-    it("releases what quiet hours held when their end has come", async () => {
-      const { route, due } = await openScene(open);
-      await route({ to: [planned("chat", { state: "held", reason: "quiet hours", dueAt: noon + 100 })] });
-      expect(await due("chat", noon + 99)).toEqual([]);
-      expect(await due("chat", noon + 100)).toMatchObject([{ state: "held" }]);
-    });
-
-    it("counts what is due together for a recipient: at the end of quiet hours, and of a group", async () => {
-      const { store, route } = await openScene(open);
-      const held = planned("chat", { state: "held", dueAt: noon + 100 });
-      for (const groupName of [undefined, "g", "g"]) await route({ to: [{ ...held, groupName }] });
-      await route({ to: [{ ...held, updates: "summary" }] });
-      await route({ to: [{ ...held, recipient: "other" }] });
-      await route({ to: [planned("chat")] });
-      const countAt = (at: number, group?: string) => store.countDueTogether("chat", held.recipient, group, noon + at);
-      expect(await Promise.all([countAt(99), countAt(100), countAt(100, "g")])).toEqual([0, 1, 2]);
-    });
-
-    it("gives each delivery to one claim only, however many ask at once", async () => {
-      const { store, lane, route, due } = await openScene(open);
-      for (let count = 0; count < 5; count += 1) await route();
-      const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
-      const claims = await Promise.all(
-        ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, [])),
-      );
-      expect(claims.map((taken) => taken.length).sort()).toEqual([0, 0, 5]);
-      expect(await due("chat")).toEqual([]);
-    });
-
-    it("returns the claimed in the order asked, with what their alerts say", async () => {
-      const { store, lane, route, due } = await openScene(open);
-      await route({ facts: { title: "first" } });
-      await route({ facts: { title: "second" } });
-      const deliverySeqs = (await due("chat")).map(({ seq }) => seq).reverse();
-      const pace = { key: "chat", sentAt: [noon], parkedUntil: 0 };
-      const claim = { token: "t1", deliverySeqs, leaseMs: 1000, digestId: "digest-1" };
-      expect(await store.claimDeliveries(lane, claim, [pace])).toMatchObject([
-        { state: "sending", digestId: "digest-1", facts: { title: "second" } },
-        { state: "sending", facts: { title: "first" } },
-      ]);
-      const [grant] = await store.acquireLanes("next", [{ group: "g", statuses: [], paces: ["chat"] }], 1000);
-      expect(grant?.memory.paces).toEqual([pace]);
-    });
-
-    it("makes a run of claims in one step: each its own, without those that nothing can be taken for", async () => {
-      const { store, lane, route, due, claim, attempt, states } = await openScene(open);
-      await route({ facts: { title: "before", alertKey: "one" } });
-      await claim("chat", "t0");
-      const thread = { rootRef: "7", rootAlertSeq: 1, lastRef: "7", lastAlertSeq: 1, firstAt: noon, lastNewAt: noon };
-      const shown = { lastAt: noon, count: 1, severity: "warning", status: "firing" } as const;
-      await attempt({ token: "t0", next: { state: "sent", reason: "" }, thread: { ...thread, ...shown } });
-      const routed = [];
-      for (const title of ["first", "second", "third"]) routed.push(await route({ facts: { title, alertKey: "one" } }));
-      const [first, second, third] = (await due("chat")).map(({ seq }) => seq) as [number, number, number];
-      await store.claimDeliveries(lane, { token: "t1", deliverySeqs: [second], leaseMs: 1000 }, []);
-      const run = [[third], [second], [first]].map((deliverySeqs, index) => ({
-        token: `t${2 + index}`,
-        deliverySeqs,
-        leaseMs: 1000,
-      }));
-      expect(await store.claimRun(lane, run)).toMatchObject([
-        { token: "t2", deliveries: [{ state: "sending", facts: { title: "third" } }], thread: { rootRef: "7" } },
-        { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef: "7" } },
-      ]);
-      await store.releaseClaim(lane, "t4", noon);
-      const all = await Promise.all(routed.map(({ id }) => states(id)));
-      expect(all).toEqual([["queued"], ["sending"], ["sending"]]);
-    });
-
-    it("gives what stands in several claims of a run to the first of them", async () => {
-      const { store, lane, route, due } = await openScene(open);
-      await route({ to: ["chat", "chat"] });
-      const [one, both] = (await due("chat")).map(({ seq }) => seq) as [number, number];
-      const run = [[both], [one, both]].map((deliverySeqs, index) => ({
-        token: `t${index}`,
-        deliverySeqs,
-        leaseMs: 1000,
-      }));
-      const claimed = await store.claimRun(lane, run);
-      if (claimed === "lost") throw new Error("the lane is lost");
-      expect(claimed.map(({ deliveries }) => deliveries.map(({ seq }) => seq))).toEqual([[both], [one]]);
-    });
-
-    it("returns an untried claim to where it was", async () => {
-      const { store, lane, route, claim, due, states } = await openScene(open);
-      const { id } = await route();
-      await claim("chat", "t1");
-      expect(await states(id)).toEqual(["sending"]);
-      await store.releaseClaim(lane, "t1", noon + 7);
-      expect(await states(id)).toEqual(["queued"]);
-      expect(await due("chat", noon + 6)).toEqual([]);
-      expect(await due("chat", noon + 7)).toMatchObject([{ attempts: 0, dueAt: noon + 7 }]);
-      expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
-    });
-
-    it("returns a tried claim as waiting, and leaves other claims alone", async () => {
-      const { store, lane, route, claim, attempt, states } = await openScene(open);
-      const { id } = await route({ to: ["chat", "mail"] });
-      await claim("chat", "t1");
-      await claim("mail", "t2");
-      const next = { state: "waiting", reason: "", dueAt: noon + 200 } as const;
-      await attempt({ token: "t1", outcome: "retry", reason: "connect_failed", next });
-      await claim("chat", "t3", { now: noon + 200 });
-      await store.releaseClaim(lane, "t3", noon + 300);
-      expect(await states(id)).toEqual(["waiting", "sending"]);
-    });
-
-    it("lists as abandoned whose lease has ended, and whatever was claimed under an older fence", async () => {
-      const scene = await openScene(open);
-      await scene.route({ to: ["chat", "mail", "other"] });
-      await scene.claim("chat", "t1", { leaseMs: 0 });
-      await scene.claim("mail", "t2");
-      await scene.claim("other", "t3");
-      const { fence } = scene.lane;
-      const held = { chat: fence, mail: fence, nowhere: fence };
-      expect(await scene.store.listAbandoned(held, 9)).toMatchObject([
-        { token: "t1", destination: "chat", state: "sending" },
-      ]);
-      await scene.restart();
-      const next = await takeLane(scene.store, "a group that one destination belongs to now");
-      const tokens = async (destinations: Record<string, number>, limit: number) =>
-        (await scene.store.listAbandoned(destinations, limit)).map(({ token }) => token);
-      expect(await tokens({ ...held, mail: next.fence }, 9)).toEqual(["t1", "t2"]);
-      expect(await tokens({ mail: next.fence, other: fence }, 9)).toEqual(["t2"]);
-      expect(await tokens({ chat: next.fence, mail: next.fence }, 1)).toEqual(["t1"]);
-    });
+export const describeClaims = aboutScenes("claims", openScene, (test) => {
+  test("lists what is due at one destination, oldest first, up to the limit", async ({ store, route, due }) => {
+    await route({ to: [planned("chat", { dueAt: noon + 20 }), planned("mail")] });
+    await route({ to: [planned("chat", { dueAt: noon + 10 })], facts: { severity: "critical" } });
+    expect((await due("chat", noon + 9)).length).toBe(0);
+    expect((await due("chat", noon + 10)).map(({ severity }) => severity)).toEqual(["critical"]);
+    expect((await due("chat", noon + 20)).map(({ dueAt }) => dueAt - noon)).toEqual([10, 20]);
+    expect(await store.listDue("chat", noon + 20, 1)).toHaveLength(1);
   });
-}
+
+  test("puts first what a person asked for, and the relay's notices, when not all can be listed", async (scene) => {
+    const { store, route } = scene;
+    const { id } = await route();
+    for (let count = 0; count < 4; count += 1) await route();
+    await store.addDeliveries(id, [planned("chat", { dueAt: noon + 5 })], "resend", noon + 5);
+    const purposes = async (limit: number) =>
+      (await store.listDue("chat", noon + 5, limit)).map(({ purpose }) => purpose);
+    expect(await purposes(3)).toEqual(["resend", "alert", "alert"]);
+    expect(await purposes(10)).toEqual(["alert", "alert", "alert", "alert", "alert", "resend"]);
+  });
+
+  test("lists all that is unsent of a key, whether it is due or not, in the order of the log", async (scene) => {
+    const { store, route, claim } = scene;
+    await route({ facts: { alertKey: "a" } });
+    await claim("chat", "taken");
+    const times = [noon + 50, noon, noon + 9];
+    for (const dueAt of times) await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
+    await route({ facts: { alertKey: "b" } });
+    await route({ facts: { alertKey: "c" } });
+    const dueOf = async (keys: string[], limit = 9) =>
+      (await store.listByKeys("chat", keys, limit)).map(({ dueAt }) => dueAt);
+    expect(await dueOf(["a"])).toEqual(times);
+    expect(await dueOf(["a", "c"])).toEqual([...times, noon]);
+    expect(await dueOf(["a", "c"], 2)).toEqual(times.slice(0, 2));
+    expect(await dueOf([])).toEqual([]);
+  });
+
+  test("gives planning all that it needs of a delivery", async ({ route, due }) => {
+    const fallback = { to: "mail", at: noon + 600_000 };
+    const { id, seq } = await route({
+      to: [planned("chat", { fallback, freshnessMs: 5000, updates: "edit" })],
+    });
+    expect(await due("chat")).toEqual([
+      {
+        seq: expect.any(Number),
+        id: expect.any(String),
+        alertSeq: seq,
+        alertId: id,
+        origin: "hook",
+        destination: "chat",
+        recipient: "-1004",
+        purpose: "alert",
+        state: "queued",
+        reason: "",
+        dueAt: noon,
+        createdAt: noon + 5,
+        receivedAt: noon,
+        alertKey: "tvl:usdc",
+        severity: "warning",
+        status: "firing",
+        attempts: 0,
+        ambiguous: 0,
+        form: "rich",
+        progress: { refs: [] },
+        updates: "edit",
+        freshnessMs: 5000,
+        fallbackTo: "mail",
+      },
+    ]);
+  });
+
+  test("says when the next one is due, until nothing waits", async ({ store, route, claim }) => {
+    expect(await store.nextDueAt("chat")).toBeUndefined();
+    await route({ to: [planned("chat", { dueAt: noon + 70 })] });
+    await route({ to: [planned("chat", { dueAt: noon + 30 })] });
+    expect(await store.nextDueAt("chat")).toBe(noon + 30);
+    await claim("chat", "t1", { now: noon + 70 });
+    expect(await store.nextDueAt("chat")).toBeUndefined();
+  });
+
+  test("releases what quiet hours held when their end has come", async ({ route, due }) => {
+    await route({ to: [planned("chat", { state: "held", reason: "quiet hours", dueAt: noon + 100 })] });
+    expect(await due("chat", noon + 99)).toEqual([]);
+    expect(await due("chat", noon + 100)).toMatchObject([{ state: "held" }]);
+  });
+
+  test("counts what is due together for a recipient: at the end of quiet hours, and of a group", async (scene) => {
+    const { store, route } = scene;
+    const held = planned("chat", { state: "held", dueAt: noon + 100 });
+    for (const groupName of [undefined, "g", "g"]) await route({ to: [{ ...held, groupName }] });
+    await route({ to: [{ ...held, updates: "summary" }] });
+    await route({ to: [{ ...held, recipient: "other" }] });
+    await route({ to: [planned("chat")] });
+    const countAt = (at: number, group?: string) => store.countDueTogether("chat", held.recipient, group, noon + at);
+    expect(await Promise.all([countAt(99), countAt(100), countAt(100, "g")])).toEqual([0, 1, 2]);
+  });
+
+  test("gives each delivery to one claim only, however many ask at once", async ({ store, lane, route, due }) => {
+    for (let count = 0; count < 5; count += 1) await route();
+    const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
+    const claims = await Promise.all(
+      ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, [])),
+    );
+    expect(claims.map((taken) => taken.length).sort()).toEqual([0, 0, 5]);
+    expect(await due("chat")).toEqual([]);
+  });
+
+  test("returns the claimed in the order asked, with what their alerts say", async ({ store, lane, route, due }) => {
+    await route({ facts: { title: "first" } });
+    await route({ facts: { title: "second" } });
+    const deliverySeqs = (await due("chat")).map(({ seq }) => seq).reverse();
+    const pace = { key: "chat", sentAt: [noon], parkedUntil: 0 };
+    const claim = { token: "t1", deliverySeqs, leaseMs: 1000, digestId: "digest-1" };
+    expect(await store.claimDeliveries(lane, claim, [pace])).toMatchObject([
+      { state: "sending", digestId: "digest-1", facts: { title: "second" } },
+      { state: "sending", facts: { title: "first" } },
+    ]);
+    const [grant] = await store.acquireLanes("next", [{ group: "g", statuses: [], paces: ["chat"] }], 1000);
+    expect(grant?.memory.paces).toEqual([pace]);
+  });
+
+  test("makes a run of claims in one step: each its own, without those that nothing can be taken for", async (scene) => {
+    const { store, lane, route, due, claim, attempt, states } = scene;
+    await route({ facts: { title: "before", alertKey: "one" } });
+    await claim("chat", "t0");
+    const thread = { rootRef: "7", rootAlertSeq: 1, lastRef: "7", lastAlertSeq: 1, firstAt: noon, lastNewAt: noon };
+    const shown = { lastAt: noon, count: 1, severity: "warning", status: "firing" } as const;
+    await attempt({ token: "t0", next: { state: "sent", reason: "" }, thread: { ...thread, ...shown } });
+    const routed = [];
+    for (const title of ["first", "second", "third"]) routed.push(await route({ facts: { title, alertKey: "one" } }));
+    const [first, second, third] = (await due("chat")).map(({ seq }) => seq) as [number, number, number];
+    await store.claimDeliveries(lane, { token: "t1", deliverySeqs: [second], leaseMs: 1000 }, []);
+    const run = [[third], [second], [first]].map((deliverySeqs, index) => ({
+      token: `t${2 + index}`,
+      deliverySeqs,
+      leaseMs: 1000,
+    }));
+    expect(await store.claimRun(lane, run)).toMatchObject([
+      { token: "t2", deliveries: [{ state: "sending", facts: { title: "third" } }], thread: { rootRef: "7" } },
+      { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef: "7" } },
+    ]);
+    await store.releaseClaim(lane, "t4", noon);
+    const all = await Promise.all(routed.map(({ id }) => states(id)));
+    expect(all).toEqual([["queued"], ["sending"], ["sending"]]);
+  });
+
+  test("gives what stands in several claims of a run to the first of them", async ({ store, lane, route, due }) => {
+    await route({ to: ["chat", "chat"] });
+    const [one, both] = (await due("chat")).map(({ seq }) => seq) as [number, number];
+    const run = [[both], [one, both]].map((deliverySeqs, index) => ({
+      token: `t${index}`,
+      deliverySeqs,
+      leaseMs: 1000,
+    }));
+    const claimed = await store.claimRun(lane, run);
+    if (claimed === "lost") throw new Error("the lane is lost");
+    expect(claimed.map(({ deliveries }) => deliveries.map(({ seq }) => seq))).toEqual([[both], [one]]);
+  });
+
+  test("returns an untried claim to where it was", async ({ store, lane, route, claim, due, states }) => {
+    const { id } = await route();
+    await claim("chat", "t1");
+    expect(await states(id)).toEqual(["sending"]);
+    await store.releaseClaim(lane, "t1", noon + 7);
+    expect(await states(id)).toEqual(["queued"]);
+    expect(await due("chat", noon + 6)).toEqual([]);
+    expect(await due("chat", noon + 7)).toMatchObject([{ attempts: 0, dueAt: noon + 7 }]);
+    expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
+  });
+
+  test("returns a tried claim as waiting, and leaves other claims alone", async (scene) => {
+    const { store, lane, route, claim, attempt, states } = scene;
+    const { id } = await route({ to: ["chat", "mail"] });
+    await claim("chat", "t1");
+    await claim("mail", "t2");
+    const next = { state: "waiting", reason: "", dueAt: noon + 200 } as const;
+    await attempt({ token: "t1", outcome: "retry", reason: "connect_failed", next });
+    await claim("chat", "t3", { now: noon + 200 });
+    await store.releaseClaim(lane, "t3", noon + 300);
+    expect(await states(id)).toEqual(["waiting", "sending"]);
+  });
+
+  test("lists as abandoned whose lease has ended, and whatever was claimed under an older fence", async (scene) => {
+    await scene.route({ to: ["chat", "mail", "other"] });
+    await scene.claim("chat", "t1", { leaseMs: 0 });
+    await scene.claim("mail", "t2");
+    await scene.claim("other", "t3");
+    const { fence } = scene.lane;
+    const held = { chat: fence, mail: fence, nowhere: fence };
+    expect(await scene.store.listAbandoned(held, 9)).toMatchObject([
+      { token: "t1", destination: "chat", state: "sending" },
+    ]);
+    await scene.restart();
+    const next = await takeLane(scene.store, "a group that one destination belongs to now");
+    const tokens = async (destinations: Record<string, number>, limit: number) =>
+      (await scene.store.listAbandoned(destinations, limit)).map(({ token }) => token);
+    expect(await tokens({ ...held, mail: next.fence }, 9)).toEqual(["t1", "t2"]);
+    expect(await tokens({ mail: next.fence, other: fence }, 9)).toEqual(["t2"]);
+    expect(await tokens({ chat: next.fence, mail: next.fence }, 1)).toEqual(["t1"]);
+  });
+});

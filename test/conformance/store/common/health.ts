@@ -1,25 +1,21 @@
-import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, request } from "../scene.ts";
+import { expect } from "vitest";
+import { aboutScenes, noon, openScene, request } from "../scene.ts";
 
-export function describeHealth(open: OpenStore): void {
-  describe("health", () => {
-    it("says that it commits, how large it is, and what waits for routing since when", async () => {
-      const { store, route } = await openScene(open);
-      await route();
-      expect(await store.health()).toMatchObject({ writable: true, full: false, unrouted: 0 });
-      await store.acceptRequest(request({ receivedAt: noon + 1 }));
-      await store.acceptRequest(request({ receivedAt: noon + 2 }));
-      const health = await store.health();
-      expect(health).toMatchObject({ unrouted: 2, oldestUnroutedAt: noon + 1 });
-      expect(health.bytes).toBeGreaterThan(0);
-    });
-
-    it("goes on after housekeeping, however much time has passed", async () => {
-      const { store, route, maintain } = await openScene(open);
-      await route();
-      for (const hours of [0, 2, 48]) await maintain(noon + hours * 3_600_000);
-      await route();
-      expect((await store.countAlerts()).total).toBe(2);
-    });
+export const describeHealth = aboutScenes("health", openScene, (test) => {
+  test("says that it commits, how large it is, and what waits for routing since when", async ({ store, route }) => {
+    await route();
+    expect(await store.health()).toMatchObject({ writable: true, full: false, unrouted: 0 });
+    await store.acceptRequest(request({ receivedAt: noon + 1 }));
+    await store.acceptRequest(request({ receivedAt: noon + 2 }));
+    const health = await store.health();
+    expect(health).toMatchObject({ unrouted: 2, oldestUnroutedAt: noon + 1 });
+    expect(health.bytes).toBeGreaterThan(0);
   });
-}
+
+  test("goes on after housekeeping, however much time has passed", async ({ store, route, maintain }) => {
+    await route();
+    for (const hours of [0, 2, 48]) await maintain(noon + hours * 3_600_000);
+    await route();
+    expect((await store.countAlerts()).total).toBe(2);
+  });
+});

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
 import { takeLane } from "../../../support/lane.ts";
 import {
+  aboutScenes,
   attemptOf,
   claimOf,
   kicked,
@@ -91,88 +92,81 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
 ];
 
 /** Who runs which lanes, and that nobody else writes for them. */
-export function describeLanes(open: OpenStore): void {
-  describe("lanes", () => {
-    it("save the health of a destination with the notice that tells of it, or not at all", async () => {
-      const { store, lane } = await openScene(open);
-      const deliveries = [planned("hook", { dueAt: noon })];
-      const dead = statusOf({ health: "dead" });
-      const lost = { group: lane.group, fence: lane.fence + 1 };
-      expect(await store.recordNotice(noticeOf({ deliveries, lane: lost, about: dead }))).toBe("lost");
-      expect(await store.loadStatuses()).toEqual([]);
-      for (const about of [dead, statusOf()]) {
-        expect(await store.recordNotice(noticeOf({ deliveries, lane, about }))).toBe("done");
-        expect(await store.loadStatuses()).toEqual([about]);
-      }
-    });
-
-    it("are granted with a fence that grows at every acquisition, over all groups and restarts", async () => {
-      const scene = await openScene(open);
-      const fences = [scene.lane.fence];
-      for (const group of ["one", "other", "one"]) fences.push((await takeLane(scene.store, group)).fence);
-      await scene.restart();
-      const more = ["first", "second"].map((group) => ({ group, statuses: [], paces: [] }));
-      const grants = await scene.store.acquireLanes("relay", more, 1000);
-      expect(grants.map(({ group }) => group)).toEqual(["first", "second"]);
-      fences.push(...grants.map(({ fence }) => fence));
-      expect(fences).toEqual([...fences].sort((a, b) => a - b));
-      expect(new Set(fences).size).toBe(fences.length);
-    });
-
-    it("come with what their former holder remembered, and with nothing that was never saved", async () => {
-      const scene = await openScene(open);
-      const lane = await takeLane(scene.store, "bot");
-      expect(await scene.store.savePaces(lane, paces)).toBe("done");
-      expect(await scene.store.savePaces(lane, [{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }])).toBe("done");
-      const moved = statusOf({ health: "degraded", moved: { from: "-1", to: "-1001" } });
-      const account = statusOf({ kind: "account", health: "paused" });
-      for (const status of [statusOf(), moved, account])
-        expect(await scene.store.saveStatus(lane, status)).toBe("done");
-      await scene.restart();
-      const [grant, empty] = await scene.store.acquireLanes(
-        "next",
-        [memory, { ...memory, group: "new", paces: ["chat:-2"], statuses: [{ kind: "account", name: "x" }] }],
-        1000,
-      );
-      expect(grant?.memory.paces).toEqual([
-        { key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 },
-        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
-      ]);
-      // An account and a destination may have one name.
-      expect(grant?.memory.statuses).toEqual([moved, account]);
-      expect(await scene.store.loadStatuses()).toEqual(expect.arrayContaining([moved, account]));
-      expect(empty?.memory).toEqual({ paces: [], statuses: [] });
-    });
-
-    it("are renewed while they are held, and freed at once", async () => {
-      const { store, lane } = await openScene(open);
-      const other = await takeLane(store, "other");
-      expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group, "other"]);
-      const next = await takeLane(store, "other");
-      expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group]);
-      // Who has lost it frees nothing.
-      await store.releaseLanes([other]);
-      expect(await store.renewLanes([next], 0)).toEqual(["other"]);
-      await store.releaseLanes([lane, next]);
-      expect(await store.renewLanes([lane, next], 1000)).toEqual([]);
-      expect(await store.savePaces(lane, paces)).toBe("lost");
-      expect((await takeLane(store, "other")).fence).toBeGreaterThan(next.fence);
-    });
-
-    it.each(writes)("that are lost take no write: %s", async (_name, write) => {
-      const lost = await openLost(open);
-      const { store, id, sending, next } = lost;
-      const before = await stateOf(lost);
-      expect(await write(lost)).toBe("lost");
-      expect(await stateOf(lost)).toEqual(before);
-      // The next holder goes on as if nothing had been.
-      const [claim] = await store.listAbandoned({ chat: next.fence }, 9);
-      expect(claim).toMatchObject({ seq: sending.seq, token: "t1" });
-      const released = await store.releaseClaim(next, "t1", noon);
-      expect([released, (await store.getAlert(id))?.deliveries[0]?.state]).toEqual(["done", "queued"]);
-    });
+export const describeLanes = aboutScenes("lanes", openScene, (test, open) => {
+  test("save the health of a destination with the notice that tells of it, or not at all", async ({ store, lane }) => {
+    const deliveries = [planned("hook", { dueAt: noon })];
+    const dead = statusOf({ health: "dead" });
+    const lost = { group: lane.group, fence: lane.fence + 1 };
+    expect(await store.recordNotice(noticeOf({ deliveries, lane: lost, about: dead }))).toBe("lost");
+    expect(await store.loadStatuses()).toEqual([]);
+    for (const about of [dead, statusOf()]) {
+      expect(await store.recordNotice(noticeOf({ deliveries, lane, about }))).toBe("done");
+      expect(await store.loadStatuses()).toEqual([about]);
+    }
   });
-}
+
+  test("are granted with a fence that grows at every acquisition, over all groups and restarts", async (scene) => {
+    const fences = [scene.lane.fence];
+    for (const group of ["one", "other", "one"]) fences.push((await takeLane(scene.store, group)).fence);
+    await scene.restart();
+    const more = ["first", "second"].map((group) => ({ group, statuses: [], paces: [] }));
+    const grants = await scene.store.acquireLanes("relay", more, 1000);
+    expect(grants.map(({ group }) => group)).toEqual(["first", "second"]);
+    fences.push(...grants.map(({ fence }) => fence));
+    expect(fences).toEqual([...fences].sort((a, b) => a - b));
+    expect(new Set(fences).size).toBe(fences.length);
+  });
+
+  test("come with what their former holder remembered, and with nothing that was never saved", async (scene) => {
+    const lane = await takeLane(scene.store, "bot");
+    expect(await scene.store.savePaces(lane, paces)).toBe("done");
+    expect(await scene.store.savePaces(lane, [{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }])).toBe("done");
+    const moved = statusOf({ health: "degraded", moved: { from: "-1", to: "-1001" } });
+    const account = statusOf({ kind: "account", health: "paused" });
+    for (const status of [statusOf(), moved, account]) expect(await scene.store.saveStatus(lane, status)).toBe("done");
+    await scene.restart();
+    const [grant, empty] = await scene.store.acquireLanes(
+      "next",
+      [memory, { ...memory, group: "new", paces: ["chat:-2"], statuses: [{ kind: "account", name: "x" }] }],
+      1000,
+    );
+    expect(grant?.memory.paces).toEqual([
+      { key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 },
+      { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
+    ]);
+    // An account and a destination may have one name.
+    expect(grant?.memory.statuses).toEqual([moved, account]);
+    expect(await scene.store.loadStatuses()).toEqual(expect.arrayContaining([moved, account]));
+    expect(empty?.memory).toEqual({ paces: [], statuses: [] });
+  });
+
+  test("are renewed while they are held, and freed at once", async ({ store, lane }) => {
+    const other = await takeLane(store, "other");
+    expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group, "other"]);
+    const next = await takeLane(store, "other");
+    expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group]);
+    // Who has lost it frees nothing.
+    await store.releaseLanes([other]);
+    expect(await store.renewLanes([next], 0)).toEqual(["other"]);
+    await store.releaseLanes([lane, next]);
+    expect(await store.renewLanes([lane, next], 1000)).toEqual([]);
+    expect(await store.savePaces(lane, paces)).toBe("lost");
+    expect((await takeLane(store, "other")).fence).toBeGreaterThan(next.fence);
+  });
+
+  it.each(writes)("that are lost take no write: %s", async (_name, write) => {
+    const lost = await openLost(open);
+    const { store, id, sending, next } = lost;
+    const before = await stateOf(lost);
+    expect(await write(lost)).toBe("lost");
+    expect(await stateOf(lost)).toEqual(before);
+    // The next holder goes on as if nothing had been.
+    const [claim] = await store.listAbandoned({ chat: next.fence }, 9);
+    expect(claim).toMatchObject({ seq: sending.seq, token: "t1" });
+    const released = await store.releaseClaim(next, "t1", noon);
+    expect([released, (await store.getAlert(id))?.deliveries[0]?.state]).toEqual(["done", "queued"]);
+  });
+});
 
 /** Everything but the log of attempts. */
 async function stateOf({ store, id, due }: Scene & { id: string }) {

@@ -1,153 +1,135 @@
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import {
-  factsOf,
-  findUnrouted,
-  noon,
-  noticeOf,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  thread,
-} from "../scene.ts";
+import { aboutScenes, factsOf, findUnrouted, noon, noticeOf, openScene, planned, request, thread } from "../scene.ts";
 
 /** What delivery has to remember between messages and over restarts. */
-export function describeMemory(open: OpenStore): void {
-  describe("memory of delivery", () => {
-    it("remembers the messages of one alert key in one chat, and replaces them", async () => {
-      const scene = await openScene(open);
-      await scene.route({ to: ["chat", "mail"] });
-      await scene.claim("chat", "t1");
-      await scene.attempt({ token: "t1", next: undefined, thread });
-      await scene.attempt({ token: "t1", thread: { ...thread, count: 3 } });
-      await scene.restart();
-      expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({
-        destination: "chat",
-        recipient: "-1004",
-        alertKey: "tvl:usdc",
-        ...thread,
-        count: 3,
-      });
-      expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
-      expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
+export const describeMemory = aboutScenes("memory of delivery", openScene, (test) => {
+  test("remembers the messages of one alert key in one chat, and replaces them", async (scene) => {
+    await scene.route({ to: ["chat", "mail"] });
+    await scene.claim("chat", "t1");
+    await scene.attempt({ token: "t1", next: undefined, thread });
+    await scene.attempt({ token: "t1", thread: { ...thread, count: 3 } });
+    await scene.restart();
+    expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({
+      destination: "chat",
+      recipient: "-1004",
+      alertKey: "tvl:usdc",
+      ...thread,
+      count: 3,
     });
-
-    it("remembers that an alert is over as soon as it is routed, until a message of its key goes out", async () => {
-      const scene = await openScene(open);
-      await scene.route({});
-      await scene.claim("chat", "t1");
-      await scene.attempt({ token: "t1", next: undefined, thread });
-      const find = () => scene.store.findThread("chat", "-1004", "tvl:usdc");
-      expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
-      await scene.route({ facts: { status: "resolved" }, to: ["mail", "chat"] });
-      await scene.route({ facts: { status: "resolved" }, receivedAt: noon + 9 });
-      await scene.restart();
-      expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
-      await scene.attempt({ token: "t1", thread });
-      expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
-    });
-
-    it("remembers an alert key where the vendor gives no ids of messages", async () => {
-      const scene = await openScene(open);
-      await scene.route({});
-      await scene.claim("chat", "t1");
-      const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
-      await scene.attempt({ token: "t1", thread: withoutRefs });
-      const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
-      expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
-    });
-
-    it("finds what the first message shows", async () => {
-      const { store, route } = await openScene(open);
-      const extras = { title: "First" };
-      const { id, seq } = await route({ facts: { title: "first" }, to: [{ ...planned("chat"), extras }] });
-      expect(await store.findAlertFacts(seq, "chat")).toEqual({
-        id,
-        receivedAt: noon,
-        routedAt: noon + 5,
-        origin: "hook",
-        facts: factsOf({ title: "first" }),
-        extras,
-      });
-      expect(await store.findAlertFacts(seq, "mail")).toMatchObject({ id, extras: undefined });
-      expect(await store.findAlertFacts(seq + 1_000_000, "chat")).toBeUndefined();
-    });
-
-    it("finds the requests of alerts in their order, up to a size, and none of a notice", async () => {
-      const { store, newId, due } = await openScene(open);
-      const small = request({ ids: [newId(), newId()], body: Buffer.from("[1,2]"), contentType: undefined });
-      const large = request({ body: Buffer.alloc(100, "x") });
-      await store.acceptRequest(small);
-      await store.acceptRequest(large);
-      const seqs = [...small.ids, ...large.ids].map(async (id) => (await findUnrouted(store, id)).seq);
-      const [one = 0, two = 0, three = 0] = await Promise.all(seqs);
-      await store.recordNotice(noticeOf({ deliveries: [planned("chat")] }));
-      const [notice] = await due("chat");
-      const [first, second] = await store.findRequests([notice?.alertSeq ?? 0, two, three, one], 1000);
-      expect(first?.alerts).toEqual([
-        { seq: two, item: 1 },
-        { seq: one, item: 0 },
-      ]);
-      expect(Buffer.from(first?.body ?? []).toString()).toBe("[1,2]");
-      expect(second).toMatchObject({ contentType: "application/json", alerts: [{ seq: three, item: 0 }] });
-      expect(await store.findRequests([one, three], 50)).toHaveLength(1);
-      expect(await store.findRequests([three, one], 50)).toHaveLength(1);
-    });
-
-    it("lists what waits for destinations that are no longer configured", async () => {
-      const { store, route, claim } = await openScene(open);
-      await route({ to: ["kept", "gone", "gone-too", planned("gone", { state: "muted" })] });
-      await claim("gone-too", "t1");
-      expect(await store.listOrphans(["kept"], 10)).toMatchObject([{ destination: "gone", state: "queued" }]);
-      expect(await store.listOrphans(["kept", "gone"], 10)).toEqual([]);
-    });
-
-    it("fails what waits for, or is being sent to, destinations that are no longer configured", async () => {
-      const { store, lane, route, claim, states } = await openScene(open);
-      const fallback = { to: "mail", at: noon };
-      const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });
-      await claim("gone-too", "t1");
-      expect(await store.failOrphans(lane, ["kept"], noon + 9)).toBe(2);
-      expect(await states(id)).toEqual(["queued", "failed", "failed"]);
-      const gone = (await store.getAlert(id))?.deliveries[1];
-      expect(gone).toMatchObject({
-        finishedAt: noon + 9,
-        reason: "this destination is no longer configured",
-      });
-      expect(await store.failOrphans(lane, ["kept"], noon + 10)).toBe(0);
-      expect(await store.listAbandoned({ "gone-too": (await takeLane(store)).fence }, 9)).toEqual([]);
-      expect(await store.listFallbacksDue(noon)).toEqual([]);
-    });
-
-    it("adds deliveries to an alert that has some, marked with their purpose", async () => {
-      const { store, route, due } = await openScene(open);
-      const { id } = await route();
-      await store.addDeliveries(id, [planned("chat"), planned("mail")], "resend", noon + 50);
-      expect((await store.getAlert(id))?.deliveries).toMatchObject([
-        { destination: "chat", purpose: "alert" },
-        { destination: "chat", purpose: "resend", createdAt: noon + 50 },
-        { destination: "mail", purpose: "resend" },
-      ]);
-      expect(await due("mail")).toMatchObject([{ purpose: "resend" }]);
-    });
-
-    it("counts deliveries by destination and state, with the age of the oldest that waits", async () => {
-      const { store, lane, route, claim, attempt } = await openScene(open);
-      await route({ to: ["chat", planned("mail", { state: "muted" })], receivedAt: noon });
-      await route({ to: ["chat"], receivedAt: noon + 1000 });
-      await route({ to: ["chat"], receivedAt: noon + 2000 });
-      const [first] = await claim("chat", "t1");
-      await attempt({ token: "t1", deliverySeqs: [first?.seq ?? 0] });
-      await store.releaseClaim(lane, "t1", noon);
-      const counts = await store.countByDestination();
-      expect(counts.sort((a, b) => a.destination.localeCompare(b.destination))).toEqual([
-        { destination: "chat", counts: { sent: 1, queued: 2 }, oldestWaitingAt: noon + 1005 },
-        { destination: "mail", counts: { muted: 1 } },
-      ]);
-      await store.failOrphans(lane, ["mail"], noon);
-      const chat = (await store.countByDestination()).find(({ destination }) => destination === "chat");
-      expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 }, lastFailedAt: noon });
-    });
+    expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
+    expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
   });
-}
+
+  test("remembers that an alert is over as soon as it is routed, until a message of its key goes out", async (scene) => {
+    await scene.route({});
+    await scene.claim("chat", "t1");
+    await scene.attempt({ token: "t1", next: undefined, thread });
+    const find = () => scene.store.findThread("chat", "-1004", "tvl:usdc");
+    expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
+    await scene.route({ facts: { status: "resolved" }, to: ["mail", "chat"] });
+    await scene.route({ facts: { status: "resolved" }, receivedAt: noon + 9 });
+    await scene.restart();
+    expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
+    await scene.attempt({ token: "t1", thread });
+    expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
+  });
+
+  test("remembers an alert key where the vendor gives no ids of messages", async (scene) => {
+    await scene.route({});
+    await scene.claim("chat", "t1");
+    const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
+    await scene.attempt({ token: "t1", thread: withoutRefs });
+    const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
+    expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
+  });
+
+  test("finds what the first message shows", async ({ store, route }) => {
+    const extras = { title: "First" };
+    const { id, seq } = await route({ facts: { title: "first" }, to: [{ ...planned("chat"), extras }] });
+    expect(await store.findAlertFacts(seq, "chat")).toEqual({
+      id,
+      receivedAt: noon,
+      routedAt: noon + 5,
+      origin: "hook",
+      facts: factsOf({ title: "first" }),
+      extras,
+    });
+    expect(await store.findAlertFacts(seq, "mail")).toMatchObject({ id, extras: undefined });
+    expect(await store.findAlertFacts(seq + 1_000_000, "chat")).toBeUndefined();
+  });
+
+  test("finds the requests of alerts in their order, up to a size, and none of a notice", async (scene) => {
+    const { store, newId, due } = scene;
+    const small = request({ ids: [newId(), newId()], body: Buffer.from("[1,2]"), contentType: undefined });
+    const large = request({ body: Buffer.alloc(100, "x") });
+    await store.acceptRequest(small);
+    await store.acceptRequest(large);
+    const seqs = [...small.ids, ...large.ids].map(async (id) => (await findUnrouted(store, id)).seq);
+    const [one = 0, two = 0, three = 0] = await Promise.all(seqs);
+    await store.recordNotice(noticeOf({ deliveries: [planned("chat")] }));
+    const [notice] = await due("chat");
+    const [first, second] = await store.findRequests([notice?.alertSeq ?? 0, two, three, one], 1000);
+    expect(first?.alerts).toEqual([
+      { seq: two, item: 1 },
+      { seq: one, item: 0 },
+    ]);
+    expect(Buffer.from(first?.body ?? []).toString()).toBe("[1,2]");
+    expect(second).toMatchObject({ contentType: "application/json", alerts: [{ seq: three, item: 0 }] });
+    expect(await store.findRequests([one, three], 50)).toHaveLength(1);
+    expect(await store.findRequests([three, one], 50)).toHaveLength(1);
+  });
+
+  test("lists what waits for destinations that are no longer configured", async ({ store, route, claim }) => {
+    await route({ to: ["kept", "gone", "gone-too", planned("gone", { state: "muted" })] });
+    await claim("gone-too", "t1");
+    expect(await store.listOrphans(["kept"], 10)).toMatchObject([{ destination: "gone", state: "queued" }]);
+    expect(await store.listOrphans(["kept", "gone"], 10)).toEqual([]);
+  });
+
+  test("fails what waits for, or is being sent to, destinations that are no longer configured", async (scene) => {
+    const { store, lane, route, claim, states } = scene;
+    const fallback = { to: "mail", at: noon };
+    const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });
+    await claim("gone-too", "t1");
+    expect(await store.failOrphans(lane, ["kept"], noon + 9)).toBe(2);
+    expect(await states(id)).toEqual(["queued", "failed", "failed"]);
+    const gone = (await store.getAlert(id))?.deliveries[1];
+    expect(gone).toMatchObject({
+      finishedAt: noon + 9,
+      reason: "this destination is no longer configured",
+    });
+    expect(await store.failOrphans(lane, ["kept"], noon + 10)).toBe(0);
+    expect(await store.listAbandoned({ "gone-too": (await takeLane(store)).fence }, 9)).toEqual([]);
+    expect(await store.listFallbacksDue(noon)).toEqual([]);
+  });
+
+  test("adds deliveries to an alert that has some, marked with their purpose", async ({ store, route, due }) => {
+    const { id } = await route();
+    await store.addDeliveries(id, [planned("chat"), planned("mail")], "resend", noon + 50);
+    expect((await store.getAlert(id))?.deliveries).toMatchObject([
+      { destination: "chat", purpose: "alert" },
+      { destination: "chat", purpose: "resend", createdAt: noon + 50 },
+      { destination: "mail", purpose: "resend" },
+    ]);
+    expect(await due("mail")).toMatchObject([{ purpose: "resend" }]);
+  });
+
+  test("counts deliveries by destination and state, with the age of the oldest that waits", async (scene) => {
+    const { store, lane, route, claim, attempt } = scene;
+    await route({ to: ["chat", planned("mail", { state: "muted" })], receivedAt: noon });
+    await route({ to: ["chat"], receivedAt: noon + 1000 });
+    await route({ to: ["chat"], receivedAt: noon + 2000 });
+    const [first] = await claim("chat", "t1");
+    await attempt({ token: "t1", deliverySeqs: [first?.seq ?? 0] });
+    await store.releaseClaim(lane, "t1", noon);
+    const counts = await store.countByDestination();
+    expect(counts.sort((a, b) => a.destination.localeCompare(b.destination))).toEqual([
+      { destination: "chat", counts: { sent: 1, queued: 2 }, oldestWaitingAt: noon + 1005 },
+      { destination: "mail", counts: { muted: 1 } },
+    ]);
+    await store.failOrphans(lane, ["mail"], noon);
+    const chat = (await store.countByDestination()).find(({ destination }) => destination === "chat");
+    expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 }, lastFailedAt: noon });
+  });
+});

@@ -1,7 +1,18 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Mute } from "../../../../src/core/rules.ts";
-import { factsOf, findUnrouted, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import {
+  aboutScenes,
+  factsOf,
+  findUnrouted,
+  newId,
+  noon,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+} from "../scene.ts";
 
 const key = factsOf().alertKey;
 const untilOver = mute("m1", { untilOver: key });
@@ -59,62 +70,54 @@ export function mute(id: string, changes: Partial<Mute> = {}): Mute {
   };
 }
 
-export function describeMutes(open: OpenStore): void {
-  describe("mutes", () => {
-    it("keeps a mute as it was made, over a restart", async () => {
-      const scene = await openScene(open);
-      await scene.store.addMute(mute("m1"));
-      await scene.restart();
-      expect(await scene.store.listMutes(noon, false)).toEqual([mute("m1")]);
-    });
-
-    it("lists active and coming ones, newest first, and past ones when asked", async () => {
-      const { store } = await openScene(open);
-      await store.addMute(mute("past", { endsAt: noon + 1 }));
-      await store.addMute(mute("active", { createdAt: noon + 1 }));
-      await store.addMute(mute("coming", { createdAt: noon + 2, startsAt: noon + 3_600_000 }));
-      const ids = async (now: number, ended: boolean) => (await store.listMutes(now, ended)).map(({ id }) => id);
-      expect(await ids(noon, false)).toEqual(["coming", "active", "past"]);
-      expect(await ids(noon + 1, false)).toEqual(["coming", "active"]);
-      expect(await ids(noon + 1, true)).toEqual(["coming", "active", "past"]);
-    });
-
-    it("ends one now, and says when there is none to end", async () => {
-      const { store } = await openScene(open);
-      await store.addMute(mute("m1"));
-      expect(await store.endMute("m1", noon + 10)).toBe(true);
-      expect(await store.listMutes(noon + 10, false)).toEqual([]);
-      expect(await store.listMutes(noon + 10, true)).toMatchObject([{ id: "m1", endsAt: noon + 10 }]);
-      expect(await store.endMute("m1", noon + 11)).toBe(false);
-      expect(await store.endMute("m2", noon + 11)).toBe(false);
-    });
-
-    it.each(["one", "many", "arriving"] as const)(
-      "until it is over end with the end, which is sent: %s",
-      async (way) => {
-        const { store, ids, states } = await pass(open, way, [firing(), end(), firing()]);
-        expect(await states()).toEqual(["muted", "queued", "queued"]);
-        const [mutedThen, , sentAfter] = await Promise.all(ids.map((id) => store.getAlert(id)));
-        expect([mutedThen, sentAfter].map((one) => one?.decisions[0]?.result)).toEqual(["muted", "deliver"]);
-        expect(await store.listMutes(noon + 60_000, true)).toEqual([{ ...untilOver, endsAt: noon + 60_000 }]);
-      },
-    );
-
-    it("until it is over hold what comes before the end, and no longer than their time", async () => {
-      const { store, states } = await pass(open, "many", [
-        firing(),
-        { ...end(), facts: factsOf({ status: "resolved", alertKey: "another" }) },
-        { ...firing(), routedAt: untilOver.endsAt },
-      ]);
-      expect(await states()).toEqual(["muted", "queued", "queued"]);
-      expect(await store.listMutes(noon, false)).toEqual([untilOver]);
-    });
-
-    it("until it is over are not made when it is over already", async () => {
-      const { store } = await pass(open, "many", [firing(), end()]);
-      expect(await store.addMute({ ...untilOver, id: "late" })).toBe("over");
-      expect(await store.addMute({ ...untilOver, id: "new", untilOver: "never seen" })).toBe("done");
-      expect((await store.listMutes(noon, true)).map(({ id }) => id).sort()).toEqual(["m1", "new"]);
-    });
+export const describeMutes = aboutScenes("mutes", openScene, (test, open) => {
+  test("keeps a mute as it was made, over a restart", async (scene) => {
+    await scene.store.addMute(mute("m1"));
+    await scene.restart();
+    expect(await scene.store.listMutes(noon, false)).toEqual([mute("m1")]);
   });
-}
+
+  test("lists active and coming ones, newest first, and past ones when asked", async ({ store }) => {
+    await store.addMute(mute("past", { endsAt: noon + 1 }));
+    await store.addMute(mute("active", { createdAt: noon + 1 }));
+    await store.addMute(mute("coming", { createdAt: noon + 2, startsAt: noon + 3_600_000 }));
+    const ids = async (now: number, ended: boolean) => (await store.listMutes(now, ended)).map(({ id }) => id);
+    expect(await ids(noon, false)).toEqual(["coming", "active", "past"]);
+    expect(await ids(noon + 1, false)).toEqual(["coming", "active"]);
+    expect(await ids(noon + 1, true)).toEqual(["coming", "active", "past"]);
+  });
+
+  test("ends one now, and says when there is none to end", async ({ store }) => {
+    await store.addMute(mute("m1"));
+    expect(await store.endMute("m1", noon + 10)).toBe(true);
+    expect(await store.listMutes(noon + 10, false)).toEqual([]);
+    expect(await store.listMutes(noon + 10, true)).toMatchObject([{ id: "m1", endsAt: noon + 10 }]);
+    expect(await store.endMute("m1", noon + 11)).toBe(false);
+    expect(await store.endMute("m2", noon + 11)).toBe(false);
+  });
+
+  it.each(["one", "many", "arriving"] as const)("until it is over end with the end, which is sent: %s", async (way) => {
+    const { store, ids, states } = await pass(open, way, [firing(), end(), firing()]);
+    expect(await states()).toEqual(["muted", "queued", "queued"]);
+    const [mutedThen, , sentAfter] = await Promise.all(ids.map((id) => store.getAlert(id)));
+    expect([mutedThen, sentAfter].map((one) => one?.decisions[0]?.result)).toEqual(["muted", "deliver"]);
+    expect(await store.listMutes(noon + 60_000, true)).toEqual([{ ...untilOver, endsAt: noon + 60_000 }]);
+  });
+
+  it("until it is over hold what comes before the end, and no longer than their time", async () => {
+    const { store, states } = await pass(open, "many", [
+      firing(),
+      { ...end(), facts: factsOf({ status: "resolved", alertKey: "another" }) },
+      { ...firing(), routedAt: untilOver.endsAt },
+    ]);
+    expect(await states()).toEqual(["muted", "queued", "queued"]);
+    expect(await store.listMutes(noon, false)).toEqual([untilOver]);
+  });
+
+  it("until it is over are not made when it is over already", async () => {
+    const { store } = await pass(open, "many", [firing(), end()]);
+    expect(await store.addMute({ ...untilOver, id: "late" })).toBe("over");
+    expect(await store.addMute({ ...untilOver, id: "new", untilOver: "never seen" })).toBe("done");
+    expect((await store.listMutes(noon, true)).map(({ id }) => id).sort()).toEqual(["m1", "new"]);
+  });
+});

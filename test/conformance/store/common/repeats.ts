@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IncomingRequest } from "../../../../src/core/ports/inbox.ts";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
-import { factsOf, hour, newIdAt, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { aboutScenes, factsOf, hour, newIdAt, noon, openScene, planned, request, routed } from "../scene.ts";
 
 /** Two words of one length with one CRC-32. */
 const [oneBody, collidingBody] = ["plumless", "buckeroo"];
@@ -48,154 +48,141 @@ async function fatesOf(store: Store, requests: IncomingRequest[]): Promise<strin
   return alerts.map((alert) => alert?.repeatOf ?? (alert?.deliveries.length === 1 ? "sent" : "lost"));
 }
 
-export function describeRepeats(open: OpenStore): void {
-  describe("repeats", () => {
-    it.each(ways)("takes the same bytes by two hooks for two alerts, %s", async (_, takeAll) => {
-      const { store } = await openScene(open);
-      const hooks = [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source }));
-      await takeAll(store, hooks);
-      const [, first] = hooks;
-      expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
-    });
-
-    it("finds a repeat under another key where keys count for nothing, and only there", async () => {
-      const { store } = await openScene(open);
-      const keyed = ["one", "two", "three"].map((key) =>
-        withBody("a", { source: "forge", dedupeKey: `forge/id:${key}` }),
-      );
-      for (const one of keyed.slice(0, 2)) await store.acceptRequest(one);
-      await routeAll(store, { repeatWindowMs: hour, isRepeatDespiteKey: true });
-      await take(store, keyed.slice(2));
-      expect(await fatesOf(store, keyed)).toEqual(["sent", keyed[0]?.ids[0], "sent"]);
-    });
-
-    it("keeps a repeat with its facts, names the first, and makes no delivery of it", async () => {
-      const { store } = await openScene(open);
-      const [first, again] = [withBody("a"), withBody("a")];
-      expect(await take(store, [first])).toEqual([]);
-      const [repeat, ...others] = await take(store, [again]);
-      expect(repeat).toMatchObject({ repeatOf: first.ids[0], deliveries: [] });
-      expect(others).toEqual([]);
-      expect(await store.getAlert(again.ids[0] ?? "")).toMatchObject({
-        repeatOf: first.ids[0],
-        facts: factsOf(),
-        routedAt: noon,
-        deliveries: [],
-        decisions: [],
-        unmatched: false,
-        dropped: false,
-      });
-      expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
-      expect(await store.countDuplicates()).toBe(1);
-      const listed = await store.listAlerts({ limit: 10, state: "repeat" });
-      expect(listed.map(({ id }) => id)).toEqual(again.ids);
-      expect(await store.listFacts({ fromAt: 0, limit: 10 })).toHaveLength(1);
-    });
-
-    it("joins the rows of a key without repeats, which would hide what became of the last that happened", async () => {
-      const { store } = await openScene(open);
-      const all = [withBody("fires"), withBody("is over"), withBody("fires"), withBody("fires")];
-      await take(store, all);
-      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0], all[0]?.ids[0]]);
-      const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
-      expect(joined.map(({ id }) => id)).toEqual(all[1]?.ids);
-      expect(joined[0]?.run?.count).toBe(2);
-    });
-
-    it("joins the rows of a key by its last repeat where nothing else of it is kept", async () => {
-      const scene = await openScene(open);
-      const { store } = scene;
-      const at = (receivedAt: number) => withBody("fires", { receivedAt, ids: [newIdAt(receivedAt)] });
-      const all = [at(noon), at(noon + 2 * hour), at(noon + 3 * hour)];
-      await take(store, all);
-      await scene.claim("chat", "t", { now: noon + 10 });
-      await scene.attempt({ token: "t", at: noon + 100 });
-      await scene.route({ receivedAt: noon + 4 * hour, facts: { alertKey: "another" }, to: ["chat"] });
-      await store.removeAlerts({ receivedBefore: noon + hour, limit: 10 });
-      expect(await store.getAlert(all[0]?.ids[0] ?? "")).toBeUndefined();
-      const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
-      expect(joined.map(({ id }) => id).slice(1)).toEqual(all[2]?.ids);
-    });
-
-    it("finds the first in the same step, and over a restart", async () => {
-      const scene = await openScene(open);
-      const all = [withBody("a"), withBody("b"), withBody("a")];
-      await take(scene.store, all);
-      const first = all[0]?.ids[0];
-      expect(await fatesOf(scene.store, all)).toEqual(["sent", "sent", first]);
-      await scene.restart();
-      const later = withBody("a");
-      await take(scene.store, [later]);
-      expect(await fatesOf(scene.store, [later])).toEqual([first]);
-    });
-
-    it.each(ways)("compares the very bytes, and never the checksum alone, %s", async (_, takeAll) => {
-      const { store } = await openScene(open);
-      const all = [withBody(oneBody), withBody(collidingBody), withBody(collidingBody), withBody(oneBody)];
-      await takeAll(store, all);
-      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[1]?.ids[0], all[0]?.ids[0]]);
-    });
-
-    it("names for each alert of a batch the one at its place", async () => {
-      const { store, newId } = await openScene(open);
-      const [first, again] = [0, 0].map(() => withBody("[1,2]", { ids: [newId(), newId()] }));
-      if (first === undefined || again === undefined) throw new Error("two were made");
-      await take(store, [first, again]);
-      expect(await fatesOf(store, [first, again])).toEqual(["sent", "sent", ...first.ids]);
-    });
-
-    it("takes nothing for a repeat, and for a first, that was not judged or does not name its own event", async () => {
-      const { store } = await openScene(open);
-      const all = [withBody("a"), withBody("a"), withBody("a")];
-      for (const [index, one] of all.entries()) {
-        await store.acceptRequest(one);
-        await routeAll(store, index === 1 ? { repeatWindowMs: hour } : {});
-      }
-      expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
-    });
-
-    it("sends the second when the routing of the first has failed, and then takes the first for the repeat", async () => {
-      const { store } = await openScene(open);
-      const [failing, second] = [withBody("a"), withBody("a")];
-      await store.acceptRequest(failing);
-      const [unrouted] = await store.listUnrouted(1, noon);
-      await store.recordRoutingFailure([unrouted?.alerts[0]?.seq ?? 0], "it broke", noon + hour);
-      await take(store, [second]);
-      expect(await fatesOf(store, [failing, second])).toEqual([second.ids[0], "sent"]);
-    });
-
-    it("compares a request with a key by its key alone", async () => {
-      const { store } = await openScene(open);
-      const all = [withBody("a", { dedupeKey: "k" }), withBody("a"), withBody("a", { dedupeKey: "other" })];
-      await take(store, all);
-      expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
-    });
-
-    it("never takes an alert for the repeat of a test", async () => {
-      const { store } = await openScene(open);
-      const all = [withBody("a", { origin: "test" }), withBody("a"), withBody("a", { origin: "test" })];
-      await take(store, all);
-      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0]]);
-    });
-
-    it.each(ways)(
-      "forgets a body after the window, counted from the last that was no repeat, %s",
-      async (_, takeAll) => {
-        const { store } = await openScene(open);
-        const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
-        await takeAll(store, all, 1000);
-        expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
-      },
-    );
-
-    it("can be resent as any other alert", async () => {
-      const { store } = await openScene(open);
-      const all = [withBody("a"), withBody("a")];
-      await take(store, all);
-      const id = all[1]?.ids[0] ?? "";
-      await store.addDeliveries(id, [planned("chat")], "resend", noon + 1);
-      expect((await store.getAlert(id))?.deliveries).toMatchObject([{ purpose: "resend" }]);
-      expect(await store.listDue("chat", noon + 1, 10)).toHaveLength(2);
-    });
+export const describeRepeats = aboutScenes("repeats", openScene, (test, open) => {
+  it.each(ways)("takes the same bytes by two hooks for two alerts, %s", async (_, takeAll) => {
+    const { store } = await openScene(open);
+    const hooks = [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source }));
+    await takeAll(store, hooks);
+    const [, first] = hooks;
+    expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
   });
-}
+
+  test("finds a repeat under another key where keys count for nothing, and only there", async ({ store }) => {
+    const keyed = ["one", "two", "three"].map((key) =>
+      withBody("a", { source: "forge", dedupeKey: `forge/id:${key}` }),
+    );
+    for (const one of keyed.slice(0, 2)) await store.acceptRequest(one);
+    await routeAll(store, { repeatWindowMs: hour, isRepeatDespiteKey: true });
+    await take(store, keyed.slice(2));
+    expect(await fatesOf(store, keyed)).toEqual(["sent", keyed[0]?.ids[0], "sent"]);
+  });
+
+  test("keeps a repeat with its facts, names the first, and makes no delivery of it", async ({ store }) => {
+    const [first, again] = [withBody("a"), withBody("a")];
+    expect(await take(store, [first])).toEqual([]);
+    const [repeat, ...others] = await take(store, [again]);
+    expect(repeat).toMatchObject({ repeatOf: first.ids[0], deliveries: [] });
+    expect(others).toEqual([]);
+    expect(await store.getAlert(again.ids[0] ?? "")).toMatchObject({
+      repeatOf: first.ids[0],
+      facts: factsOf(),
+      routedAt: noon,
+      deliveries: [],
+      decisions: [],
+      unmatched: false,
+      dropped: false,
+    });
+    expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
+    expect(await store.countDuplicates()).toBe(1);
+    const listed = await store.listAlerts({ limit: 10, state: "repeat" });
+    expect(listed.map(({ id }) => id)).toEqual(again.ids);
+    expect(await store.listFacts({ fromAt: 0, limit: 10 })).toHaveLength(1);
+  });
+
+  test("joins the rows of a key without repeats, which would hide what became of the last that happened", async (scene) => {
+    const { store } = scene;
+    const all = [withBody("fires"), withBody("is over"), withBody("fires"), withBody("fires")];
+    await take(store, all);
+    expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0], all[0]?.ids[0]]);
+    const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
+    expect(joined.map(({ id }) => id)).toEqual(all[1]?.ids);
+    expect(joined[0]?.run?.count).toBe(2);
+  });
+
+  test("joins the rows of a key by its last repeat where nothing else of it is kept", async (scene) => {
+    const { store } = scene;
+    const at = (receivedAt: number) => withBody("fires", { receivedAt, ids: [newIdAt(receivedAt)] });
+    const all = [at(noon), at(noon + 2 * hour), at(noon + 3 * hour)];
+    await take(store, all);
+    await scene.claim("chat", "t", { now: noon + 10 });
+    await scene.attempt({ token: "t", at: noon + 100 });
+    await scene.route({ receivedAt: noon + 4 * hour, facts: { alertKey: "another" }, to: ["chat"] });
+    await store.removeAlerts({ receivedBefore: noon + hour, limit: 10 });
+    expect(await store.getAlert(all[0]?.ids[0] ?? "")).toBeUndefined();
+    const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
+    expect(joined.map(({ id }) => id).slice(1)).toEqual(all[2]?.ids);
+  });
+
+  test("finds the first in the same step, and over a restart", async (scene) => {
+    const all = [withBody("a"), withBody("b"), withBody("a")];
+    await take(scene.store, all);
+    const first = all[0]?.ids[0];
+    expect(await fatesOf(scene.store, all)).toEqual(["sent", "sent", first]);
+    await scene.restart();
+    const later = withBody("a");
+    await take(scene.store, [later]);
+    expect(await fatesOf(scene.store, [later])).toEqual([first]);
+  });
+
+  it.each(ways)("compares the very bytes, and never the checksum alone, %s", async (_, takeAll) => {
+    const { store } = await openScene(open);
+    const all = [withBody(oneBody), withBody(collidingBody), withBody(collidingBody), withBody(oneBody)];
+    await takeAll(store, all);
+    expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[1]?.ids[0], all[0]?.ids[0]]);
+  });
+
+  test("names for each alert of a batch the one at its place", async ({ store, newId }) => {
+    const [first, again] = [0, 0].map(() => withBody("[1,2]", { ids: [newId(), newId()] }));
+    if (first === undefined || again === undefined) throw new Error("two were made");
+    await take(store, [first, again]);
+    expect(await fatesOf(store, [first, again])).toEqual(["sent", "sent", ...first.ids]);
+  });
+
+  test("takes nothing for a repeat, and for a first, that was not judged or does not name its own event", async (scene) => {
+    const { store } = scene;
+    const all = [withBody("a"), withBody("a"), withBody("a")];
+    for (const [index, one] of all.entries()) {
+      await store.acceptRequest(one);
+      await routeAll(store, index === 1 ? { repeatWindowMs: hour } : {});
+    }
+    expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
+  });
+
+  test("sends the second when the routing of the first has failed, and then takes the first for the repeat", async (scene) => {
+    const { store } = scene;
+    const [failing, second] = [withBody("a"), withBody("a")];
+    await store.acceptRequest(failing);
+    const [unrouted] = await store.listUnrouted(1, noon);
+    await store.recordRoutingFailure([unrouted?.alerts[0]?.seq ?? 0], "it broke", noon + hour);
+    await take(store, [second]);
+    expect(await fatesOf(store, [failing, second])).toEqual([second.ids[0], "sent"]);
+  });
+
+  test("compares a request with a key by its key alone", async ({ store }) => {
+    const all = [withBody("a", { dedupeKey: "k" }), withBody("a"), withBody("a", { dedupeKey: "other" })];
+    await take(store, all);
+    expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
+  });
+
+  test("never takes an alert for the repeat of a test", async ({ store }) => {
+    const all = [withBody("a", { origin: "test" }), withBody("a"), withBody("a", { origin: "test" })];
+    await take(store, all);
+    expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0]]);
+  });
+
+  it.each(ways)("forgets a body after the window, counted from the last that was no repeat, %s", async (_, takeAll) => {
+    const { store } = await openScene(open);
+    const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
+    await takeAll(store, all, 1000);
+    expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
+  });
+
+  test("can be resent as any other alert", async ({ store }) => {
+    const all = [withBody("a"), withBody("a")];
+    await take(store, all);
+    const id = all[1]?.ids[0] ?? "";
+    await store.addDeliveries(id, [planned("chat")], "resend", noon + 1);
+    expect((await store.getAlert(id))?.deliveries).toMatchObject([{ purpose: "resend" }]);
+    expect(await store.listDue("chat", noon + 1, 10)).toHaveLength(2);
+  });
+});

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import type { FailedQuery } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
+import { aboutScenes, noon, openScene, planned, type Scene } from "../scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
 async function fail({ route, store, lane }: Scene, count: number, at = 0): Promise<string[]> {
@@ -26,191 +26,179 @@ async function resendAll(store: Store, query = everything, limit = 100) {
 }
 
 /** What failed, and what stands for it since it was resent. */
-export function describeResends(open: OpenStore): void {
-  describe("resends", () => {
-    it("stand for what failed at once, in counts and in the log, over a restart", async () => {
-      const scene = await openScene(open);
-      const [id = ""] = await fail(scene, 2);
-      expect(await resendAll(scene.store)).toEqual({ made: 2, resent: 2, noRecipient: 0 });
-      await scene.restart();
-      const { store } = scene;
-      expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
-      expect(await store.listAlerts({ limit: 10, state: "failed" })).toEqual([]);
-      expect(await store.listAlerts({ limit: 10, state: "failed", destination: "chat" })).toEqual([]);
-      const [failed, resend] = (await store.getAlert(id))?.deliveries ?? [];
-      expect(failed).toMatchObject({ state: "failed", resentBy: resend?.id });
-      expect(resend).toMatchObject({ state: "queued", purpose: "bulk_resend", createdAt: noon + 50 });
-    });
-
-    it("are made once, however many ask with what they have read before", async () => {
-      const scene = await openScene(open);
-      await fail(scene, 3);
-      const { store } = scene;
-      const failed = await store.listFailed(everything, { limit: 100 });
-      const calls = failed.map(({ deliverySeq }) => ({
-        deliverySeq,
-        planned: [planned("chat")],
-        onlyNew: false,
-      }));
-      const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
-      expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
-    });
-
-    it("stand for a second mailbox that the destination no longer has, also when that is resent later", async () => {
-      const { store, lane, route } = await openScene(open);
-      const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
-      await route({ to: [toMail("one@x.example"), toMail("two@x.example")] });
-      const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
-      await store.finishDeliveries(lane, seqs, { state: "failed", reason: "refused" }, noon, []);
-      const resend = (deliverySeq: number) =>
-        store.resendFailed([{ deliverySeq, planned: [toMail("new@x.example")], onlyNew: false }], noon);
-      expect(await resend(seqs[0] ?? 0)).toEqual({ made: 1, resent: 1, noRecipient: 0 });
-      expect(await resend(seqs[1] ?? 0)).toEqual({ made: 0, resent: 1, noRecipient: 0 });
-    });
-
-    it("change the version of their alerts, so that whoever looks at them hears of it", async () => {
-      const scene = await openScene(open);
-      const [id] = await fail(scene, 1);
-      const before = await scene.store.latestChange();
-      await resendAll(scene.store);
-      expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
-    });
-
-    it("of one alert are returned as they were made, and stand for a mailbox each", async () => {
-      const { store, lane, route } = await openScene(open);
-      const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
-      const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
-      const due = await store.listDue("mail", noon, 10);
-      await store.finishDeliveries(
-        lane,
-        due.map((delivery) => delivery.seq),
-        { state: "expired", reason: "too old" },
-        noon,
-        [],
-      );
-      const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
-      expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
-      expect((await store.getAlert(id))?.deliveries).toMatchObject([
-        { recipient: "a@x.example", resentBy: made[1]?.id },
-        { recipient: "gone@x.example", resentBy: made[0]?.id },
-        { id: made[0]?.id, state: "queued" },
-        { id: made[1]?.id, state: "queued" },
-      ]);
-    });
-
-    it("of one alert stand also for what is held since nobody knows whether it arrived", async () => {
-      const scene = await openScene(open);
-      const { store } = scene;
-      const { id } = await scene.route();
-      const [claimed] = await scene.claim("chat", "t1");
-      const next = { state: "held", reason: "may or may not have arrived" } as const;
-      await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
-      const [resend] = await store.addDeliveries(id, [planned("chat")], "resend", noon + 200);
-      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-        state: "held",
-        resentBy: resend?.id,
-      });
-      expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
-      const deliveryIds = [claimed?.id ?? ""];
-      const change = { destination: "chat", deliveryIds, now: noon, dueAt: noon, why: "released" };
-      expect(await store.rescheduleHeld({ ...change, isNamed: true })).toBe(0);
-    });
-
-    it("leave alone what waits, and what arrived", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
-      const { id } = await route({ to: ["chat"] });
-      await claim("chat", "t1");
-      await attempt({ token: "t1" });
-      await store.addDeliveries(id, [planned("chat")], "alert", noon);
-      await store.addDeliveries(id, [planned("chat")], "resend", noon);
-      expect((await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy)).toEqual([
-        undefined,
-        undefined,
-        undefined,
-      ]);
-    });
-
-    it("of many are due behind everything else, whenever that came", async () => {
-      const scene = await openScene(open);
-      await fail(scene, 3);
-      await resendAll(scene.store);
-      await scene.route({ to: [planned("chat", { dueAt: noon + 100 })] });
-      const purposes = async (limit: number) =>
-        (await scene.store.listDue("chat", noon + 100, limit)).map(({ purpose }) => purpose);
-      expect(await purposes(2)).toEqual(["alert", "bulk_resend"]);
-      expect(await purposes(1)).toEqual(["alert"]);
-      expect(await purposes(10)).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend"]);
-      expect(await scene.store.nextDueAt("chat")).toBe(noon);
-    });
-
-    it("of many are listed before other alerts where it is their turn, and behind what a person asked for", async () => {
-      const scene = await openScene(open);
-      await fail(scene, 3);
-      await resendAll(scene.store);
-      const { id } = await scene.route({ to: ["chat"] });
-      await scene.store.addDeliveries(id, [planned("chat")], "resend", noon);
-      const purposes = async (limit: number) =>
-        (await scene.store.listDue("chat", noon, limit, true)).map(({ purpose }) => purpose);
-      expect(await purposes(3)).toEqual(["resend", "bulk_resend", "bulk_resend"]);
-      expect((await purposes(5)).sort()).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend", "resend"]);
-      expect(await purposes(1)).toEqual(["resend"]);
-    });
-
-    it("of many are counted, with those that have arrived, until none waits", async () => {
-      const scene = await openScene(open);
-      const { store, lane } = scene;
-      const counted = async () => (await store.countByDestination())[0]?.resending;
-      await fail(scene, 4);
-      expect(await counted()).toBeUndefined();
-      await resendAll(store);
-      expect(await counted()).toEqual({ made: 4, arrived: 0, since: noon + 50 });
-      const [one, two, ...rest] = await store.listDue("chat", noon + 50, 9);
-      const send = async (token: string, seqs: number[]) => {
-        await store.claimDeliveries(lane, { token, deliverySeqs: seqs, leaseMs: 60_000 }, []);
-        const next = { state: "sent", reason: "" } as const;
-        await scene.attempt({ token, deliverySeqs: seqs, outcome: "sent", next });
-      };
-      await send("t1", [one?.seq ?? 0]);
-      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
-      await store.finishDeliveries(lane, [two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60, []);
-      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
-      // The one that failed once more counts as its resend does.
-      await resendAll(store);
-      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
-      const seqs = (await store.listDue("chat", noon + 50, 9)).map(({ seq }) => seq);
-      expect(seqs).toHaveLength(rest.length + 1);
-      await store.claimDeliveries(lane, { token: "t2", deliverySeqs: seqs, leaseMs: 60_000 }, []);
-      expect(await counted()).toMatchObject({ made: 4, arrived: 1 });
-      await scene.attempt({
-        token: "t2",
-        deliverySeqs: seqs,
-        outcome: "sent",
-        next: { state: "digested", reason: "" },
-      });
-      expect(await counted()).toBeUndefined();
-    });
+export const describeResends = aboutScenes("resends", openScene, (test) => {
+  test("stand for what failed at once, in counts and in the log, over a restart", async (scene) => {
+    const [id = ""] = await fail(scene, 2);
+    expect(await resendAll(scene.store)).toEqual({ made: 2, resent: 2, noRecipient: 0 });
+    await scene.restart();
+    const { store } = scene;
+    expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
+    expect(await store.listAlerts({ limit: 10, state: "failed" })).toEqual([]);
+    expect(await store.listAlerts({ limit: 10, state: "failed", destination: "chat" })).toEqual([]);
+    const [failed, resend] = (await store.getAlert(id))?.deliveries ?? [];
+    expect(failed).toMatchObject({ state: "failed", resentBy: resend?.id });
+    expect(resend).toMatchObject({ state: "queued", purpose: "bulk_resend", createdAt: noon + 50 });
   });
 
-  describe("what failed", () => {
-    it("is listed newest first in pages, and counted with its ages, up to an instant", async () => {
-      const scene = await openScene(open);
-      const { store } = scene;
-      const older = await fail(scene, 3);
-      const newer = await fail(scene, 2, 1000);
-      const all = await store.listFailed(everything, { limit: 10 });
-      expect(all).toHaveLength(5);
-      const first = await store.listFailed(everything, { limit: 2 });
-      const rest = await store.listFailed(everything, { limit: 10, after: first[1]?.position });
-      expect([...first, ...rest]).toEqual(all);
-      await resendAll(store, everything, 2);
-      const resent = await Promise.all([...older, ...newer].map((id) => store.getAlert(id)));
-      expect(resent.map((alert) => alert?.deliveries.length)).toEqual([1, 1, 1, 2, 2]);
-      const early = { ...everything, failedUntil: noon + 999 };
-      expect(await store.countFailed(early)).toEqual([
-        { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon },
-      ]);
-      expect(await store.countFailed({ ...everything, states: ["expired"] })).toEqual([]);
-      expect(await store.countFailed({ ...everything, destination: "mail" })).toEqual([]);
-    });
+  test("are made once, however many ask with what they have read before", async (scene) => {
+    await fail(scene, 3);
+    const { store } = scene;
+    const failed = await store.listFailed(everything, { limit: 100 });
+    const calls = failed.map(({ deliverySeq }) => ({
+      deliverySeq,
+      planned: [planned("chat")],
+      onlyNew: false,
+    }));
+    const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
+    expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
   });
-}
+
+  test("stand for a second mailbox that the destination no longer has, also when that is resent later", async (scene) => {
+    const { store, lane, route } = scene;
+    const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
+    await route({ to: [toMail("one@x.example"), toMail("two@x.example")] });
+    const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
+    await store.finishDeliveries(lane, seqs, { state: "failed", reason: "refused" }, noon, []);
+    const resend = (deliverySeq: number) =>
+      store.resendFailed([{ deliverySeq, planned: [toMail("new@x.example")], onlyNew: false }], noon);
+    expect(await resend(seqs[0] ?? 0)).toEqual({ made: 1, resent: 1, noRecipient: 0 });
+    expect(await resend(seqs[1] ?? 0)).toEqual({ made: 0, resent: 1, noRecipient: 0 });
+  });
+
+  test("change the version of their alerts, so that whoever looks at them hears of it", async (scene) => {
+    const [id] = await fail(scene, 1);
+    const before = await scene.store.latestChange();
+    await resendAll(scene.store);
+    expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
+  });
+
+  test("of one alert are returned as they were made, and stand for a mailbox each", async ({ store, lane, route }) => {
+    const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
+    const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
+    const due = await store.listDue("mail", noon, 10);
+    await store.finishDeliveries(
+      lane,
+      due.map((delivery) => delivery.seq),
+      { state: "expired", reason: "too old" },
+      noon,
+      [],
+    );
+    const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
+    expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
+    expect((await store.getAlert(id))?.deliveries).toMatchObject([
+      { recipient: "a@x.example", resentBy: made[1]?.id },
+      { recipient: "gone@x.example", resentBy: made[0]?.id },
+      { id: made[0]?.id, state: "queued" },
+      { id: made[1]?.id, state: "queued" },
+    ]);
+  });
+
+  test("of one alert stand also for what is held since nobody knows whether it arrived", async (scene) => {
+    const { store } = scene;
+    const { id } = await scene.route();
+    const [claimed] = await scene.claim("chat", "t1");
+    const next = { state: "held", reason: "may or may not have arrived" } as const;
+    await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
+    const [resend] = await store.addDeliveries(id, [planned("chat")], "resend", noon + 200);
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+      state: "held",
+      resentBy: resend?.id,
+    });
+    expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
+    const deliveryIds = [claimed?.id ?? ""];
+    const change = { destination: "chat", deliveryIds, now: noon, dueAt: noon, why: "released" };
+    expect(await store.rescheduleHeld({ ...change, isNamed: true })).toBe(0);
+  });
+
+  test("leave alone what waits, and what arrived", async ({ store, route, claim, attempt }) => {
+    const { id } = await route({ to: ["chat"] });
+    await claim("chat", "t1");
+    await attempt({ token: "t1" });
+    await store.addDeliveries(id, [planned("chat")], "alert", noon);
+    await store.addDeliveries(id, [planned("chat")], "resend", noon);
+    expect((await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("of many are due behind everything else, whenever that came", async (scene) => {
+    await fail(scene, 3);
+    await resendAll(scene.store);
+    await scene.route({ to: [planned("chat", { dueAt: noon + 100 })] });
+    const purposes = async (limit: number) =>
+      (await scene.store.listDue("chat", noon + 100, limit)).map(({ purpose }) => purpose);
+    expect(await purposes(2)).toEqual(["alert", "bulk_resend"]);
+    expect(await purposes(1)).toEqual(["alert"]);
+    expect(await purposes(10)).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend"]);
+    expect(await scene.store.nextDueAt("chat")).toBe(noon);
+  });
+
+  test("of many are listed before other alerts where it is their turn, and behind what a person asked for", async (scene) => {
+    await fail(scene, 3);
+    await resendAll(scene.store);
+    const { id } = await scene.route({ to: ["chat"] });
+    await scene.store.addDeliveries(id, [planned("chat")], "resend", noon);
+    const purposes = async (limit: number) =>
+      (await scene.store.listDue("chat", noon, limit, true)).map(({ purpose }) => purpose);
+    expect(await purposes(3)).toEqual(["resend", "bulk_resend", "bulk_resend"]);
+    expect((await purposes(5)).sort()).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend", "resend"]);
+    expect(await purposes(1)).toEqual(["resend"]);
+  });
+
+  test("of many are counted, with those that have arrived, until none waits", async (scene) => {
+    const { store, lane } = scene;
+    const counted = async () => (await store.countByDestination())[0]?.resending;
+    await fail(scene, 4);
+    expect(await counted()).toBeUndefined();
+    await resendAll(store);
+    expect(await counted()).toEqual({ made: 4, arrived: 0, since: noon + 50 });
+    const [one, two, ...rest] = await store.listDue("chat", noon + 50, 9);
+    const send = async (token: string, seqs: number[]) => {
+      await store.claimDeliveries(lane, { token, deliverySeqs: seqs, leaseMs: 60_000 }, []);
+      const next = { state: "sent", reason: "" } as const;
+      await scene.attempt({ token, deliverySeqs: seqs, outcome: "sent", next });
+    };
+    await send("t1", [one?.seq ?? 0]);
+    expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+    await store.finishDeliveries(lane, [two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60, []);
+    expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+    // The one that failed once more counts as its resend does.
+    await resendAll(store);
+    expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+    const seqs = (await store.listDue("chat", noon + 50, 9)).map(({ seq }) => seq);
+    expect(seqs).toHaveLength(rest.length + 1);
+    await store.claimDeliveries(lane, { token: "t2", deliverySeqs: seqs, leaseMs: 60_000 }, []);
+    expect(await counted()).toMatchObject({ made: 4, arrived: 1 });
+    await scene.attempt({
+      token: "t2",
+      deliverySeqs: seqs,
+      outcome: "sent",
+      next: { state: "digested", reason: "" },
+    });
+    expect(await counted()).toBeUndefined();
+  });
+});
+
+export const describeFailed = aboutScenes("what failed", openScene, (test) => {
+  test("is listed newest first in pages, and counted with its ages, up to an instant", async (scene) => {
+    const { store } = scene;
+    const older = await fail(scene, 3);
+    const newer = await fail(scene, 2, 1000);
+    const all = await store.listFailed(everything, { limit: 10 });
+    expect(all).toHaveLength(5);
+    const first = await store.listFailed(everything, { limit: 2 });
+    const rest = await store.listFailed(everything, { limit: 10, after: first[1]?.position });
+    expect([...first, ...rest]).toEqual(all);
+    await resendAll(store, everything, 2);
+    const resent = await Promise.all([...older, ...newer].map((id) => store.getAlert(id)));
+    expect(resent.map((alert) => alert?.deliveries.length)).toEqual([1, 1, 1, 2, 2]);
+    const early = { ...everything, failedUntil: noon + 999 };
+    expect(await store.countFailed(early)).toEqual([
+      { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon },
+    ]);
+    expect(await store.countFailed({ ...everything, states: ["expired"] })).toEqual([]);
+    expect(await store.countFailed({ ...everything, destination: "mail" })).toEqual([]);
+  });
+});

@@ -1,7 +1,18 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { RingRule } from "../../../../src/core/ring.ts";
-import { factsOf, findUnrouted, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import {
+  aboutScenes,
+  factsOf,
+  findUnrouted,
+  newId,
+  noon,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+} from "../scene.ts";
 
 const minute = 60_000;
 const rule: RingRule = { flapping: true };
@@ -70,187 +81,177 @@ async function openRings(open: OpenStore) {
   return { ...scene, route, arrive, decisionsOf, resultsOf, told, now: () => at };
 }
 
-export function describeRings(open: OpenStore): void {
-  describe("what does not ring", () => {
-    it.each(["route", "arrive"] as const)("is decided by what rang before, and counted: %s", async (way) => {
-      const scene = await openRings(open);
-      const ids = await scene[way](falls(8));
-      expect(await scene.resultsOf(ids)).toEqual([...Array(4).fill("deliver"), ...Array(4).fill("damped")]);
-      const last = await scene.store.getAlert(ids.at(-1) as string);
-      expect(last?.unmatched).toBe(false);
-      expect(last?.decisions[0]?.reason).toMatch(/^it takes every alert; does not ring: it /);
-      expect(await scene.told(ids[3])).toEqual(["chat queued", "mail queued"]);
-      // Of a key one summary waits, and where a message can be changed one count.
-      expect(await scene.told(ids[6])).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
-      expect(await scene.told(ids[7])).toEqual(["chat held 4", "mail held 4", "chat queued 4"]);
-      const due = await scene.store.listDue("chat", scene.now(), 99);
-      expect(due.map(({ updates, damped }) => [updates, damped?.count])).toEqual([
-        ["auto", undefined],
-        ...Array(3).fill(["reply", undefined]),
-        ["count", 4],
-      ]);
-      const [summary] = (await scene.store.listDue("mail", Number.MAX_SAFE_INTEGER, 99)).slice(-1);
-      expect(summary).toMatchObject({ updates: "summary", alertId: ids[7], damped: { by: expect.any(String) } });
-      expect(summary?.dueAt).toBeGreaterThanOrEqual(scene.now() + 15 * minute);
-    });
-
-    it("is the same in one step and in many, on arrival and the long way", async () => {
-      const walk: Firing[] = falls(20).flatMap((firing, index) =>
-        index % 3 === 2 ? [firing, ["101.5", "resolved"] as const] : [firing],
-      );
-      const [one, many, arriving] = [await openRings(open), await openRings(open), await openRings(open)];
-      const inOne = await one.route(walk);
-      const inMany: string[] = [];
-      for (const firing of walk) inMany.push(...(await many.route([firing])));
-      const arrived = await arriving.arrive(walk);
-      const results = await one.resultsOf(inOne);
-      expect(results.filter((result) => result === "damped").length).toBeGreaterThan(5);
-      expect(await many.resultsOf(inMany)).toEqual(results);
-      expect(await arriving.resultsOf(arrived)).toEqual(results);
-      const tellings = await Promise.all(inOne.map(one.told));
-      expect(await Promise.all(inMany.map(many.told))).toEqual(tellings);
-      expect(await Promise.all(arrived.map(arriving.told))).toEqual(tellings);
-    });
-
-    it("is said by the next ring, which takes the summary along", async () => {
-      const { route, told, store } = await openRings(open);
-      const ids = await route(falls(7));
-      const [far] = await route([["80"]]);
-      expect(await told(ids.at(-1))).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
-      expect(await told(far)).toEqual(["chat queued 3", "mail queued 3"]);
-      const detail = await store.getAlert(far ?? "");
-      expect(detail?.deliveries[0]?.damped).toMatchObject({ count: 3, lowest: 99.4, highest: 99.6 });
-      expect(detail?.deliveries[0]?.damped?.by).toBeUndefined();
-    });
-
-    it("is told although a mute of other alerts of the key has begun, unless it is not so any more", async () => {
-      const { route, told } = await openRings(open);
-      const muted = [{ ...mail, state: "muted" as const }];
-      const [held] = (await route(falls(5), [mail])).slice(-1);
-      await route(falls(2, 5), muted);
-      expect(await told(held)).toEqual(["mail held 1"]);
-      // The next that is judged counts it.
-      const [next] = await route(falls(1, 7), [mail]);
-      expect(await told(held)).toEqual(["mail digested 1"]);
-      expect(await told(next)).toEqual(["mail held 2"]);
-      await route([["101.5", "resolved"]], muted);
-      expect(await told(next)).toEqual(["mail digested 2"]);
-    });
-
-    it("tells nothing in a mute: an end that is muted ends the summary, and behind its end the next rings", async () => {
-      const { route, told, resultsOf } = await openRings(open);
-      const again = { again: { furtherBy: { percent: 5 } }, flapping: false };
-      const plain = [chat(again)];
-      const muted = [planned("chat", { state: "muted", ring: again })];
-      const [, held] = await route(falls(2), plain);
-      const ids = await route([["99.9"], ["101.5", "resolved"]], muted);
-      expect(await told(held)).toEqual(["chat digested 1", "chat digested 1"]);
-      expect(await Promise.all(ids.map(told))).toEqual([["chat muted"], ["chat muted"]]);
-      const next = await route([["99.9"]], plain);
-      expect(await resultsOf(next)).toEqual(["deliver"]);
-      expect(await told(next[0])).toEqual(["chat queued 1"]);
-    });
-
-    it("puts a summary off, and the next alert of its key ends it as before", async () => {
-      const { route, told, due, store, lane, now } = await openRings(open);
-      const [id] = (await route(falls(5), [mail])).slice(-1);
-      const all = await due("mail", Number.MAX_SAFE_INTEGER);
-      const seqs = all.filter(({ updates }) => updates === "summary").map(({ seq }) => seq);
-      const dueAt = now() + 24 * 60 * minute;
-      await store.finishDeliveries(lane, seqs, { state: "held", reason: "", dueAt }, now(), []);
-      expect((await store.getAlert(id ?? ""))?.deliveries).toMatchObject([{ state: "held", dueAt }]);
-      const [next] = await route(falls(1, 5), [mail]);
-      expect(await told(id)).toEqual(["mail digested 1"]);
-      expect(await told(next)).toEqual(["mail held 2"]);
-    });
-
-    it("leaves a summary that is under way, and makes another", async () => {
-      const { route, told, claim, now } = await openRings(open);
-      const ids = await route(falls(6));
-      await claim("mail", "t1", { now: now() + 24 * 60 * minute });
-      const [next] = await route(falls(1, 6));
-      expect(await told(ids.at(-1))).toContain("mail sending 2");
-      expect(await told(next)).toContain("mail held 3");
-    });
-
-    it("is remembered across a restart, for each destination by itself", async () => {
-      const scene = await openRings(open);
-      await scene.route(falls(4), [chat()]);
-      await scene.restart();
-      const [id] = await scene.route(falls(1, 4), [chat(), mail]);
-      const decisions = await scene.decisionsOf(id);
-      expect(decisions.map(({ result }) => result)).toEqual(["damped", "deliver"]);
-    });
-
-    it.each([
-      ["failed", "forgotten"],
-      ["expired", "forgotten"],
-      ["sent", "remembered"],
-    ] as const)("counts no ring that reached nobody: one that is %s is %s", async (state, is) => {
-      const scene = await openRings(open);
-      await scene.route(falls(4), [chat()]);
-      await scene.claim("chat", "t1", { now: scene.now() });
-      await scene.attempt({ token: "t1", outcome: "rejected", next: { state, reason: "" }, at: scene.now() });
-      const ids = await scene.route(falls(1, 4), [chat()]);
-      expect(await scene.resultsOf(ids)).toEqual([is === "forgotten" ? "deliver" : "damped"]);
-    });
-
-    it("says with the next ring what one that failed had said", async () => {
-      const scene = await openRings(open);
-      await scene.route(falls(7), [chat()]);
-      const [far] = await scene.route([["80"]], [chat()]);
-      expect(await scene.told(far)).toEqual(["chat queued 3"]);
-      const { seq = 0 } = (await scene.due("chat", scene.now())).find(({ alertId }) => alertId === far) ?? {};
-      await scene.store.finishDeliveries(scene.lane, [seq], { state: "failed", reason: "" }, scene.now(), []);
-      const [next] = await scene.route([["80"]], [chat()]);
-      expect(await scene.told(next)).toEqual(["chat queued 3"]);
-    });
-
-    it("forgets a ring that ended untried, and makes one that missed one of two good to that one alone", async () => {
-      const scene = await openRings(open);
-      const both = [mail, { ...mail, recipient: "ben@example.com" }];
-      await scene.route(falls(4), both);
-      const due = await scene.due("mail", scene.now());
-      const seqs = due.filter(({ recipient }) => recipient === "anna@example.com").map(({ seq }) => seq);
-      await scene.store.finishDeliveries(scene.lane, seqs, { state: "expired", reason: "too old" }, scene.now(), []);
-      const [next, after] = await scene.route(falls(2, 4), both);
-      expect(await scene.resultsOf([next ?? "", after ?? ""])).toEqual(["deliver", "damped"]);
-      expect(await scene.told(next)).toEqual(["mail queued", "mail digested 1"]);
-      expect(await scene.told(after)).toEqual(["mail held 2", "mail held 2"]);
-      const left = await scene.due("mail", scene.now());
-      await scene.store.finishDeliveries(
-        scene.lane,
-        left.map(({ seq }) => seq),
-        { state: "expired", reason: "too old" },
-        scene.now(),
-        [],
-      );
-      expect(await scene.resultsOf(await scene.route(falls(1, 6), both))).toEqual(["deliver"]);
-    });
-
-    it("is no affair of what has no rule, is muted or was told before", async () => {
-      const { route, resultsOf } = await openRings(open);
-      const free = await route(falls(9), [planned("chat")]);
-      const muted = await route(falls(9), [planned("chat", { state: "muted", ring: rule })]);
-      expect(new Set([...(await resultsOf(free)), ...(await resultsOf(muted))])).toEqual(new Set(["deliver"]));
-      expect(await resultsOf(await route(falls(5), [chat()]))).toEqual([...Array(4).fill("deliver"), "damped"]);
-    });
-
-    it("is listed as such, by the state of the alert", async () => {
-      const { route, store } = await openRings(open);
-      const ids = await route(falls(6), [chat()]);
-      const alerts = await store.listAlerts({ limit: 9, state: "damped" });
-      expect(alerts.map(({ id }) => id)).toEqual([ids[5], ids[4]]);
-    });
-
-    it("is forgotten after a week without an alert", async () => {
-      const { route, maintain, now, resultsOf, store } = await openRings(open);
-      await route(falls(4), [chat()]);
-      if (store.maintain === undefined) return;
-      await maintain(now() + 6 * 24 * 60 * minute);
-      expect(await resultsOf(await route(falls(1, 4), [chat()]))).toEqual(["damped"]);
-      await maintain(now() + 8 * 24 * 60 * minute);
-      expect(await resultsOf(await route(falls(1, 5), [chat()]))).toEqual(["deliver"]);
-    });
+export const describeRings = aboutScenes("what does not ring", openRings, (test, open) => {
+  it.each(["route", "arrive"] as const)("is decided by what rang before, and counted: %s", async (way) => {
+    const scene = await openRings(open);
+    const ids = await scene[way](falls(8));
+    expect(await scene.resultsOf(ids)).toEqual([...Array(4).fill("deliver"), ...Array(4).fill("damped")]);
+    const last = await scene.store.getAlert(ids.at(-1) as string);
+    expect(last?.unmatched).toBe(false);
+    expect(last?.decisions[0]?.reason).toMatch(/^it takes every alert; does not ring: it /);
+    expect(await scene.told(ids[3])).toEqual(["chat queued", "mail queued"]);
+    // Of a key one summary waits, and where a message can be changed one count.
+    expect(await scene.told(ids[6])).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
+    expect(await scene.told(ids[7])).toEqual(["chat held 4", "mail held 4", "chat queued 4"]);
+    const due = await scene.store.listDue("chat", scene.now(), 99);
+    expect(due.map(({ updates, damped }) => [updates, damped?.count])).toEqual([
+      ["auto", undefined],
+      ...Array(3).fill(["reply", undefined]),
+      ["count", 4],
+    ]);
+    const [summary] = (await scene.store.listDue("mail", Number.MAX_SAFE_INTEGER, 99)).slice(-1);
+    expect(summary).toMatchObject({ updates: "summary", alertId: ids[7], damped: { by: expect.any(String) } });
+    expect(summary?.dueAt).toBeGreaterThanOrEqual(scene.now() + 15 * minute);
   });
-}
+
+  it("is the same in one step and in many, on arrival and the long way", async () => {
+    const walk: Firing[] = falls(20).flatMap((firing, index) =>
+      index % 3 === 2 ? [firing, ["101.5", "resolved"] as const] : [firing],
+    );
+    const [one, many, arriving] = [await openRings(open), await openRings(open), await openRings(open)];
+    const inOne = await one.route(walk);
+    const inMany: string[] = [];
+    for (const firing of walk) inMany.push(...(await many.route([firing])));
+    const arrived = await arriving.arrive(walk);
+    const results = await one.resultsOf(inOne);
+    expect(results.filter((result) => result === "damped").length).toBeGreaterThan(5);
+    expect(await many.resultsOf(inMany)).toEqual(results);
+    expect(await arriving.resultsOf(arrived)).toEqual(results);
+    const tellings = await Promise.all(inOne.map(one.told));
+    expect(await Promise.all(inMany.map(many.told))).toEqual(tellings);
+    expect(await Promise.all(arrived.map(arriving.told))).toEqual(tellings);
+  });
+
+  test("is said by the next ring, which takes the summary along", async ({ route, told, store }) => {
+    const ids = await route(falls(7));
+    const [far] = await route([["80"]]);
+    expect(await told(ids.at(-1))).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
+    expect(await told(far)).toEqual(["chat queued 3", "mail queued 3"]);
+    const detail = await store.getAlert(far ?? "");
+    expect(detail?.deliveries[0]?.damped).toMatchObject({ count: 3, lowest: 99.4, highest: 99.6 });
+    expect(detail?.deliveries[0]?.damped?.by).toBeUndefined();
+  });
+
+  test("is told although a mute of other alerts of the key has begun, unless it is not so any more", async (scene) => {
+    const { route, told } = scene;
+    const muted = [{ ...mail, state: "muted" as const }];
+    const [held] = (await route(falls(5), [mail])).slice(-1);
+    await route(falls(2, 5), muted);
+    expect(await told(held)).toEqual(["mail held 1"]);
+    // The next that is judged counts it.
+    const [next] = await route(falls(1, 7), [mail]);
+    expect(await told(held)).toEqual(["mail digested 1"]);
+    expect(await told(next)).toEqual(["mail held 2"]);
+    await route([["101.5", "resolved"]], muted);
+    expect(await told(next)).toEqual(["mail digested 2"]);
+  });
+
+  test("tells nothing in a mute: an end that is muted ends the summary, and behind its end the next rings", async (scene) => {
+    const { route, told, resultsOf } = scene;
+    const again = { again: { furtherBy: { percent: 5 } }, flapping: false };
+    const plain = [chat(again)];
+    const muted = [planned("chat", { state: "muted", ring: again })];
+    const [, held] = await route(falls(2), plain);
+    const ids = await route([["99.9"], ["101.5", "resolved"]], muted);
+    expect(await told(held)).toEqual(["chat digested 1", "chat digested 1"]);
+    expect(await Promise.all(ids.map(told))).toEqual([["chat muted"], ["chat muted"]]);
+    const next = await route([["99.9"]], plain);
+    expect(await resultsOf(next)).toEqual(["deliver"]);
+    expect(await told(next[0])).toEqual(["chat queued 1"]);
+  });
+
+  test("puts a summary off, and the next alert of its key ends it as before", async (scene) => {
+    const { route, told, due, store, lane, now } = scene;
+    const [id] = (await route(falls(5), [mail])).slice(-1);
+    const all = await due("mail", Number.MAX_SAFE_INTEGER);
+    const seqs = all.filter(({ updates }) => updates === "summary").map(({ seq }) => seq);
+    const dueAt = now() + 24 * 60 * minute;
+    await store.finishDeliveries(lane, seqs, { state: "held", reason: "", dueAt }, now(), []);
+    expect((await store.getAlert(id ?? ""))?.deliveries).toMatchObject([{ state: "held", dueAt }]);
+    const [next] = await route(falls(1, 5), [mail]);
+    expect(await told(id)).toEqual(["mail digested 1"]);
+    expect(await told(next)).toEqual(["mail held 2"]);
+  });
+
+  test("leaves a summary that is under way, and makes another", async ({ route, told, claim, now }) => {
+    const ids = await route(falls(6));
+    await claim("mail", "t1", { now: now() + 24 * 60 * minute });
+    const [next] = await route(falls(1, 6));
+    expect(await told(ids.at(-1))).toContain("mail sending 2");
+    expect(await told(next)).toContain("mail held 3");
+  });
+
+  test("is remembered across a restart, for each destination by itself", async (scene) => {
+    await scene.route(falls(4), [chat()]);
+    await scene.restart();
+    const [id] = await scene.route(falls(1, 4), [chat(), mail]);
+    const decisions = await scene.decisionsOf(id);
+    expect(decisions.map(({ result }) => result)).toEqual(["damped", "deliver"]);
+  });
+
+  it.each([
+    ["failed", "forgotten"],
+    ["expired", "forgotten"],
+    ["sent", "remembered"],
+  ] as const)("counts no ring that reached nobody: one that is %s is %s", async (state, is) => {
+    const scene = await openRings(open);
+    await scene.route(falls(4), [chat()]);
+    await scene.claim("chat", "t1", { now: scene.now() });
+    await scene.attempt({ token: "t1", outcome: "rejected", next: { state, reason: "" }, at: scene.now() });
+    const ids = await scene.route(falls(1, 4), [chat()]);
+    expect(await scene.resultsOf(ids)).toEqual([is === "forgotten" ? "deliver" : "damped"]);
+  });
+
+  test("says with the next ring what one that failed had said", async (scene) => {
+    await scene.route(falls(7), [chat()]);
+    const [far] = await scene.route([["80"]], [chat()]);
+    expect(await scene.told(far)).toEqual(["chat queued 3"]);
+    const { seq = 0 } = (await scene.due("chat", scene.now())).find(({ alertId }) => alertId === far) ?? {};
+    await scene.store.finishDeliveries(scene.lane, [seq], { state: "failed", reason: "" }, scene.now(), []);
+    const [next] = await scene.route([["80"]], [chat()]);
+    expect(await scene.told(next)).toEqual(["chat queued 3"]);
+  });
+
+  test("forgets a ring that ended untried, and makes one that missed one of two good to that one alone", async (scene) => {
+    const both = [mail, { ...mail, recipient: "ben@example.com" }];
+    await scene.route(falls(4), both);
+    const due = await scene.due("mail", scene.now());
+    const seqs = due.filter(({ recipient }) => recipient === "anna@example.com").map(({ seq }) => seq);
+    await scene.store.finishDeliveries(scene.lane, seqs, { state: "expired", reason: "too old" }, scene.now(), []);
+    const [next, after] = await scene.route(falls(2, 4), both);
+    expect(await scene.resultsOf([next ?? "", after ?? ""])).toEqual(["deliver", "damped"]);
+    expect(await scene.told(next)).toEqual(["mail queued", "mail digested 1"]);
+    expect(await scene.told(after)).toEqual(["mail held 2", "mail held 2"]);
+    const left = await scene.due("mail", scene.now());
+    await scene.store.finishDeliveries(
+      scene.lane,
+      left.map(({ seq }) => seq),
+      { state: "expired", reason: "too old" },
+      scene.now(),
+      [],
+    );
+    expect(await scene.resultsOf(await scene.route(falls(1, 6), both))).toEqual(["deliver"]);
+  });
+
+  test("is no affair of what has no rule, is muted or was told before", async ({ route, resultsOf }) => {
+    const free = await route(falls(9), [planned("chat")]);
+    const muted = await route(falls(9), [planned("chat", { state: "muted", ring: rule })]);
+    expect(new Set([...(await resultsOf(free)), ...(await resultsOf(muted))])).toEqual(new Set(["deliver"]));
+    expect(await resultsOf(await route(falls(5), [chat()]))).toEqual([...Array(4).fill("deliver"), "damped"]);
+  });
+
+  test("is listed as such, by the state of the alert", async ({ route, store }) => {
+    const ids = await route(falls(6), [chat()]);
+    const alerts = await store.listAlerts({ limit: 9, state: "damped" });
+    expect(alerts.map(({ id }) => id)).toEqual([ids[5], ids[4]]);
+  });
+
+  test("is forgotten after a week without an alert", async ({ route, maintain, now, resultsOf, store }) => {
+    await route(falls(4), [chat()]);
+    if (store.maintain === undefined) return;
+    await maintain(now() + 6 * 24 * 60 * minute);
+    expect(await resultsOf(await route(falls(1, 4), [chat()]))).toEqual(["damped"]);
+    await maintain(now() + 8 * 24 * 60 * minute);
+    expect(await resultsOf(await route(falls(1, 5), [chat()]))).toEqual(["deliver"]);
+  });
+});

@@ -1,14 +1,14 @@
-import { describe, expect, it, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { fullListBytes, type RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
 import {
+  aboutScenes,
   factsOf,
   findUnrouted,
   hour,
   noon,
   noticeOf,
-  type OpenStore,
   openScene,
   planned,
   request,
@@ -22,327 +22,313 @@ function draftOf(changes: Partial<RoutingDraft> = {}): RoutingDraft {
   return draft;
 }
 
-export function describeRouting(open: OpenStore): void {
-  describe("routing", () => {
-    it("claims a delivery in the same step for a lane that is held, unless quiet hours hold it, and leaves it due for one that is lost", async () => {
-      const { store, lane, due, newId, states } = await openScene(open);
-      const lost = await takeLane(store, "other");
-      await takeLane(store, "other");
-      const seqs: number[] = [];
-      for (let count = 0; count < 2; count += 1) {
-        const incoming = request({ ids: [newId()] });
-        await store.acceptRequest(incoming);
-        seqs.push((await findUnrouted(store, incoming.ids[0])).seq);
-      }
-      const records = [lane, lost].map((of, index) => ({
-        ...routed(seqs[index] ?? 0, { deliveries: [planned("chat"), planned("mail", { state: "held" })] }),
-        claims: [0, 1].map((place) => ({ lane: of, token: `t${index}.${place}`, leaseMs: 1000 })),
-      }));
-      const [first, second] = await store.recordRouting(records);
-      expect(first?.deliveries[0]?.claimed).toMatchObject({
-        token: "t0.0",
-        deliveries: [{ seq: first?.deliveries[0]?.seq, state: "sending", facts: { title: expect.any(String) } }],
-      });
-      expect(
-        [...(first?.deliveries.slice(1) ?? []), ...(second?.deliveries ?? [])].map((made) => made?.claimed),
-      ).toEqual(new Array(3).fill(undefined));
-      expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["sending", "held"]);
-      expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
-    });
-
-    it("records how an alert is routed in the step that accepts it, with its claim", async () => {
-      const { store, lane, newId, ...scene } = await openScene(open);
-      const incoming = request({ ids: [newId(), newId()] });
-      const heard = vi.fn();
-      store.subscribe("accepted", heard);
-      const due = vi.fn();
-      store.subscribe("due", due);
-      const claims = [{ lane, token: "t", leaseMs: 1_000 }, null];
-      const acceptance = await store.acceptRequest(incoming, [
-        draftOf({ deliveries: [planned("chat"), planned("mail")], claims }),
-        draftOf({ deliveries: [planned("mail")] }),
-      ]);
-      const recorded = acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
-      const made = recorded.map(({ deliveries }) => deliveries.map((one) => one?.claimed?.token));
-      expect(made).toEqual([["t", undefined], [undefined]]);
-      expect((await scene.due("mail")).map(({ seq }) => seq)).toEqual([
-        recorded[0]?.deliveries[1]?.seq,
-        recorded[1]?.deliveries[0]?.seq,
-      ]);
-      expect(await scene.due("chat")).toEqual([]);
-      await expect.poll(() => due.mock.calls.flatMap(([names]) => [...names])).toEqual(["mail"]);
-      expect(await store.listUnrouted(10, noon)).toEqual([]);
-      expect((await store.getAlert(incoming.ids[1] ?? ""))?.routedAt).toBe(noon);
-      expect(heard).not.toHaveBeenCalled();
-    });
-
-    it("stores a lone request without its routing when that cannot be recorded", async () => {
-      const { store } = await openScene(open);
-      const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
-      const incoming = request();
-      const acceptance = await store.acceptRequest(incoming, [broken]);
-      expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids });
-      expect(acceptance).not.toHaveProperty("recorded");
-      expect((await findUnrouted(store, incoming.ids[0])).failures).toBe(0);
-    });
-
-    it("sends nothing for a request with the key of an earlier one, nor for a body that repeats one", async () => {
-      const { store, due, newId } = await openScene(open);
-      const draft = draftOf({ deliveries: [planned("chat")], repeatWindowMs: hour });
-      const first = request({ dedupeKey: "k" });
-      await store.acceptRequest(first, [draft]);
-      expect(await store.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }), [draft])).toEqual({
-        kind: "duplicate",
-        ids: first.ids,
-      });
-      const named = request({ body: Buffer.from('{"eventId":"e-1"}') });
-      await store.acceptRequest(named, [draft]);
-      const again = await store.acceptRequest({ ...named, ids: [newId()] }, [draft]);
-      expect(again).toMatchObject({ recorded: [{ repeatOf: named.ids[0], deliveries: [] }] });
-      expect((await due("chat")).map(({ alertId }) => alertId)).toEqual([...first.ids, ...named.ids]);
-    });
-
-    it("stores a request whose routing cannot be recorded, which then waits for it, and the others beside it", async () => {
-      const { store, newId } = await openScene(open);
-      const heard = vi.fn();
-      store.subscribe("accepted", heard);
-      const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
-      const requests = [request({ ids: [newId()] }), request({ ids: [newId()] }), request({ ids: [newId()] })];
-      const drafts = [draftOf(), broken, undefined];
-      const acceptances = await Promise.all(
-        requests.map((one, index) => store.acceptRequest(one, drafts[index] && [drafts[index]])),
-      );
-      expect(acceptances.map(({ kind }) => kind)).toEqual(["accepted", "accepted", "accepted"]);
-      const waiting = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ id }) => id));
-      expect(waiting).toEqual(expect.arrayContaining([...(requests[1]?.ids ?? []), ...(requests[2]?.ids ?? [])]));
-      expect(heard).toHaveBeenCalled();
-    });
-
-    it("hands out what is not routed, oldest first, alerts of one request together, over a restart", async () => {
-      const scene = await openScene(open);
-      const two = request({ ids: [scene.newId(), scene.newId()], body: Buffer.from("[1,2]") });
-      const one = request({ receivedAt: noon + 1, contentType: undefined });
-      await scene.store.acceptRequest(two);
-      await scene.store.acceptRequest(one);
-      await scene.restart();
-      const unrouted = await scene.store.listUnrouted(10, noon);
-      expect(unrouted.map(({ alerts }) => alerts.map(({ id }) => id))).toEqual([two.ids, one.ids]);
-      expect(unrouted[0]).toMatchObject({ contentType: "application/json" });
-      expect(Buffer.from(unrouted[0]?.body ?? []).toString()).toBe("[1,2]");
-      expect(unrouted[1]?.contentType).toBeUndefined();
-      expect(unrouted[1]?.alerts[0]).toMatchObject({ receivedAt: noon + 1, failures: 0, origin: "hook" });
-    });
-
-    it("hands out bodies that stay as they are, each in memory of its own", async () => {
-      const { store } = await openScene(open);
-      await store.acceptRequest(request({ body: Buffer.from("first") }));
-      await store.acceptRequest(request({ body: Buffer.from("second") }));
-      const bodies = (await store.listUnrouted(10, noon)).map(({ body }) => body);
-      await Promise.all(Array.from({ length: 50 }, () => store.acceptRequest(request({ body: Buffer.alloc(5) }))));
-      await store.listUnrouted(60, noon);
-      expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(["first", "second"]);
-      expect(bodies.map((body) => body.buffer.byteLength)).toEqual([5, 6]);
-    });
-
-    it("hands out no more alerts than asked for, and no more bytes than a full list has, but one that has failed besides", async () => {
-      const { store } = await openScene(open);
-      const body = Buffer.alloc(fullListBytes / 4, "x");
-      for (let count = 0; count < 7; count += 1) await store.acceptRequest(request({ body }));
-      expect(await store.listUnrouted(2, noon)).toHaveLength(2);
-      const listed = await store.listUnrouted(100, noon);
-      expect(listed).toHaveLength(4);
-      await store.recordRoutingFailure([listed[0]?.alerts[0]?.seq ?? 0], "it took too long", noon);
-      expect((await store.listUnrouted(100, noon)).map(({ alerts }) => alerts[0]?.failures)).toEqual([0, 0, 0, 0, 1]);
-    });
-
-    it("makes the deliveries and keeps the decisions in one step", async () => {
-      const { store, route } = await openScene(open);
-      const fallback = { to: "mail", at: noon + 600_000 };
-      const { id } = await route({ to: ["chat", planned("ops", { fallback, freshnessMs: 5000 })] });
-      const detail = await store.getAlert(id);
-      expect(detail).toMatchObject({
-        routedAt: noon + 5,
-        unmatched: false,
-        facts: factsOf(),
-        decisions: [
-          { destination: "chat", result: "deliver" },
-          { destination: "ops", result: "deliver" },
-        ],
-      });
-      expect(detail?.deliveries).toMatchObject([
-        { destination: "chat", state: "queued", dueAt: noon, purpose: "alert", attempts: [] },
-        { destination: "ops", state: "queued" },
-      ]);
-      expect(await store.listUnrouted(10, noon)).toEqual([]);
-    });
-
-    it("answers which deliveries it made, in the order in which they were asked for", async () => {
-      const { store, newId, due } = await openScene(open);
-      const batch = request({ ids: [newId(), newId()] });
-      await store.acceptRequest(batch);
-      const [{ alerts = [] } = {}] = await store.listUnrouted(10, noon);
-      const [first, second] = alerts.map(({ seq }) => seq);
-      const muted = planned("chat", { state: "muted" });
-      const recorded = await store.recordRouting([
-        routed(first ?? 0, { deliveries: [planned("mail"), planned("chat")] }),
-        routed(second ?? 0, { deliveries: [muted, planned("chat")] }),
-      ]);
-      expect(recorded.map(({ alertSeq, deliveries }) => [alertSeq, deliveries.length])).toEqual([
-        [first, 2],
-        [second, 2],
-      ]);
-      const madeIn = (one: number, place: number) => recorded[one]?.deliveries[place];
-      const namesOf = (list: { seq: number; id: string }[]) => list.map(({ seq, id }) => ({ seq, id }));
-      expect(namesOf(await due("mail"))).toEqual([madeIn(0, 0)]);
-      expect(namesOf(await due("chat"))).toEqual([madeIn(0, 1), madeIn(1, 1)]);
-    });
-
-    it("routes an alert once, though it stands twice in a list and is routed again", async () => {
-      const { store, states } = await openScene(open);
-      const incoming = request();
+export const describeRouting = aboutScenes("routing", openScene, (test) => {
+  test("claims a delivery in the same step for a lane that is held, unless quiet hours hold it, and leaves it due for one that is lost", async (scene) => {
+    const { store, lane, due, newId, states } = scene;
+    const lost = await takeLane(store, "other");
+    await takeLane(store, "other");
+    const seqs: number[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const incoming = request({ ids: [newId()] });
       await store.acceptRequest(incoming);
-      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
-      const record = routed(seq, { deliveries: [planned("chat")] });
-      expect(await store.recordRouting([record, record])).toHaveLength(1);
-      const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
-      expect(await store.recordRouting([routed(seq, again)])).toEqual([]);
-      expect(await states(id)).toEqual(["queued"]);
-      expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
+      seqs.push((await findUnrouted(store, incoming.ids[0])).seq);
+    }
+    const records = [lane, lost].map((of, index) => ({
+      ...routed(seqs[index] ?? 0, { deliveries: [planned("chat"), planned("mail", { state: "held" })] }),
+      claims: [0, 1].map((place) => ({ lane: of, token: `t${index}.${place}`, leaseMs: 1000 })),
+    }));
+    const [first, second] = await store.recordRouting(records);
+    expect(first?.deliveries[0]?.claimed).toMatchObject({
+      token: "t0.0",
+      deliveries: [{ seq: first?.deliveries[0]?.seq, state: "sending", facts: { title: expect.any(String) } }],
     });
-
-    it("shows an alert that no route wanted as unmatched, and not one that another alert's message shows", async () => {
-      const { store, route } = await openScene(open);
-      const { id } = await route({ to: [] });
-      expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
-      const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
-      const shown = await route({ to: [], decisions });
-      expect(await store.getAlert(shown.id)).toMatchObject({ unmatched: false, decisions });
-    });
-
-    it("shows an alert that a route dropped on purpose as dropped, and lists it as such", async () => {
-      const { store, route } = await openScene(open);
-      const { id } = await route({ to: [], decisions: [dropping] });
-      expect(await store.getAlert(id)).toMatchObject({
-        dropped: true,
-        unmatched: false,
-        decisions: [dropping],
-      });
-      const listed = async (state: "dropped" | "unmatched") =>
-        (await store.listAlerts({ limit: 10, state })).map((alert) => alert.id);
-      expect(await listed("dropped")).toEqual([id]);
-      expect(await listed("unmatched")).toEqual([]);
-    });
-
-    it("counts an alert as delivered when another route sends what one has dropped", async () => {
-      const { store, route } = await openScene(open);
-      const { id } = await route({ decisions: [dropping] });
-      expect(await store.getAlert(id)).toMatchObject({ dropped: false, unmatched: false });
-    });
-
-    it("ends a muted delivery at once, and never hands it out", async () => {
-      const { store, route, due } = await openScene(open);
-      const mute = planned("chat", { state: "muted", reason: "muted until 14:00: maintenance" });
-      const { id } = await route({ to: [mute] });
-      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-        state: "muted",
-        reason: "muted until 14:00: maintenance",
-        finishedAt: noon + 5,
-      });
-      expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
-    });
-
-    it("flags an alert whose routing failed, hands it out again after its wait, and counts the failures", async () => {
-      const { store } = await openScene(open);
-      const incoming = request();
-      await store.acceptRequest(incoming);
-      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
-      await store.recordRoutingFailure([seq], "the rule could not be read", noon + 5000);
-      expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
-      const [again] = await store.listUnrouted(10, noon + 5000);
-      expect(await store.listUnrouted(0, noon + 5000)).toEqual([again]);
-      expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
-      expect(await store.getAlert(id)).toMatchObject({
-        routingError: "the rule could not be read",
-        unmatched: false,
-      });
-      await store.recordRouting([routed(seq)]);
-      expect((await store.getAlert(id))?.routingError).toBeUndefined();
-    });
-
-    it("hands out only what was accepted behind a position, and what has failed wherever it stands", async () => {
-      const { store } = await openScene(open);
-      for (let count = 0; count < 4; count += 1) await store.acceptRequest(request());
-      const all = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-      const seqsBehind = async (after: number) =>
-        (await store.listUnrouted(10, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-      expect(await seqsBehind(all[1] ?? 0)).toEqual(all.slice(2));
-      expect(await seqsBehind(all[3] ?? 0)).toEqual([]);
-      await store.recordRoutingFailure(all.slice(0, 1), "it took too long", noon);
-      expect(await seqsBehind(all[2] ?? 0)).toEqual([all[3], all[0]]);
-    });
-
-    it("hands out a request whole, also where it goes beyond what was asked for", async () => {
-      const { store, newId } = await openScene(open);
-      await store.acceptRequest(request());
-      const batch = request({ ids: Array.from({ length: 5 }, newId) });
-      await store.acceptRequest(batch);
-      await store.acceptRequest(request());
-      const listed = await store.listUnrouted(3, noon);
-      expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 5]);
-      expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(batch.ids.map((id, item) => [id, item]));
-    });
-
-    it("hands out what has failed behind all others, one request at a time, with why it failed", async () => {
-      const { store, newId } = await openScene(open);
-      for (const ids of [[newId(), newId()], [newId()], [newId()]]) await store.acceptRequest(request({ ids }));
-      const [batch, second, third] = await store.listUnrouted(10, noon);
-      const seqsOf = (listed: typeof batch) => listed?.alerts.map(({ seq }) => seq) ?? [];
-      await store.recordRoutingFailure(seqsOf(batch), "it took too long", noon);
-      await store.recordRoutingFailure(seqsOf(second), "it took too long", noon);
-      const listed = await store.listUnrouted(10, noon);
-      expect(listed.map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
-      expect(listed[1]?.alerts).toMatchObject([
-        { failures: 1, error: "it took too long" },
-        { failures: 1, error: "it took too long" },
-      ]);
-      expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
-      const [only] = seqsOf(batch);
-      await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
-      expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch).slice(1)]);
-    });
-
-    it("counts no failure of an alert that is routed", async () => {
-      const { store, route } = await openScene(open);
-      const { id, seq } = await route();
-      await store.recordRoutingFailure([seq], "late", noon);
-      expect((await store.getAlert(id))?.routingError).toBeUndefined();
-    });
-
-    it("keeps a notice of the relay itself as an alert without a request", async () => {
-      const { store, due } = await openScene(open);
-      const notice = noticeOf({ facts: factsOf({ title: "chat is dead" }), deliveries: [planned("mail")] });
-      const { id } = notice;
-      await store.recordNotice(notice);
-      const detail = await store.getAlert(id);
-      expect(detail).toMatchObject({ origin: "notice", facts: { title: "chat is dead" } });
-      expect(detail?.request).toBeUndefined();
-      expect(await due("mail")).toMatchObject([{ alertId: id, purpose: "notice", origin: "notice" }]);
-      expect(await store.listUnrouted(10, noon)).toEqual([]);
-    });
-
-    it("keeps a test that the relay writes as one, with deliveries that come before all others", async () => {
-      const { store, due, route } = await openScene(open);
-      await route({ to: ["mail"] });
-      const facts = factsOf({ title: "Test of mail" });
-      const test = noticeOf({ facts, origin: "test" as const, deliveries: [planned("mail")] });
-      const { id } = test;
-      await store.recordNotice(test);
-      expect(await store.getAlert(id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
-      expect((await due("mail")).find(({ alertId }) => alertId === id)).toMatchObject({
-        purpose: "test",
-        origin: "test",
-      });
-      expect(await store.listDue("mail", noon, 1)).toMatchObject([{ alertId: id }]);
-    });
+    expect([...(first?.deliveries.slice(1) ?? []), ...(second?.deliveries ?? [])].map((made) => made?.claimed)).toEqual(
+      new Array(3).fill(undefined),
+    );
+    expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["sending", "held"]);
+    expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
   });
-}
+
+  test("records how an alert is routed in the step that accepts it, with its claim", async (scene) => {
+    const { store, lane, newId } = scene;
+    const incoming = request({ ids: [newId(), newId()] });
+    const heard = vi.fn();
+    store.subscribe("accepted", heard);
+    const due = vi.fn();
+    store.subscribe("due", due);
+    const claims = [{ lane, token: "t", leaseMs: 1_000 }, null];
+    const acceptance = await store.acceptRequest(incoming, [
+      draftOf({ deliveries: [planned("chat"), planned("mail")], claims }),
+      draftOf({ deliveries: [planned("mail")] }),
+    ]);
+    const recorded = acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
+    const made = recorded.map(({ deliveries }) => deliveries.map((one) => one?.claimed?.token));
+    expect(made).toEqual([["t", undefined], [undefined]]);
+    expect((await scene.due("mail")).map(({ seq }) => seq)).toEqual([
+      recorded[0]?.deliveries[1]?.seq,
+      recorded[1]?.deliveries[0]?.seq,
+    ]);
+    expect(await scene.due("chat")).toEqual([]);
+    await expect.poll(() => due.mock.calls.flatMap(([names]) => [...names])).toEqual(["mail"]);
+    expect(await store.listUnrouted(10, noon)).toEqual([]);
+    expect((await store.getAlert(incoming.ids[1] ?? ""))?.routedAt).toBe(noon);
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  test("stores a lone request without its routing when that cannot be recorded", async ({ store }) => {
+    const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
+    const incoming = request();
+    const acceptance = await store.acceptRequest(incoming, [broken]);
+    expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids });
+    expect(acceptance).not.toHaveProperty("recorded");
+    expect((await findUnrouted(store, incoming.ids[0])).failures).toBe(0);
+  });
+
+  test("sends nothing for a request with the key of an earlier one, nor for a body that repeats one", async (scene) => {
+    const { store, due, newId } = scene;
+    const draft = draftOf({ deliveries: [planned("chat")], repeatWindowMs: hour });
+    const first = request({ dedupeKey: "k" });
+    await store.acceptRequest(first, [draft]);
+    expect(await store.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }), [draft])).toEqual({
+      kind: "duplicate",
+      ids: first.ids,
+    });
+    const named = request({ body: Buffer.from('{"eventId":"e-1"}') });
+    await store.acceptRequest(named, [draft]);
+    const again = await store.acceptRequest({ ...named, ids: [newId()] }, [draft]);
+    expect(again).toMatchObject({ recorded: [{ repeatOf: named.ids[0], deliveries: [] }] });
+    expect((await due("chat")).map(({ alertId }) => alertId)).toEqual([...first.ids, ...named.ids]);
+  });
+
+  test("stores a request whose routing cannot be recorded, which then waits for it, and the others beside it", async (scene) => {
+    const { store, newId } = scene;
+    const heard = vi.fn();
+    store.subscribe("accepted", heard);
+    const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
+    const requests = [request({ ids: [newId()] }), request({ ids: [newId()] }), request({ ids: [newId()] })];
+    const drafts = [draftOf(), broken, undefined];
+    const acceptances = await Promise.all(
+      requests.map((one, index) => store.acceptRequest(one, drafts[index] && [drafts[index]])),
+    );
+    expect(acceptances.map(({ kind }) => kind)).toEqual(["accepted", "accepted", "accepted"]);
+    const waiting = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ id }) => id));
+    expect(waiting).toEqual(expect.arrayContaining([...(requests[1]?.ids ?? []), ...(requests[2]?.ids ?? [])]));
+    expect(heard).toHaveBeenCalled();
+  });
+
+  test("hands out what is not routed, oldest first, alerts of one request together, over a restart", async (scene) => {
+    const two = request({ ids: [scene.newId(), scene.newId()], body: Buffer.from("[1,2]") });
+    const one = request({ receivedAt: noon + 1, contentType: undefined });
+    await scene.store.acceptRequest(two);
+    await scene.store.acceptRequest(one);
+    await scene.restart();
+    const unrouted = await scene.store.listUnrouted(10, noon);
+    expect(unrouted.map(({ alerts }) => alerts.map(({ id }) => id))).toEqual([two.ids, one.ids]);
+    expect(unrouted[0]).toMatchObject({ contentType: "application/json" });
+    expect(Buffer.from(unrouted[0]?.body ?? []).toString()).toBe("[1,2]");
+    expect(unrouted[1]?.contentType).toBeUndefined();
+    expect(unrouted[1]?.alerts[0]).toMatchObject({ receivedAt: noon + 1, failures: 0, origin: "hook" });
+  });
+
+  test("hands out bodies that stay as they are, each in memory of its own", async ({ store }) => {
+    await store.acceptRequest(request({ body: Buffer.from("first") }));
+    await store.acceptRequest(request({ body: Buffer.from("second") }));
+    const bodies = (await store.listUnrouted(10, noon)).map(({ body }) => body);
+    await Promise.all(Array.from({ length: 50 }, () => store.acceptRequest(request({ body: Buffer.alloc(5) }))));
+    await store.listUnrouted(60, noon);
+    expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(["first", "second"]);
+    expect(bodies.map((body) => body.buffer.byteLength)).toEqual([5, 6]);
+  });
+
+  test("hands out no more alerts than asked for, and no more bytes than a full list has, but one that has failed besides", async (scene) => {
+    const { store } = scene;
+    const body = Buffer.alloc(fullListBytes / 4, "x");
+    for (let count = 0; count < 7; count += 1) await store.acceptRequest(request({ body }));
+    expect(await store.listUnrouted(2, noon)).toHaveLength(2);
+    const listed = await store.listUnrouted(100, noon);
+    expect(listed).toHaveLength(4);
+    await store.recordRoutingFailure([listed[0]?.alerts[0]?.seq ?? 0], "it took too long", noon);
+    expect((await store.listUnrouted(100, noon)).map(({ alerts }) => alerts[0]?.failures)).toEqual([0, 0, 0, 0, 1]);
+  });
+
+  test("makes the deliveries and keeps the decisions in one step", async ({ store, route }) => {
+    const fallback = { to: "mail", at: noon + 600_000 };
+    const { id } = await route({ to: ["chat", planned("ops", { fallback, freshnessMs: 5000 })] });
+    const detail = await store.getAlert(id);
+    expect(detail).toMatchObject({
+      routedAt: noon + 5,
+      unmatched: false,
+      facts: factsOf(),
+      decisions: [
+        { destination: "chat", result: "deliver" },
+        { destination: "ops", result: "deliver" },
+      ],
+    });
+    expect(detail?.deliveries).toMatchObject([
+      { destination: "chat", state: "queued", dueAt: noon, purpose: "alert", attempts: [] },
+      { destination: "ops", state: "queued" },
+    ]);
+    expect(await store.listUnrouted(10, noon)).toEqual([]);
+  });
+
+  test("answers which deliveries it made, in the order in which they were asked for", async ({ store, newId, due }) => {
+    const batch = request({ ids: [newId(), newId()] });
+    await store.acceptRequest(batch);
+    const [{ alerts = [] } = {}] = await store.listUnrouted(10, noon);
+    const [first, second] = alerts.map(({ seq }) => seq);
+    const muted = planned("chat", { state: "muted" });
+    const recorded = await store.recordRouting([
+      routed(first ?? 0, { deliveries: [planned("mail"), planned("chat")] }),
+      routed(second ?? 0, { deliveries: [muted, planned("chat")] }),
+    ]);
+    expect(recorded.map(({ alertSeq, deliveries }) => [alertSeq, deliveries.length])).toEqual([
+      [first, 2],
+      [second, 2],
+    ]);
+    const madeIn = (one: number, place: number) => recorded[one]?.deliveries[place];
+    const namesOf = (list: { seq: number; id: string }[]) => list.map(({ seq, id }) => ({ seq, id }));
+    expect(namesOf(await due("mail"))).toEqual([madeIn(0, 0)]);
+    expect(namesOf(await due("chat"))).toEqual([madeIn(0, 1), madeIn(1, 1)]);
+  });
+
+  test("routes an alert once, though it stands twice in a list and is routed again", async ({ store, states }) => {
+    const incoming = request();
+    await store.acceptRequest(incoming);
+    const { seq, id } = await findUnrouted(store, incoming.ids[0]);
+    const record = routed(seq, { deliveries: [planned("chat")] });
+    expect(await store.recordRouting([record, record])).toHaveLength(1);
+    const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
+    expect(await store.recordRouting([routed(seq, again)])).toEqual([]);
+    expect(await states(id)).toEqual(["queued"]);
+    expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
+  });
+
+  test("shows an alert that no route wanted as unmatched, and not one that another alert's message shows", async (scene) => {
+    const { store, route } = scene;
+    const { id } = await route({ to: [] });
+    expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
+    const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
+    const shown = await route({ to: [], decisions });
+    expect(await store.getAlert(shown.id)).toMatchObject({ unmatched: false, decisions });
+  });
+
+  test("shows an alert that a route dropped on purpose as dropped, and lists it as such", async ({ store, route }) => {
+    const { id } = await route({ to: [], decisions: [dropping] });
+    expect(await store.getAlert(id)).toMatchObject({
+      dropped: true,
+      unmatched: false,
+      decisions: [dropping],
+    });
+    const listed = async (state: "dropped" | "unmatched") =>
+      (await store.listAlerts({ limit: 10, state })).map((alert) => alert.id);
+    expect(await listed("dropped")).toEqual([id]);
+    expect(await listed("unmatched")).toEqual([]);
+  });
+
+  test("counts an alert as delivered when another route sends what one has dropped", async ({ store, route }) => {
+    const { id } = await route({ decisions: [dropping] });
+    expect(await store.getAlert(id)).toMatchObject({ dropped: false, unmatched: false });
+  });
+
+  test("ends a muted delivery at once, and never hands it out", async ({ store, route, due }) => {
+    const mute = planned("chat", { state: "muted", reason: "muted until 14:00: maintenance" });
+    const { id } = await route({ to: [mute] });
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+      state: "muted",
+      reason: "muted until 14:00: maintenance",
+      finishedAt: noon + 5,
+    });
+    expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
+  });
+
+  test("flags an alert whose routing failed, hands it out again after its wait, and counts the failures", async (scene) => {
+    const { store } = scene;
+    const incoming = request();
+    await store.acceptRequest(incoming);
+    const { seq, id } = await findUnrouted(store, incoming.ids[0]);
+    await store.recordRoutingFailure([seq], "the rule could not be read", noon + 5000);
+    expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
+    const [again] = await store.listUnrouted(10, noon + 5000);
+    expect(await store.listUnrouted(0, noon + 5000)).toEqual([again]);
+    expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
+    expect(await store.getAlert(id)).toMatchObject({
+      routingError: "the rule could not be read",
+      unmatched: false,
+    });
+    await store.recordRouting([routed(seq)]);
+    expect((await store.getAlert(id))?.routingError).toBeUndefined();
+  });
+
+  test("hands out only what was accepted behind a position, and what has failed wherever it stands", async (scene) => {
+    const { store } = scene;
+    for (let count = 0; count < 4; count += 1) await store.acceptRequest(request());
+    const all = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+    const seqsBehind = async (after: number) =>
+      (await store.listUnrouted(10, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+    expect(await seqsBehind(all[1] ?? 0)).toEqual(all.slice(2));
+    expect(await seqsBehind(all[3] ?? 0)).toEqual([]);
+    await store.recordRoutingFailure(all.slice(0, 1), "it took too long", noon);
+    expect(await seqsBehind(all[2] ?? 0)).toEqual([all[3], all[0]]);
+  });
+
+  test("hands out a request whole, also where it goes beyond what was asked for", async ({ store, newId }) => {
+    await store.acceptRequest(request());
+    const batch = request({ ids: Array.from({ length: 5 }, newId) });
+    await store.acceptRequest(batch);
+    await store.acceptRequest(request());
+    const listed = await store.listUnrouted(3, noon);
+    expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 5]);
+    expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(batch.ids.map((id, item) => [id, item]));
+  });
+
+  test("hands out what has failed behind all others, one request at a time, with why it failed", async (scene) => {
+    const { store, newId } = scene;
+    for (const ids of [[newId(), newId()], [newId()], [newId()]]) await store.acceptRequest(request({ ids }));
+    const [batch, second, third] = await store.listUnrouted(10, noon);
+    const seqsOf = (listed: typeof batch) => listed?.alerts.map(({ seq }) => seq) ?? [];
+    await store.recordRoutingFailure(seqsOf(batch), "it took too long", noon);
+    await store.recordRoutingFailure(seqsOf(second), "it took too long", noon);
+    const listed = await store.listUnrouted(10, noon);
+    expect(listed.map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
+    expect(listed[1]?.alerts).toMatchObject([
+      { failures: 1, error: "it took too long" },
+      { failures: 1, error: "it took too long" },
+    ]);
+    expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
+    const [only] = seqsOf(batch);
+    await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
+    expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch).slice(1)]);
+  });
+
+  test("counts no failure of an alert that is routed", async ({ store, route }) => {
+    const { id, seq } = await route();
+    await store.recordRoutingFailure([seq], "late", noon);
+    expect((await store.getAlert(id))?.routingError).toBeUndefined();
+  });
+
+  test("keeps a notice of the relay itself as an alert without a request", async ({ store, due }) => {
+    const notice = noticeOf({ facts: factsOf({ title: "chat is dead" }), deliveries: [planned("mail")] });
+    const { id } = notice;
+    await store.recordNotice(notice);
+    const detail = await store.getAlert(id);
+    expect(detail).toMatchObject({ origin: "notice", facts: { title: "chat is dead" } });
+    expect(detail?.request).toBeUndefined();
+    expect(await due("mail")).toMatchObject([{ alertId: id, purpose: "notice", origin: "notice" }]);
+    expect(await store.listUnrouted(10, noon)).toEqual([]);
+  });
+
+  test("keeps a test that the relay writes as one, with deliveries that come before all others", async (scene) => {
+    const { store, due, route } = scene;
+    await route({ to: ["mail"] });
+    const facts = factsOf({ title: "Test of mail" });
+    const test = noticeOf({ facts, origin: "test" as const, deliveries: [planned("mail")] });
+    const { id } = test;
+    await store.recordNotice(test);
+    expect(await store.getAlert(id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
+    expect((await due("mail")).find(({ alertId }) => alertId === id)).toMatchObject({
+      purpose: "test",
+      origin: "test",
+    });
+    expect(await store.listDue("mail", noon, 1)).toMatchObject([{ alertId: id }]);
+  });
+});

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import type { AlertFacts } from "../../../../src/core/alert.ts";
 import type { FailedQuery } from "../../../../src/core/ports/alert-log.ts";
-import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
+import { aboutScenes, noon, openScene, planned, type Scene } from "../scene.ts";
 
 const byMute = (changes: Partial<FailedQuery> = {}): FailedQuery => ({
   states: ["failed"],
@@ -32,135 +32,125 @@ async function release({ store }: Scene, query: FailedQuery = byMute()) {
 }
 
 /** What mutes have held back, for their receipts and their release. */
-export function describeSilenced(open: OpenStore): void {
-  describe("what a mute has held back", () => {
-    it("is told by destination, what still fires first, the worst first, over a restart", async () => {
-      const scene = await openScene(open);
-      await silence(scene, [
-        { alertKey: "a", severity: "critical" },
-        { alertKey: "a", severity: "warning" },
-        { alertKey: "b", severity: "info" },
-        { alertKey: "c", severity: "critical" },
-        end("c"),
-        { alertKey: "d", severity: "warning" },
-      ]);
-      await silence(scene, [{ alertKey: "a", severity: "warning" }], ["mail"]);
-      // The end of this one was sent.
-      await scene.route({ facts: end("b") });
-      await scene.route({ facts: { alertKey: "e" }, to: [muted("chat", "m2")] });
-      await scene.restart();
-      const found = await scene.store.listSilenced("m1", 3);
-      expect([...found.keys()]).toEqual(["chat", "mail"]);
-      const { latest = [], worst, ...counts } = found.get("chat") ?? {};
-      expect(worst?.facts).toMatchObject({ alertKey: "c", severity: "critical" });
-      expect(counts).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
-      expect(latest.map(({ facts }) => [facts.alertKey, facts.severity])).toEqual([
-        ["a", "critical"],
-        ["d", "warning"],
-        ["c", "info"],
-      ]);
-      expect(found.get("mail")).toMatchObject({ alerts: 1, keys: 1, firing: { warning: 1 } });
-      expect(await scene.store.countSilenced(["m1", "m2", "m3"])).toEqual(
-        expect.arrayContaining([
-          { mutedBy: "m1", alerts: 7 },
-          { mutedBy: "m2", alerts: 1 },
-        ]),
-      );
-      expect(await scene.store.listSilenced("m3", 3)).toEqual(new Map());
-    });
-
-    it("is listed newest first, page by page, without what is over unless that is asked for", async () => {
-      const scene = await openScene(open);
-      const [, over, second] = await silence(scene, [
-        { alertKey: "a" },
-        end("a"),
-        { alertKey: "a" },
-        { alertKey: "b" },
-        end("b"),
-        { alertKey: "c" },
-      ]);
-      const { store } = scene;
-      const ids = async (query: FailedQuery) => {
-        const found: string[] = [];
-        for (let after: Awaited<ReturnType<typeof store.listFailed>>[number]["position"] | undefined; ; ) {
-          const [one] = await store.listFailed(query, { limit: 1, after });
-          if (one === undefined) return found;
-          after = one.position;
-          const [alert] = await store.listAlerts({ limit: 1, before: after });
-          found.push(alert?.id ?? "first");
-        }
-      };
-      // Each by the alert before it.
-      const [first, ...left] = await ids(byMute());
-      expect(first).not.toBe(second);
-      expect(left).toEqual([over, expect.any(String), "first"]);
-      expect(await ids(byMute({ over: true }))).toHaveLength(6);
-      expect(await ids(byMute({ destination: "mail" }))).toEqual([]);
-      expect(await store.countFailed(byMute())).toMatchObject([
-        { destination: "chat", alerts: 2, heldBack: 4, deliveries: 2 },
-      ]);
-      expect(await store.countFailed(byMute({ over: true, destination: "chat" }))).toMatchObject([
-        { alerts: 3, heldBack: 6 },
-      ]);
-      expect(await store.countFailed(byMute({ failedUntil: noon - 1 }))).toEqual([]);
-    });
-
-    it("is released once, however many ask, and counts as its release does", async () => {
-      const scene = await openScene(open);
-      const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "b" }]);
-      const counts = await Promise.all([release(scene), release(scene)]);
-      expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(2);
-      expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
-      const [first, second] = (await scene.store.getAlert(id))?.deliveries ?? [];
-      expect(first).toMatchObject({ state: "muted", resentBy: second?.id });
-      expect(second).toMatchObject({ purpose: "bulk_resend", extras: { late: "muted until 14:00 UTC" } });
-      expect(await scene.store.listSilenced("m1", 3)).toEqual(new Map());
-      expect(await scene.store.countSilenced(["m1"])).toEqual([]);
-      expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
-    });
-
-    it("is told by the release of another, in the same step or a later one", async () => {
-      const scene = await openScene(open);
-      const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "a" }, { alertKey: "a" }]);
-      const [latest, ...others] = (await scene.store.listFailed(byMute(), { limit: 100 })).map(
-        (one) => one.deliverySeq,
-      );
-      const told = others.map((deliverySeq) => ({ deliverySeq, planned: [], onlyNew: false, toldBy: latest }));
-      const first = { deliverySeq: latest ?? 0, planned: [planned("chat", { updates: "new" })], onlyNew: false };
-      const none = { made: 0, resent: 0, noRecipient: 0 };
-      expect(await scene.store.resendFailed(told.slice(0, 1), noon + 90)).toEqual(none);
-      expect(await scene.store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 2 }]);
-      expect(await scene.store.resendFailed([...told, first], noon + 100)).toEqual({ ...none, made: 1, resent: 1 });
-      expect(await scene.store.countSilenced(["m1"])).toEqual([]);
-      expect((await scene.store.getAlert(id))?.deliveries).toMatchObject([
-        { state: "muted", resentBy: expect.any(String) },
-      ]);
-      expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
-    });
-
-    it("counts what waited to be told when the mute began", async () => {
-      const scene = await openScene(open);
-      const { store, lane } = scene;
-      const waits = planned("chat", { state: "held", updates: "summary", dueAt: noon + 10 });
-      await scene.route({ facts: { alertKey: "a" }, to: [waits] });
-      const [due] = await scene.due("chat", noon + 10);
-      await store.finishDeliveries(
-        lane,
-        [due?.seq ?? 0],
-        { state: "muted", reason: "muted", mutedBy: "m1" },
-        noon + 10,
-        [],
-      );
-      expect(await store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
-      expect(await scene.due("chat", noon + 10)).toEqual([]);
-      expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", deliveries: 1 }]);
-    });
-
-    it("is not released again after a person has resent it by hand", async () => {
-      const scene = await openScene(open);
-      const [id = ""] = await silence(scene, [{ alertKey: "a" }]);
-      await scene.store.addDeliveries(id, [planned("chat")], "resend", noon + 10);
-      expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
-    });
+export const describeSilenced = aboutScenes("what a mute has held back", openScene, (test) => {
+  test("is told by destination, what still fires first, the worst first, over a restart", async (scene) => {
+    await silence(scene, [
+      { alertKey: "a", severity: "critical" },
+      { alertKey: "a", severity: "warning" },
+      { alertKey: "b", severity: "info" },
+      { alertKey: "c", severity: "critical" },
+      end("c"),
+      { alertKey: "d", severity: "warning" },
+    ]);
+    await silence(scene, [{ alertKey: "a", severity: "warning" }], ["mail"]);
+    // The end of this one was sent.
+    await scene.route({ facts: end("b") });
+    await scene.route({ facts: { alertKey: "e" }, to: [muted("chat", "m2")] });
+    await scene.restart();
+    const found = await scene.store.listSilenced("m1", 3);
+    expect([...found.keys()]).toEqual(["chat", "mail"]);
+    const { latest = [], worst, ...counts } = found.get("chat") ?? {};
+    expect(worst?.facts).toMatchObject({ alertKey: "c", severity: "critical" });
+    expect(counts).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
+    expect(latest.map(({ facts }) => [facts.alertKey, facts.severity])).toEqual([
+      ["a", "critical"],
+      ["d", "warning"],
+      ["c", "info"],
+    ]);
+    expect(found.get("mail")).toMatchObject({ alerts: 1, keys: 1, firing: { warning: 1 } });
+    expect(await scene.store.countSilenced(["m1", "m2", "m3"])).toEqual(
+      expect.arrayContaining([
+        { mutedBy: "m1", alerts: 7 },
+        { mutedBy: "m2", alerts: 1 },
+      ]),
+    );
+    expect(await scene.store.listSilenced("m3", 3)).toEqual(new Map());
   });
-}
+
+  test("is listed newest first, page by page, without what is over unless that is asked for", async (scene) => {
+    const [, over, second] = await silence(scene, [
+      { alertKey: "a" },
+      end("a"),
+      { alertKey: "a" },
+      { alertKey: "b" },
+      end("b"),
+      { alertKey: "c" },
+    ]);
+    const { store } = scene;
+    const ids = async (query: FailedQuery) => {
+      const found: string[] = [];
+      for (let after: Awaited<ReturnType<typeof store.listFailed>>[number]["position"] | undefined; ; ) {
+        const [one] = await store.listFailed(query, { limit: 1, after });
+        if (one === undefined) return found;
+        after = one.position;
+        const [alert] = await store.listAlerts({ limit: 1, before: after });
+        found.push(alert?.id ?? "first");
+      }
+    };
+    // Each by the alert before it.
+    const [first, ...left] = await ids(byMute());
+    expect(first).not.toBe(second);
+    expect(left).toEqual([over, expect.any(String), "first"]);
+    expect(await ids(byMute({ over: true }))).toHaveLength(6);
+    expect(await ids(byMute({ destination: "mail" }))).toEqual([]);
+    expect(await store.countFailed(byMute())).toMatchObject([
+      { destination: "chat", alerts: 2, heldBack: 4, deliveries: 2 },
+    ]);
+    expect(await store.countFailed(byMute({ over: true, destination: "chat" }))).toMatchObject([
+      { alerts: 3, heldBack: 6 },
+    ]);
+    expect(await store.countFailed(byMute({ failedUntil: noon - 1 }))).toEqual([]);
+  });
+
+  test("is released once, however many ask, and counts as its release does", async (scene) => {
+    const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "b" }]);
+    const counts = await Promise.all([release(scene), release(scene)]);
+    expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(2);
+    expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
+    const [first, second] = (await scene.store.getAlert(id))?.deliveries ?? [];
+    expect(first).toMatchObject({ state: "muted", resentBy: second?.id });
+    expect(second).toMatchObject({ purpose: "bulk_resend", extras: { late: "muted until 14:00 UTC" } });
+    expect(await scene.store.listSilenced("m1", 3)).toEqual(new Map());
+    expect(await scene.store.countSilenced(["m1"])).toEqual([]);
+    expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
+  });
+
+  test("is told by the release of another, in the same step or a later one", async (scene) => {
+    const [id = ""] = await silence(scene, [{ alertKey: "a" }, { alertKey: "a" }, { alertKey: "a" }]);
+    const [latest, ...others] = (await scene.store.listFailed(byMute(), { limit: 100 })).map((one) => one.deliverySeq);
+    const told = others.map((deliverySeq) => ({ deliverySeq, planned: [], onlyNew: false, toldBy: latest }));
+    const first = { deliverySeq: latest ?? 0, planned: [planned("chat", { updates: "new" })], onlyNew: false };
+    const none = { made: 0, resent: 0, noRecipient: 0 };
+    expect(await scene.store.resendFailed(told.slice(0, 1), noon + 90)).toEqual(none);
+    expect(await scene.store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 2 }]);
+    expect(await scene.store.resendFailed([...told, first], noon + 100)).toEqual({ ...none, made: 1, resent: 1 });
+    expect(await scene.store.countSilenced(["m1"])).toEqual([]);
+    expect((await scene.store.getAlert(id))?.deliveries).toMatchObject([
+      { state: "muted", resentBy: expect.any(String) },
+    ]);
+    expect(await scene.store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
+  });
+
+  test("counts what waited to be told when the mute began", async (scene) => {
+    const { store, lane } = scene;
+    const waits = planned("chat", { state: "held", updates: "summary", dueAt: noon + 10 });
+    await scene.route({ facts: { alertKey: "a" }, to: [waits] });
+    const [due] = await scene.due("chat", noon + 10);
+    await store.finishDeliveries(
+      lane,
+      [due?.seq ?? 0],
+      { state: "muted", reason: "muted", mutedBy: "m1" },
+      noon + 10,
+      [],
+    );
+    expect(await store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
+    expect(await scene.due("chat", noon + 10)).toEqual([]);
+    expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", deliveries: 1 }]);
+  });
+
+  test("is not released again after a person has resent it by hand", async (scene) => {
+    const [id = ""] = await silence(scene, [{ alertKey: "a" }]);
+    await scene.store.addDeliveries(id, [planned("chat")], "resend", noon + 10);
+    expect(await release(scene)).toEqual({ made: 0, resent: 0, noRecipient: 0 });
+  });
+});

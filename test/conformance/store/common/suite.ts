@@ -4,7 +4,7 @@ import { describeAccepting } from "./accepting.ts";
 import { describeAttempts } from "./attempts.ts";
 import { describeClaims } from "./claims.ts";
 import { describeFallbacks } from "./fallbacks.ts";
-import { describeGroups } from "./groups.ts";
+import { describeCauses, describeGroups } from "./groups.ts";
 import { describeHealth } from "./health.ts";
 import { describeHolding } from "./holding.ts";
 import { describeKeyHistory } from "./key-history.ts";
@@ -15,7 +15,7 @@ import { describeMemory } from "./memory.ts";
 import { describeMutes } from "./mutes.ts";
 import { describeRefused } from "./refused.ts";
 import { describeRepeats } from "./repeats.ts";
-import { describeResends } from "./resends.ts";
+import { describeFailed, describeResends } from "./resends.ts";
 import { describeRetention } from "./retention.ts";
 import { describeRings } from "./rings.ts";
 import { describeRouting } from "./routing.ts";
@@ -26,33 +26,18 @@ import { describeStatistics } from "./statistics.ts";
 import { describeToldEnds } from "./told-ends.ts";
 import { describeWatch } from "./watch.ts";
 
+const subjects = [
+  ...[describeAccepting, describeRouting, describeLanes, describeClaims, describeAttempts],
+  ...[describeFallbacks, describeRepeats, describeResends, describeFailed, describeHolding],
+  ...[describeMemory, describeLog, describeKeyHistory, describeSearch, describeMutes],
+  ...[describeSilenced, describeKeys, describeWatch, describeRefused, describeRetention],
+  ...[describeSignals, describeHealth, describeStatistics, describeToldEnds, describeGroups],
+  ...[describeCauses, describeRings],
+];
+
 /** What every driver of the ports has to do. Nothing here knows a driver, a file, or how positions look. */
 export function describeStore(name: string, open: OpenStore): void {
   describe(`store: ${name}`, () => {
-    describeAccepting(open);
-    describeRouting(open);
-    describeLanes(open);
-    describeClaims(open);
-    describeAttempts(open);
-    describeFallbacks(open);
-    describeRepeats(open);
-    describeResends(open);
-    describeHolding(open);
-    describeMemory(open);
-    describeLog(open);
-    describeKeyHistory(open);
-    describeSearch(open);
-    describeMutes(open);
-    describeSilenced(open);
-    describeKeys(open);
-    describeWatch(open);
-    describeRefused(open);
-    describeRetention(open);
-    describeSignals(open);
-    describeHealth(open);
-    describeStatistics(open);
-    describeToldEnds(open);
-    describeGroups(open);
-    describeRings(open);
+    for (const about of subjects) about(open);
   });
 }

@@ -1,6 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
-import { factsOf, findUnrouted, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import {
+  aboutScenes,
+  factsOf,
+  findUnrouted,
+  noon,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+} from "../scene.ts";
 
 const minute = 60_000;
 const startsAt = { name: "startsAt", value: "2026-11-21T11:00:00Z" };
@@ -41,106 +51,101 @@ async function openKey(open: OpenStore) {
   return { ...scene, accept, route, sentOf };
 }
 
-export function describeToldEnds(open: OpenStore): void {
-  describe("what is over", () => {
-    it("is told once, whatever else differs in what says it again, and says so", async () => {
-      const { store, route } = await openKey(open);
-      await route();
-      const first = await route(over());
-      expect(first.sent).toEqual(["chat", "mail"]);
-      for (const title of ["once more", "and again"]) {
-        const { id, sent } = await route({ ...over(), title });
-        expect(sent).toEqual([]);
-        expect(await store.getAlert(id)).toMatchObject({
-          unmatched: false,
-          facts: { title },
-          decisions: ["chat", "mail"].map((destination) => ({
-            destination,
-            result: "contained",
-            reason: `it takes every alert; not sent, as the message of alert ${first.id} says already that it is over`,
-          })),
-        });
-      }
-    });
-
-    it("is told again when it fired between, or began at another time, and where nobody says when it began", async () => {
-      const { route } = await openKey(open);
-      await route(over());
-      await route();
-      expect((await route(over())).sent).toEqual(["chat", "mail"]);
-      expect((await route(over([later]))).sent).toEqual(["chat", "mail"]);
-      const untimed = { ...over([]), occurredAt: undefined };
-      expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
-      expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
-    });
-
-    it.each([
-      ["in the same step", 0],
-      ["in a step before", 1],
-    ])("is told again when it fired between, which was routed %s", async (_, before) => {
-      const { store, accept, sentOf } = await openKey(open);
-      const [first, fired, second] = [await accept(over()), await accept(), await accept(over())];
-      await store.recordRouting([fired].slice(0, before));
-      await store.recordRouting([first, fired, second]);
-      expect(await sentOf(first.id)).toEqual(["chat", "mail"]);
-      expect(await sentOf(second.id)).toEqual(["chat", "mail"]);
-    });
-
-    it("is known by the time of its end where its beginning is not named", async () => {
-      const { route } = await openKey(open);
-      await route(over([]));
-      expect((await route(over([]))).sent).toEqual([]);
-      expect((await route(over([], noon + minute))).sent).toEqual(["chat", "mail"]);
-    });
-
-    it("is told at each of its times where a field that is called a start is no start of the alert", async () => {
-      const { route } = await openKey(open);
-      const starts = [
-        { name: "startTime", value: "02:00" },
-        { name: "service.startedAt", value: startsAt.value },
-      ];
-      await route(over(starts));
-      expect((await route(over(starts))).sent).toEqual([]);
-      expect((await route(over(starts, noon + minute))).sent).toEqual(["chat", "mail"]);
-      const both = [...starts, startsAt];
-      await route(over(both, noon + 2 * minute));
-      expect((await route(over(both, noon + 3 * minute))).sent).toEqual(["chat"]);
-    });
-
-    it("changes the messages that can be changed when a later end is named", async () => {
-      const { store, route } = await openKey(open);
-      await route(over());
-      const fallback = { to: "mail", at: noon + minute };
-      const deliveries = [planned("chat", { fallback }), planned("mail", { channel: "email" })];
-      const { id, sent } = await route(over([startsAt], noon + minute), { deliveries });
-      expect(sent).toEqual(["chat"]);
-      const due = await store.listDue("chat", noon, 9);
-      expect(due.map(({ updates }) => updates)).toEqual(["auto", "later_end"]);
-      // A fallback would tell it anew.
-      expect(due[1]?.fallbackTo).toBeUndefined();
-      expect((await store.getAlert(id))?.decisions.map(({ result }) => result)).toEqual(["deliver", "contained"]);
-    });
-
-    it("is told where it was not: at another destination, and where that failed or was muted", async () => {
-      const { store, lane, route, due } = await openKey(open);
-      await route(over(), { deliveries: [planned("chat"), planned("ops", { state: "muted" })] });
-      const [first] = await due("chat");
-      const deliveries = [planned("chat"), planned("ops"), planned("desk")];
-      expect((await route(over(), { deliveries })).sent).toEqual(["ops", "desk"]);
-      await store.finishDeliveries(lane, [first?.seq ?? 0], { state: "failed", reason: "refused" }, noon, []);
-      expect((await route(over(), { deliveries })).sent).toEqual(["chat"]);
-    });
-
-    it("is told once when it is said twice in one step, each claim at the place of its delivery", async () => {
-      const { store, lane, accept, route, sentOf } = await openKey(open);
-      await route(over(), { deliveries: [planned("chat")] });
-      const first = await accept(over());
-      const second = await accept({ ...over(), title: "again" });
-      const claims = [null, { lane, token: "t", leaseMs: 1_000 }];
-      const recorded = await store.recordRouting([{ ...first, claims }, second]);
-      expect(await Promise.all([first.id, second.id].map(sentOf))).toEqual([["mail"], []]);
-      expect(recorded[0]?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "t"]);
-      expect(recorded[1]?.deliveries).toEqual([null, null]);
-    });
+export const describeToldEnds = aboutScenes("what is over", openKey, (test, open) => {
+  test("is told once, whatever else differs in what says it again, and says so", async ({ store, route }) => {
+    await route();
+    const first = await route(over());
+    expect(first.sent).toEqual(["chat", "mail"]);
+    for (const title of ["once more", "and again"]) {
+      const { id, sent } = await route({ ...over(), title });
+      expect(sent).toEqual([]);
+      expect(await store.getAlert(id)).toMatchObject({
+        unmatched: false,
+        facts: { title },
+        decisions: ["chat", "mail"].map((destination) => ({
+          destination,
+          result: "contained",
+          reason: `it takes every alert; not sent, as the message of alert ${first.id} says already that it is over`,
+        })),
+      });
+    }
   });
-}
+
+  test("is told again when it fired between, or began at another time, and where nobody says when it began", async (scene) => {
+    const { route } = scene;
+    await route(over());
+    await route();
+    expect((await route(over())).sent).toEqual(["chat", "mail"]);
+    expect((await route(over([later]))).sent).toEqual(["chat", "mail"]);
+    const untimed = { ...over([]), occurredAt: undefined };
+    expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
+    expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
+  });
+
+  it.each([
+    ["in the same step", 0],
+    ["in a step before", 1],
+  ])("is told again when it fired between, which was routed %s", async (_, before) => {
+    const { store, accept, sentOf } = await openKey(open);
+    const [first, fired, second] = [await accept(over()), await accept(), await accept(over())];
+    await store.recordRouting([fired].slice(0, before));
+    await store.recordRouting([first, fired, second]);
+    expect(await sentOf(first.id)).toEqual(["chat", "mail"]);
+    expect(await sentOf(second.id)).toEqual(["chat", "mail"]);
+  });
+
+  test("is known by the time of its end where its beginning is not named", async ({ route }) => {
+    await route(over([]));
+    expect((await route(over([]))).sent).toEqual([]);
+    expect((await route(over([], noon + minute))).sent).toEqual(["chat", "mail"]);
+  });
+
+  test("is told at each of its times where a field that is called a start is no start of the alert", async (scene) => {
+    const { route } = scene;
+    const starts = [
+      { name: "startTime", value: "02:00" },
+      { name: "service.startedAt", value: startsAt.value },
+    ];
+    await route(over(starts));
+    expect((await route(over(starts))).sent).toEqual([]);
+    expect((await route(over(starts, noon + minute))).sent).toEqual(["chat", "mail"]);
+    const both = [...starts, startsAt];
+    await route(over(both, noon + 2 * minute));
+    expect((await route(over(both, noon + 3 * minute))).sent).toEqual(["chat"]);
+  });
+
+  test("changes the messages that can be changed when a later end is named", async ({ store, route }) => {
+    await route(over());
+    const fallback = { to: "mail", at: noon + minute };
+    const deliveries = [planned("chat", { fallback }), planned("mail", { channel: "email" })];
+    const { id, sent } = await route(over([startsAt], noon + minute), { deliveries });
+    expect(sent).toEqual(["chat"]);
+    const due = await store.listDue("chat", noon, 9);
+    expect(due.map(({ updates }) => updates)).toEqual(["auto", "later_end"]);
+    // A fallback would tell it anew.
+    expect(due[1]?.fallbackTo).toBeUndefined();
+    expect((await store.getAlert(id))?.decisions.map(({ result }) => result)).toEqual(["deliver", "contained"]);
+  });
+
+  test("is told where it was not: at another destination, and where that failed or was muted", async (scene) => {
+    const { store, lane, route, due } = scene;
+    await route(over(), { deliveries: [planned("chat"), planned("ops", { state: "muted" })] });
+    const [first] = await due("chat");
+    const deliveries = [planned("chat"), planned("ops"), planned("desk")];
+    expect((await route(over(), { deliveries })).sent).toEqual(["ops", "desk"]);
+    await store.finishDeliveries(lane, [first?.seq ?? 0], { state: "failed", reason: "refused" }, noon, []);
+    expect((await route(over(), { deliveries })).sent).toEqual(["chat"]);
+  });
+
+  test("is told once when it is said twice in one step, each claim at the place of its delivery", async (scene) => {
+    const { store, lane, accept, route, sentOf } = scene;
+    await route(over(), { deliveries: [planned("chat")] });
+    const first = await accept(over());
+    const second = await accept({ ...over(), title: "again" });
+    const claims = [null, { lane, token: "t", leaseMs: 1_000 }];
+    const recorded = await store.recordRouting([{ ...first, claims }, second]);
+    expect(await Promise.all([first.id, second.id].map(sentOf))).toEqual([["mail"], []]);
+    expect(recorded[0]?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "t"]);
+    expect(recorded[1]?.deliveries).toEqual([null, null]);
+  });
+});
