@@ -10,4 +10,4 @@ const open = async (dataDir: string) =>
 
 describeStore("PostgreSQL", open);
 
-describeShared("PostgreSQL", open, { sharedByRelays: true });
+describeShared(open);

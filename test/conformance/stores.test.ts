@@ -13,7 +13,6 @@ import { describeAccepting } from "./store/common/accepting.ts";
 import { describeHealth } from "./store/common/health.ts";
 import { describeSignals } from "./store/common/signals.ts";
 import { describeStore } from "./store/common/suite.ts";
-import { describeShared } from "./store/shared/suite.ts";
 import { describeFiles } from "./store/sqlite/files.ts";
 
 const ballastBytes = 64 * 1024;
@@ -67,7 +66,3 @@ describe("SQLite in threads of its own", () => {
 });
 
 describe("SQLite in this thread", () => describeFiles(openLocal));
-
-// Without the lock of the data folder, which keeps a second relay away: what holds then holds for a command beside
-// the relay.
-describeShared("SQLite", openLocal, { sharedByRelays: false });
