@@ -1,33 +1,17 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
+import { describe, expect, it } from "vitest";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
-import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { openPostgresStore, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { toTx } from "../../../src/store/postgres/tx.ts";
-import {
-  attemptOf,
-  claimOf,
-  newId,
-  noon,
-  planned,
-  request,
-  routed,
-  thread,
-} from "../../conformance/store/scene-samples.ts";
+import type { Tx } from "../../../src/store/tx.ts";
+import * as samples from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
-import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { shared } from "../../support/postgres-transactions.ts";
-import { makeTempFolder } from "../../support/temp-folder.ts";
+import { openDatabase, openRelay, openRelays, someDatabase, someoneWaits } from "./open-relays.ts";
 
+const { attemptOf, claimOf, newId, noon, planned, request, routed, thread } = samples;
 const { recordRouting, savePaces } = shared;
-
-const someDatabase = () => postgresDatabaseOf(makeTempFolder());
-
-async function openRelay(url: string, relayName = "a relay") {
-  const store = await openPostgresStore({ url, relayName });
-  onTestFinished(() => store.close());
-  return store;
-}
 
 async function route(store: Store, count: number, destinations = ["chat"], key = (_: number) => "tvl:usdc") {
   await Promise.all(Array.from({ length: count }, () => store.acceptRequest(request({ ids: [newId()] }))));
@@ -40,52 +24,46 @@ async function route(store: Store, count: number, destinations = ["chat"], key =
   );
 }
 
-const sent = (token: string, seq: number, changes: Partial<AttemptRecord> = {}) => attemptOf(token, [seq], changes);
+type Pausing<T> = (tx: Tx, pause: () => Promise<void>) => Promise<T>;
 
-function createGate() {
-  let open = () => {};
-  const passed = new Promise<void>((resolve) => {
-    open = resolve;
+/** Stops in a transaction until it is told to go on: where its work asks for that, or else before its commit. */
+async function pauseIn<T>(database: PostgresDatabase, work: Pausing<T>) {
+  let [begun, goOn, hasPaused] = [() => {}, () => {}, false];
+  const paused = new Promise<void>((resolve) => {
+    goOn = resolve;
   });
-  return { passed, open: () => open() };
-}
-
-/** What comes first: that a connection of this database waits for another one's transaction, or that this is done. */
-async function whatComesFirst(url: string, work: Promise<unknown>): Promise<"it waits" | "it is done"> {
-  let isDone = false;
-  const note = () => {
-    isDone = true;
+  const reached = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const pause = () => {
+    hasPaused = true;
+    begun();
+    return paused;
   };
-  work.then(note, note);
-  let waiting = 0;
-  await expect
-    .poll(async () => {
-      const sql = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      waiting = (await runSql(url, sql)).length;
-      return isDone || waiting > 0;
-    })
-    .toBe(true);
-  return waiting > 0 ? "it waits" : "it is done";
+  const done = database.transaction(async (tx) => {
+    const answer = await work(toTx(tx), pause);
+    if (!hasPaused) await pause();
+    return answer;
+  });
+  await Promise.race([reached, done]);
+  return { done, goOn: () => goOn() };
 }
 
 describe("claims", () => {
   it("of 1,000 deliveries by four connections at once take none twice and leave none", async () => {
-    const url = await someDatabase();
-    const stores = await Promise.all(["a", "b", "c", "d"].map((name) => openRelay(url, name)));
-    const [first] = stores as [Store];
-    const lane = await takeLane(first);
-    await route(first, 1_000);
+    const { relays, a } = await openRelays("a", "b", "c", "d");
+    const lane = await takeLane(a);
+    await route(a, 1_000);
     const taken: number[] = [];
     await Promise.all(
-      stores.map(async (store, index) => {
+      relays.map(async (store, index) => {
         for (let turn = 0; ; turn += 1) {
           const due = await store.listDue("chat", noon, 40);
           if (due.length === 0) return;
           const deliverySeqs = due.map(({ seq }) => seq);
           // Half of them ask in the other order.
           if (index % 2 === 1) deliverySeqs.reverse();
-          const claim = claimOf(`${index}.${turn}`, ...deliverySeqs);
-          const claimed = await store.claimDeliveries(lane, claim, []);
+          const claimed = await store.claimDeliveries(lane, claimOf(`${index}.${turn}`, ...deliverySeqs), []);
           if (claimed !== "lost") taken.push(...claimed.map(({ seq }) => seq));
         }
       }),
@@ -109,7 +87,7 @@ describe("lanes that write together", () => {
     const laneOf = (group: string) => lanes.get(group) as LaneFence;
     const seqOf = (group: string) => due.get(group) as number;
     const claim = (group: string) => store.claimRun(laneOf(group), [claimOf(group, seqOf(group))]);
-    const record = (group: string) => store.recordAttempts(laneOf(group), [sent(group, seqOf(group))]);
+    const record = (group: string) => store.recordAttempts(laneOf(group), [attemptOf(group, [seqOf(group)])]);
     return { url, store, lanes, claim, record };
   }
 
@@ -121,12 +99,10 @@ describe("lanes that write together", () => {
       await client.query("BEGIN");
       await client.query("SELECT FROM lanes WHERE lane_group = 'mail' FOR UPDATE");
       const waiting = groups.map((group) => ({ group, done: work(group) }));
-      const others = waiting.filter(({ group }) => group !== "mail");
-      await Promise.all(others.map(({ done }) => done));
-      const mail = waiting.find(({ group }) => group === "mail")?.done as Promise<unknown>;
-      expect(await whatComesFirst(url, mail)).toBe("it waits");
+      await Promise.all(waiting.flatMap(({ group, done }) => (group === "mail" ? [] : done)));
+      await someoneWaits(url);
       await client.query("ROLLBACK");
-      expect(await mail).not.toBe("lost");
+      for (const { done } of waiting) expect(await done).not.toBe("lost");
     }
     const states = await runSql(url, "SELECT DISTINCT state, attempts FROM deliveries");
     expect(states).toEqual([{ state: "sent", attempts: 1 }]);
@@ -137,41 +113,27 @@ describe("lanes that write together", () => {
     const { url, lanes, claim, record } = await openLanes();
     await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'hook'");
     const claimed = await Promise.all(groups.map(claim));
-    expect(claimed.map((one) => (one === "lost" ? one : one.map(({ token }) => token)))).toEqual([
-      ["chat"],
-      ["mail"],
-      "lost",
-      ["desk"],
-    ]);
+    const tokens = claimed.map((one) => (one === "lost" ? one : one[0]?.token));
+    expect(tokens).toEqual(["chat", "mail", "lost", "desk"]);
     await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'desk'");
     expect(await Promise.all(groups.map(record))).toEqual([["recorded"], ["recorded"], "lost", "lost"]);
-    const deliveries = await runSql(url, "SELECT destination, state FROM deliveries ORDER BY destination");
-    expect(deliveries).toEqual([
-      { destination: "chat", state: "sent" },
-      { destination: "desk", state: "sending" },
-      { destination: "hook", state: "queued" },
-      { destination: "mail", state: "sent" },
-    ]);
+    const states = "SELECT string_agg(destination || ' ' || state, ', ' ORDER BY destination) AS are FROM deliveries";
+    expect(await runSql(url, states)).toEqual([{ are: "chat sent, desk sending, hook queued, mail sent" }]);
     expect(await runSql(url, "SELECT count(*)::int FROM attempts")).toEqual([{ count: lanes.size }]);
   });
 });
 
 describe("lanes", () => {
   it("go to one of those who ask at once, for a while by the database's clock", async () => {
-    const url = await someDatabase();
-    const relays = await Promise.all(["one", "two", "three"].map((name) => openRelay(url, name)));
+    const { url, relays } = await openRelays("one", "two", "three");
     const groups = Array.from({ length: 20 }, (_, index) => `group ${(index * 7) % 20}`);
     const asked = groups.map((group) => ({ group, statuses: [], paces: [] }));
     const grants = await Promise.all(
       relays.map((store, index) => store.acquireLanes(`process ${index}`, asked, 3_600_000)),
     );
-    expect(
-      grants
-        .flat()
-        .map(({ group }) => group)
-        .sort(),
-    ).toEqual(groups.toSorted());
-    expect(new Set(grants.flat().map(({ fence }) => fence)).size).toBe(20);
+    const all = grants.flat();
+    expect(all.map(({ group }) => group).sort()).toEqual(groups.toSorted());
+    expect(new Set(all.map(({ fence }) => fence)).size).toBe(20);
     const rows = await runSql(
       url,
       "SELECT DISTINCT lease_until BETWEEN now() AND now() + interval '1 hour' AS by_it FROM lanes",
@@ -180,48 +142,28 @@ describe("lanes", () => {
   });
 });
 
-describe("fallbacks of two relays at once", () => {
-  /** Two mailboxes of one alert, each with a fallback, while one relay has called that of the first and is not done. */
-  async function open() {
+describe("fallbacks that two relays call at once", () => {
+  it.each([
+    ["for all mailboxes of the alert", 1, "m"],
+    ["for one delivery, though its addresses have changed", 0, "new"],
+  ])("are made once %s", async (_, index, recipient) => {
     const url = await someDatabase();
-    const database = await openPostgresDatabase({ url, relayName: "one" });
-    onTestFinished(() => database.close());
-    const other = await openRelay(url, "other");
+    const [database, other] = [await openDatabase(url, "one"), await openRelay(url, "other")];
     await other.acceptRequest(request({ ids: [newId()] }));
     const [alert] = (await other.listUnrouted(1, noon)).flatMap(({ alerts }) => alerts);
-    const fallback = { to: "mail", at: noon };
-    const deliveries = ["a", "b"].map((recipient) => planned("desk", { recipient, fallback }));
+    const deliveries = ["a", "b"].map((name) =>
+      planned("desk", { recipient: name, fallback: { to: "mail", at: noon } }),
+    );
     const [recorded] = await other.recordRouting([routed(alert?.seq ?? 0, { deliveries })]);
-    const seqs = recorded?.deliveries.map((made) => made?.seq ?? 0) ?? [];
-    const call = (index: number, recipient: string) => [
-      { deliverySeq: seqs[index] ?? 0, planned: [planned("mail", { recipient })] },
+    const call = (place: number, to: string) => [
+      { deliverySeq: recorded?.deliveries[place]?.seq ?? 0, planned: [planned("mail", { recipient: to })] },
     ];
-    const made = () => runSql(url, "SELECT recipient FROM deliveries WHERE destination = 'mail'");
-    const called = createGate();
-    const paused = createGate();
-    const first = database.transaction(async (tx) => {
-      await shared.callFallbacks(toTx(tx), call(0, "m"), noon);
-      called.open();
-      await paused.passed;
-    });
-    await called.passed;
-    return { url, other, call, made, first, paused };
-  }
-
-  it("are made once for all mailboxes of the alert", async () => {
-    const { url, other, call, made, first, paused } = await open();
-    const second = other.callFallbacks(call(1, "m"), noon);
-    expect(await whatComesFirst(url, second).finally(paused.open)).toBe("it waits");
-    await Promise.all([first, second]);
-    expect(await made()).toEqual([{ recipient: "m" }]);
-  });
-
-  it("are made once for one delivery, though its addresses have changed", async () => {
-    const { url, other, call, made, first, paused } = await open();
-    const second = other.callFallbacks(call(0, "new"), noon);
-    expect(await whatComesFirst(url, second).finally(paused.open)).toBe("it waits");
-    await Promise.all([first, second]);
-    expect(await made()).toEqual([{ recipient: "m" }]);
+    const first = await pauseIn(database, (tx) => shared.callFallbacks(tx, call(0, "m"), noon));
+    const second = other.callFallbacks(call(index, recipient), noon);
+    await someoneWaits(url).finally(first.goOn);
+    await Promise.all([first.done, second]);
+    const made = await runSql(url, "SELECT recipient FROM deliveries WHERE destination = 'mail'");
+    expect(made).toEqual([{ recipient: "m" }]);
   });
 });
 
@@ -231,31 +173,18 @@ describe("a fence", () => {
 
   async function open() {
     const url = await someDatabase();
-    const database = await openPostgresDatabase({ url, relayName: "one" });
-    onTestFinished(() => database.close());
-    const other = await openRelay(url, "other");
-    const lane = await takeLane(other, bot.group);
-    return { url, database, other, lane };
+    const [database, other] = [await openDatabase(url, "one"), await openRelay(url, "other")];
+    return { url, database, other, lane: await takeLane(other, bot.group) };
   }
 
   it("lets a writer that was paused in its transaction finish before the next holder begins", async () => {
     const { url, database, other, lane } = await open();
-    const written = createGate();
-    const paused = createGate();
-    const writing = database.transaction(async (tx) => {
-      const saved = await savePaces(toTx(tx), lane, pace(noon));
-      written.open();
-      await paused.passed;
-      return saved;
-    });
-    await written.passed;
+    const writing = await pauseIn(database, (tx) => savePaces(tx, lane, pace(noon)));
     const acquiring = other.acquireLanes("other", [bot], 60_000);
-    const first = await whatComesFirst(url, acquiring).finally(paused.open);
-    expect(first).toBe("it waits");
-    expect(await writing).toBe("done");
-    const [grant] = await acquiring;
+    await someoneWaits(url).finally(writing.goOn);
+    expect(await writing.done).toBe("done");
     // What the writer has saved is not lost on the one who comes after it.
-    expect(grant?.memory.paces).toEqual(pace(noon));
+    expect((await acquiring)[0]?.memory.paces).toEqual(pace(noon));
     expect(await database.transaction((tx) => savePaces(toTx(tx), lane, pace(noon + 1)))).toBe("lost");
     const [later] = await other.acquireLanes("other", [bot], 60_000);
     expect(later?.memory.paces).toEqual(pace(noon));
@@ -267,43 +196,24 @@ describe("a fence", () => {
     const [alert] = (await other.listUnrouted(1, noon)).flatMap(({ alerts }) => alerts);
     const claims = [{ lane, token: "t", leaseMs: 60_000 }];
     const record = { ...routed(alert?.seq ?? 0, { deliveries: [planned("chat")] }), claims };
-    const written = createGate();
-    const paused = createGate();
-    const routing = database.transaction((tx) =>
-      recordRouting(
-        {
-          ...toTx(tx),
-          async routeAlerts() {
-            written.open();
-            await paused.passed;
-            return new Map();
-          },
-        },
-        [record],
-      ),
+    const routing = await pauseIn(database, (tx, pause) =>
+      recordRouting({ ...tx, routeAlerts: () => pause().then(() => new Map()) }, [record]),
     );
-    await written.passed;
     const acquiring = other.acquireLanes("other", [bot], 60_000);
-    expect(await whatComesFirst(url, acquiring).finally(paused.open)).toBe("it waits");
-    await Promise.all([routing, acquiring]);
+    await someoneWaits(url).finally(routing.goOn);
+    await Promise.all([routing.done, acquiring]);
   });
 
   it("refuses a writer that waited while the next holder began", async () => {
-    const { url, database, other, lane } = await open();
-    const begun = createGate();
-    const paused = createGate();
+    const { url, other, lane } = await open();
     // As acquiring does it, stopped before its commit.
-    const acquiring = database.transaction(async (tx) => {
-      await tx.query("SELECT FROM lanes WHERE lane_group = 'bot' FOR UPDATE");
-      await tx.query("UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'bot'");
-      begun.open();
-      await paused.passed;
-    });
-    await begun.passed;
+    const acquiring = await openClient(url);
+    await acquiring.query("BEGIN");
+    await acquiring.query("SELECT FROM lanes WHERE lane_group = 'bot' FOR UPDATE");
+    await acquiring.query("UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'bot'");
     const writing = other.savePaces(lane, pace(noon));
-    const first = await whatComesFirst(url, writing).finally(paused.open);
-    expect(first).toBe("it waits");
-    await acquiring;
+    await someoneWaits(url);
+    await acquiring.query("COMMIT");
     expect(await writing).toBe("lost");
     expect(await runSql(url, "SELECT FROM paces")).toEqual([]);
   });
@@ -324,16 +234,11 @@ describe("a fence", () => {
     await other.acceptRequest(request());
     const [{ alerts = [] } = {}] = await other.listUnrouted(1, noon);
     const claimUnder = (lane: LaneFence) => ({ lane, token: lane.group, leaseMs: 1_000 });
-    const [recorded] = await other.recordRouting([
-      {
-        ...routed(alerts[0]?.seq ?? 0, { deliveries: [planned("a"), planned("b")] }),
-        claims: [claimUnder(lost), claimUnder(held)],
-      },
-    ]);
+    const record = routed(alerts[0]?.seq ?? 0, { deliveries: [planned("a"), planned("b")] });
+    const [recorded] = await other.recordRouting([{ ...record, claims: [lost, held].map(claimUnder) }]);
     expect(recorded?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "held"]);
-    expect(
-      await runSql(url, "SELECT state, claim_token, due_at IS NULL AS claimed FROM deliveries ORDER BY seq"),
-    ).toEqual([
+    const rows = "SELECT state, claim_token, due_at IS NULL AS claimed FROM deliveries ORDER BY seq";
+    expect(await runSql(url, rows)).toEqual([
       { state: "queued", claim_token: null, claimed: false },
       { state: "sending", claim_token: "held", claimed: true },
     ]);
@@ -341,16 +246,13 @@ describe("a fence", () => {
 });
 
 describe("what waits for a destination that a relay does not know", () => {
+  const laneOf = (name: string) => ({ group: name, statuses: [{ kind: "destination" as const, name }], paces: [] });
+
   it("is left to the relay that does, as long as that holds its lane", async () => {
-    const url = await someDatabase();
-    const [older, newer] = await Promise.all([openRelay(url, "older"), openRelay(url, "newer")]);
+    const { older, newer } = await openRelays("older", "newer");
     const lane = await takeLane(older, "orphans");
     await route(older, 3, ["known", "new", "gone"]);
-    const [grant] = await newer.acquireLanes(
-      "newer",
-      [{ group: "bot", statuses: [{ kind: "destination", name: "new" }], paces: [] }],
-      60_000,
-    );
+    const [grant] = await newer.acquireLanes("newer", [laneOf("new")], 60_000);
     const orphansOf = async (store: Store) =>
       new Set((await store.listOrphans(["known"], 10)).map(({ destination }) => destination));
     expect(await orphansOf(older)).toEqual(new Set(["gone"]));
@@ -365,11 +267,7 @@ describe("what waits for a destination that a relay does not know", () => {
     const url = await someDatabase();
     const killed = await openRelay(url, "relay");
     await route(killed, 1, ["gone"]);
-    await killed.acquireLanes(
-      "a process that was killed",
-      [{ group: "gone", statuses: [{ kind: "destination", name: "gone" }], paces: [] }],
-      60_000,
-    );
+    await killed.acquireLanes("a process that was killed", [laneOf("gone")], 60_000);
     const restarted = await openRelay(url, "relay");
     expect(await restarted.listOrphans([], 10)).toHaveLength(1);
   });
@@ -395,7 +293,7 @@ describe("writes of several lanes about the same alerts", () => {
           const claims = due.map(({ seq }) => claimOf(`${destination} ${seq}`, seq));
           const run = await store.claimRun(lane, claims);
           if (run === "lost") throw new Error("the lane is lost");
-          const records = run.map(({ token, deliveries: [delivery] }) => sent(token, delivery?.seq ?? 0, { thread }));
+          const records = run.map(({ token, deliveries }) => attemptOf(token, [deliveries[0]?.seq ?? 0], { thread }));
           expect(new Set(await store.recordAttempts(lane, records))).toEqual(new Set(["recorded"]));
         }
       }),

@@ -1,7 +1,8 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { allCauses, type GroupRule, nameGroup } from "../../../src/core/group.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
+import type { RoutingRecord } from "../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { Mute } from "../../../src/core/rules.ts";
 import { Judging } from "../../../src/routing/judging.ts";
@@ -9,23 +10,10 @@ import { createRouter } from "../../../src/routing/router.ts";
 import { RoutingLoop } from "../../../src/routing/routing-loop.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
-import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { openClient, runSql } from "../../support/postgres.ts";
 import { createLocalReader, createMemoryJournal } from "../../support/reader.ts";
-import { makeTempFolder } from "../../support/temp-folder.ts";
 import { createTestClock } from "../../support/test-clock.ts";
-
-/** Relays on one database, each a process of its own as far as that knows. */
-async function openRelays(...names: string[]) {
-  const url = await postgresDatabaseOf(makeTempFolder());
-  const relays = await Promise.all(
-    names.map(async (relayName) => {
-      const store = await openPostgresStore({ url, relayName });
-      onTestFinished(() => store.close());
-      return store;
-    }),
-  );
-  return { url, relays };
-}
+import { openRelay, openRelays, someDatabase, someoneWaits } from "./open-relays.ts";
 
 const accept = async (store: Store, count: number) => {
   await Promise.all(Array.from({ length: count }, () => store.acceptRequest(request({ ids: [newId()] }))));
@@ -34,15 +22,22 @@ const accept = async (store: Store, count: number) => {
 const list = async (store: Store, after?: number, limit = 10_000) =>
   (await store.listUnrouted(limit, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
 
-/** Two relays, each with so many alerts to route. */
-async function openLoaded(count: number) {
-  const { relays } = await openRelays("one", "other");
-  const lists: number[][] = [];
-  for (const store of relays) {
+/** By request: whether another process was given it before and is gone. */
+const flagsOf = async (store: Store) => (await store.listUnrouted(10, noon)).map(({ isInterrupted }) => isInterrupted);
+
+/** Two relays, each with so many alerts, which they route at the same moment: all in one step, or each in a step of its own. */
+async function routeAtOnce(count: number, isInSteps: boolean, toRecord: (seq: number, place: number) => RoutingRecord) {
+  const { one, other } = await openRelays("one", "other");
+  const lists: [Store, number[]][] = [];
+  for (const store of [one, other]) {
     await accept(store, count);
-    lists.push(await list(store));
+    lists.push([store, await list(store)]);
   }
-  return { relays, seqs: (index: number) => lists[index] as number[] };
+  const steps = lists.flatMap(([store, seqs]) => {
+    const records = seqs.map(toRecord);
+    return isInSteps ? records.map((record) => store.recordRouting([record])) : store.recordRouting(records);
+  });
+  return { one, recorded: (await Promise.all(steps)).flat() };
 }
 
 /** Routes what the store has, at a clock that a test moves, until the test is over. */
@@ -75,8 +70,7 @@ const endLeases = (url: string) => runSql(url, "UPDATE alerts SET routing_until 
 
 describe("routing by several relays", () => {
   it("gives an alert to the relay that has accepted it, and after its time to another", async () => {
-    const { url, relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { url, one, other } = await openRelays("one", "other");
     await accept(one, 3);
     expect(await list(other)).toEqual([]);
     const seqs = await list(one);
@@ -90,32 +84,30 @@ describe("routing by several relays", () => {
     expect(await one.listDue("chat", noon, 10)).toHaveLength(3);
   });
 
-  it("leaves what a relay has not routed to the others as soon as that ends", async () => {
-    const { url, relays } = await openRelays("other");
-    const [other] = relays as [Store];
+  it("leaves what a relay has not routed to the others as soon as that ends, which is no death", async () => {
+    const { url, other } = await openRelays("other");
     const ending = await openPostgresStore({ url, relayName: "ending" });
     await accept(ending, 3);
     const seqs = await list(ending);
     expect(await list(other)).toEqual([]);
     await ending.close();
-    expect(await list(other)).toEqual(seqs);
+    const left = await other.listUnrouted(10, noon);
+    expect(left.map(({ alerts, isInterrupted }) => [alerts[0]?.seq, isInterrupted])).toEqual(
+      seqs.map((seq) => [seq, undefined]),
+    );
   });
 
   it("is left to the others by a relay that only accepts, and told to them, until it routes again", async () => {
-    const { relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { one, other } = await openRelays("one", "other");
     await accept(one, 2);
     const before = await list(one);
     await one.leaveRouting?.(true);
+    expect(await flagsOf(other)).toEqual([undefined, undefined]);
     expect(await list(other)).toEqual(before);
-    let left = 0;
-    onTestFinished(
-      other.subscribe("left", () => {
-        left += 1;
-      }),
-    );
+    const left = vi.fn();
+    onTestFinished(other.subscribe("left", left));
     await accept(one, 1);
-    await expect.poll(() => left).toBeGreaterThan(0);
+    await expect.poll(() => left.mock.calls.length).toBeGreaterThan(0);
     // Not only with the list from the start, which is made once a second.
     const after = await list(other, before.at(-1));
     expect(after).toHaveLength(1);
@@ -126,8 +118,7 @@ describe("routing by several relays", () => {
   });
 
   it("extends the time of what it gives out again, so that nobody else begins with it", async () => {
-    const { url, relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { url, one, other } = await openRelays("one", "other");
     await accept(one, 2);
     await endLeases(url);
     const seqs = await list(one);
@@ -154,8 +145,7 @@ describe("routing by several relays", () => {
   });
 
   it("takes over what has failed elsewhere, at its time and with why", async () => {
-    const { url, relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { url, one, other } = await openRelays("one", "other");
     await accept(one, 1);
     const seqs = await list(one);
     await one.recordRoutingFailure(seqs, "it broke", noon);
@@ -167,8 +157,7 @@ describe("routing by several relays", () => {
   });
 
   it("counts no failure of a relay for what another has taken over", async () => {
-    const { url, relays } = await openRelays("killed", "other");
-    const [killed, other] = relays as [Store, Store];
+    const { url, killed, other } = await openRelays("killed", "other");
     await accept(killed, 1);
     const seqs = await list(killed);
     await endLeases(url);
@@ -179,8 +168,7 @@ describe("routing by several relays", () => {
   });
 
   it("gives out what becomes visible behind a later position, and that once", async () => {
-    const { url, relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { url, one, other } = await openRelays("one", "other");
     await accept(one, 1);
     const [first] = await list(one);
     // As a transaction that was given its position first and is committed last.
@@ -195,54 +183,38 @@ describe("routing by several relays", () => {
   });
 
   it("sends a body once that two relays route at the same moment", async () => {
-    const { relays, seqs } = await openLoaded(20);
-    const recorded = await Promise.all(
-      relays.map((store, index) =>
-        store.recordRouting(
-          seqs(index).map((seq) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 3_600_000 })),
-        ),
-      ),
+    const { one, recorded } = await routeAtOnce(20, false, (seq) =>
+      routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 3_600_000 }),
     );
-    const firsts = recorded.flat().filter(({ repeatOf }) => repeatOf === undefined);
-    expect([recorded.flat().length, firsts.length]).toEqual([40, 1]);
-    expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(1);
-    expect(await relays[0]?.countDuplicates()).toBe(39);
+    expect([recorded.length, recorded.filter(({ repeatOf }) => repeatOf === undefined).length]).toEqual([40, 1]);
+    expect(await one.listDue("chat", noon, 100)).toHaveLength(1);
+    expect(await one.countDuplicates()).toBe(39);
   });
 
   it("leaves an alert as it is that another relay routes between its look-up and its write", async () => {
-    const { url, relays } = await openRelays("one");
-    const [store] = relays as [Store];
-    await accept(store, 1);
-    const [seq] = await list(store);
+    const { url, one } = await openRelays("one");
+    await accept(one, 1);
+    const [seq] = await list(one);
     const client = await openClient(url);
     await client.query("BEGIN");
     await client.query("UPDATE alerts SET routed_at = 1 WHERE seq = $1", [seq]);
-    const recording = store.recordRouting([routed(seq ?? 0, { deliveries: [planned("chat")] })]);
-    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
+    const recording = one.recordRouting([routed(seq ?? 0, { deliveries: [planned("chat")] })]);
+    await someoneWaits(url);
     await client.query("COMMIT");
     expect(await recording).toEqual([]);
-    expect(await store.listDue("chat", noon, 9)).toEqual([]);
+    expect(await one.listDue("chat", noon, 9)).toEqual([]);
   });
 
   it("tells the ends of keys once that two relays route at the same moment", async () => {
-    const { relays, seqs } = await openLoaded(20);
-    await Promise.all(
-      relays.map((store, index) =>
-        store.recordRouting(
-          seqs(index).map((seq, place) => {
-            const facts = factsOf({ status: "resolved", occurredAt: noon, alertKey: `key ${place}` });
-            return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] });
-          }),
-        ),
-      ),
-    );
-    expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(20);
+    const { one } = await routeAtOnce(20, false, (seq, place) => {
+      const facts = factsOf({ status: "resolved", occurredAt: noon, alertKey: `key ${place}` });
+      return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] });
+    });
+    expect(await one.listDue("chat", noon, 100)).toHaveLength(20);
   });
 
   it("leaves no mute until it is over behind the end of its key, which two relays route and mute at the same moment", async () => {
-    const { relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
+    const { one, other } = await openRelays("one", "other");
     const keys = Array.from({ length: 12 }, (_, index) => `key ${index}`);
     const mute = (alertKey: string, id: string): Mute => ({
       ...{ id, matchers: [], reason: "known", createdBy: "page", untilOver: alertKey },
@@ -277,47 +249,29 @@ describe("routing by several relays", () => {
   });
 
   it("rings as often as the rule allows for a key that two relays route at the same moment", async () => {
-    const { relays, seqs } = await openLoaded(10);
     const deliveries = [planned("mail", { channel: "email", ring: { flapping: true } })];
     const decisions = [{ route: "all", destination: "mail", result: "deliver" as const, reason: "" }];
-    await Promise.all(
-      relays.flatMap((store, index) =>
-        seqs(index).map((seq) => store.recordRouting([routed(seq, { deliveries, decisions })])),
-      ),
-    );
-    const due = (await relays[0]?.listDue("mail", Number.MAX_SAFE_INTEGER, 100)) ?? [];
+    const { one } = await routeAtOnce(10, true, (seq) => routed(seq, { deliveries, decisions }));
+    const due = await one.listDue("mail", Number.MAX_SAFE_INTEGER, 100);
     expect(due.map(({ updates }) => updates)).toEqual(["auto", "reply", "reply", "reply", "summary"]);
     expect(due.at(-1)?.damped).toMatchObject({ count: 16 });
   });
 
   it("makes one group of alerts that two relays route at the same moment", async () => {
-    const { relays, seqs } = await openLoaded(10);
     const group = { name: '["group","all","chain","eth"]', waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 };
     const deliveries = [planned("mail", { channel: "email", dueAt: noon, group: { group } })];
     // One after another, so that a relay which does not see the other's group begins one of its own.
     let at = noon;
-    await Promise.all(
-      [0, 1].flatMap((_, turn) =>
-        relays.flatMap((store, index) =>
-          seqs(index)
-            .slice(turn * 5, turn * 5 + 5)
-            .map((seq) => {
-              at += 100;
-              return store.recordRouting([routed(seq, { deliveries, routedAt: at })]);
-            }),
-        ),
-      ),
-    );
-    const due = (await relays[0]?.listDue("mail", Number.MAX_SAFE_INTEGER, 100)) ?? [];
-    expect(due).toHaveLength(20);
-    expect(new Set(due.map(({ dueAt }) => dueAt)).size).toBe(1);
+    const { one } = await routeAtOnce(10, true, (seq) => {
+      at += 100;
+      return routed(seq, { deliveries, routedAt: at });
+    });
+    const due = await one.listDue("mail", Number.MAX_SAFE_INTEGER, 100);
+    expect([due.length, new Set(due.map(({ dueAt }) => dueAt)).size]).toEqual([20, 1]);
   });
 
   it("tells one of all who list it that another process was given it before and is gone", async () => {
-    const { url, relays } = await openRelays("killed", "one", "other");
-    const [killed, one, other] = relays as [Store, Store, Store];
-    const flagsOf = async (store: Store) =>
-      (await store.listUnrouted(10, noon)).map((request) => request.isInterrupted);
+    const { url, killed, one, other } = await openRelays("killed", "one", "other");
     await accept(killed, 2);
     await endLeases(url);
     // Accepted, and listed by nobody.
@@ -336,22 +290,16 @@ describe("routing by several relays", () => {
   });
 
   it("leaves what a relay that runs reads to it for longer, and does not take that for its end", async () => {
-    const url = await postgresDatabaseOf(makeTempFolder());
-    const [slow, other, third] = await Promise.all(
-      ["slow", "other", "third"].map(async (relayName) => {
-        const relayId = `relay ${relayName}`;
-        const store = await openPostgresStore({ url, relayName, relayId });
-        onTestFinished(() => store.close());
-        const self = { id: relayId, name: relayName, version: "0.1.0", configuration: "c", startedAt: noon };
-        await store.announceRelay(self, 60_000);
-        return store;
-      }),
-    );
-    if (!slow || !other || !third) throw new Error("no relays");
+    const url = await someDatabase();
+    const open = async (name: string) => {
+      const id = `relay ${name}`;
+      const store = await openRelay(url, name, { relayId: id });
+      await store.announceRelay({ id, name, version: "0.1.0", configuration: "c", startedAt: noon }, 60_000);
+      return store;
+    };
+    const [slow, other, third] = [await open("slow"), await open("other"), await open("third")];
     const ends = (relayName: string) =>
       runSql(url, "UPDATE relays SET gone_at = clock_timestamp() WHERE name = $1", [relayName]);
-    const flagsOf = async (store: Store) =>
-      (await store.listUnrouted(10, noon)).map((request) => request.isInterrupted);
     await accept(slow, 1);
     expect(await flagsOf(slow)).toEqual([undefined]);
     // It stands still: others wait for a while, then one reads it without a mark.
@@ -410,8 +358,7 @@ describe("routing by several relays", () => {
     const client = await openClient(url);
     await client.query("SELECT pg_advisory_lock(7)");
     const slow = former.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
-    const locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    await expect.poll(async () => (await runSql(url, locked)).length).toBe(1);
+    await someoneWaits(url);
     const { loop, clock } = startLoop(
       next,
       createLocalReader(() => [{ facts: factsOf() }]),
@@ -428,22 +375,6 @@ describe("routing by several relays", () => {
     await clock.advance(1_000);
     await expect.poll(async () => (await next.getAlert(ids[0] ?? ""))?.routedAt).toBeDefined();
     expect(await runSql(url, "SELECT FROM readings")).toHaveLength(1);
-  });
-
-  it("leaves nothing that looks like a death where a relay stops or leaves routing to the others", async () => {
-    const { url, relays } = await openRelays("one", "other");
-    const [one, other] = relays as [Store, Store];
-    const ending = await openPostgresStore({ url, relayName: "ending" });
-    await accept(ending, 1);
-    await list(ending);
-    await ending.close();
-    await accept(one, 1);
-    await list(one);
-    await one.leaveRouting?.(true);
-    expect((await other.listUnrouted(10, noon)).map((request) => request.isInterrupted)).toEqual([
-      undefined,
-      undefined,
-    ]);
   });
 
   it("reads what three relays have died of no more, sends it as it came, and loses nothing beside it", async () => {
@@ -477,19 +408,17 @@ describe("routing by several relays", () => {
   });
 
   it("waits for what another relay knows of causes where it may change that, and nowhere else", async () => {
-    const { url, relays } = await openRelays("a");
-    const [store] = relays as [Store];
+    const { url, one } = await openRelays("one");
     const client = await openClient(url);
     const name = nameGroup("cause", "bridge down", []);
     const route = (alertSeq: number, group: GroupRule) =>
-      store.recordRouting([routed(alertSeq, { deliveries: [planned("chat", { group })] })]);
-    await accept(store, 2);
-    const [pool = 0, bridge = 0] = await list(store);
+      one.recordRouting([routed(alertSeq, { deliveries: [planned("chat", { group })] })]);
+    await accept(one, 2);
+    const [pool = 0, bridge = 0] = await list(one);
     await client.query("SELECT pg_advisory_lock(hashtextextended($1, 4))", [JSON.stringify(["chat", allCauses])]);
     expect(await route(pool, { heldBy: [name] })).toHaveLength(1);
     const routing = route(bridge, { holds: [{ name, atMostMs: 60_000 }] });
-    const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
+    await someoneWaits(url);
     await client.query("SELECT pg_advisory_unlock_all()");
     expect(await routing).toHaveLength(1);
   });
