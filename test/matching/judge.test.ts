@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../src/core/rules.ts";
+import type { Condition, Matcher } from "../../src/core/rules.ts";
 import { compileMatchers as compile, type MatchInput } from "../../src/matching/judge.ts";
 import { createMissingAdvice } from "../../src/matching/near-path.ts";
 import { alert, type facts, json } from "../routing/sample.ts";
@@ -25,23 +25,17 @@ test("looks at the first 10,000 values of a long list, and says so", () => {
       alert({}, { payload: { ids: Array.from({ length: 20_000 }, (_, id) => String(id)) } }),
     );
   expect(look({ equals: ["9999"] })).toEqual({ matched: true, reason: "payload.ids[*] is 9999" });
-  expect(look({ equals: ["10000"] })).toEqual({
-    matched: false,
-    reason: "payload.ids[*] is 0, not 10000, nor does any of the first 10,000 of its 20,000 values fit",
-  });
-  expect(look({ not: ["10000"] })).toEqual({
-    matched: true,
-    reason: "payload.ids[*] is not 10000 in the first 10,000 of its values",
-  });
+  const no = "payload.ids[*] is 0, not 10000, nor does any of the first 10,000 of its 20,000 values fit";
+  expect(look({ equals: ["10000"] })).toEqual({ matched: false, reason: no });
+  const yes = "payload.ids[*] is not 10000 in the first 10,000 of its values";
+  expect(look({ not: ["10000"] })).toEqual({ matched: true, reason: yes });
 });
 
 test("compares a key whole, and as its sender wrote it", () => {
   const over = { alertKey: "incident:0x:42" };
   for (const key of ["incident:0x:42", "0x:42"]) expect(ask("alertKey", { equals: [key] }, over).matched).toBe(true);
-  expect(ask("alertKey", { equals: ["42", "incident"] }, over)).toEqual({
-    matched: false,
-    reason: "alertKey is incident:0x:42, not 42 or incident",
-  });
+  const reason = "alertKey is incident:0x:42, not 42 or incident";
+  expect(ask("alertKey", { equals: ["42", "incident"] }, over)).toEqual({ matched: false, reason });
   expect(ask("alertKey", { not: ["0x:42"] }, over).matched).toBe(false);
 });
 
@@ -76,16 +70,15 @@ describe("what holds, and the words for it", () => {
 });
 
 test("compares amounts as alerts in words have them", () => {
-  expect(ask("value", { gt: 4000 }, { value: "$4,012.3" })).toEqual({
-    matched: true,
-    reason: "value “$4,012.3” is above 4000",
-  });
+  const reason = "value “$4,012.3” is above 4000";
+  expect(ask("value", { gt: 4000 }, { value: "$4,012.3" })).toEqual({ matched: true, reason });
   expect(ask("value", { lt: 3_200_000 }, { value: "3.2M" }).matched).toBe(false);
   // Only the bounds: a text is equal to itself alone.
   expect(ask("value", { equals: ["3200000"] }, { value: "3.2M" }).matched).toBe(false);
 });
 
 describe("what does not hold, and the words for it", () => {
+  const items = "payload.items[*].id";
   test.each<[string, Condition, string]>([
     ["severity", { equals: ["info", "warning"] }, "severity is critical, not info or warning"],
     ["severity", { not: ["critical"] }, "severity is critical, which is excluded"],
@@ -105,11 +98,7 @@ describe("what does not hold, and the words for it", () => {
     ["payload.tags[7]", { equals: ["a"] }, "payload.tags[7] is missing"],
     ["payload.pool.constructor", { exists: true }, "payload.pool.constructor is missing"],
     // 1 is below 20 and 22 is above 5, but no single id is both.
-    [
-      "payload.items[*].id",
-      { gt: 5, lt: 20 },
-      "payload.items[*].id 1 is not above 5, nor does any other of its 2 values fit",
-    ],
+    ["payload.items[*].id", { gt: 5, lt: 20 }, `${items} 1 is not above 5, nor does any other of its 2 values fit`],
     ["payload.items[*].id", { not: ["22"] }, "payload.items[*].id is 22, which is excluded"],
   ])("%s %j", (field, condition, words) => {
     expect(ask(field, condition, { value: "12.5" })).toEqual({ matched: false, reason: words });
@@ -136,13 +125,10 @@ test("names every condition that held, and the first that did not", () => {
     { field: "value", condition: { gt: 5 } },
     { field: "chain", condition: { equals: ["eth"] } },
   ]);
-  expect(match(alert({ value: "9", chain: "eth" })).reason).toBe(
-    "severity is critical; value 9 is above 5; chain is eth",
-  );
-  expect(match(alert({ value: "3", chain: "bsc" }))).toEqual({
-    matched: false,
-    reason: "value 3 is not above 5",
-  });
+  const { reason } = match(alert({ value: "9", chain: "eth" }));
+  expect(reason).toBe("severity is critical; value 9 is above 5; chain is eth");
+  const no = { matched: false, reason: "value 3 is not above 5" };
+  expect(match(alert({ value: "3", chain: "bsc" }))).toEqual(no);
 });
 
 test("a pattern that would stall JavaScript's engine costs little, and a hostile value stays short in the reason", () => {
@@ -172,18 +158,13 @@ describe("groups", () => {
   const over = { value: "7", chain: "bsc", token: "USDC" };
 
   test("say which held, or why none did", () => {
-    expect(compileMatchers([{ any: [[low], [usd, { not: [eth] }]] }])(alert(over))).toEqual({
-      matched: true,
-      reason: "one of the 2 held: token is USDC, which fits US*; not excluded: chain is bsc, not eth",
-    });
-    expect(compileMatchers([{ any: [[usd, low], [eth]] }])(alert(over))).toEqual({
-      matched: false,
-      reason: "none of the 2 held: value 7 is not below 5; chain is bsc, not eth",
-    });
-    expect(compileMatchers([{ not: [usd, { not: [eth] }] }])(alert(over))).toEqual({
-      matched: false,
-      reason: "excluded: token is USDC, which fits US*; not excluded: chain is bsc, not eth",
-    });
+    const fits = "token is USDC, which fits US*; not excluded: chain is bsc, not eth";
+    for (const [group, matched, reason] of [
+      [{ any: [[low], [usd, { not: [eth] }]] }, true, `one of the 2 held: ${fits}`],
+      [{ any: [[usd, low], [eth]] }, false, "none of the 2 held: value 7 is not below 5; chain is bsc, not eth"],
+      [{ not: [usd, { not: [eth] }] }, false, `excluded: ${fits}`],
+    ] as [Matcher, boolean, string][])
+      expect(compileMatchers([group])(alert(over))).toEqual({ matched, reason });
   });
 
   test("of many tell the first reasons and how many more there are", () => {
@@ -195,9 +176,8 @@ describe("groups", () => {
   test("advise on each path that is a slip away", () => {
     const any = ["payload.tvl", "payload.pools.tvl"].map((field) => [{ field, condition: { gt: 1 } }]);
     const { reason } = compileMatchers([{ any }], { adviseOnMissing: createMissingAdvice() })(alert({}, { payload }));
-    expect(reason).toBe(
-      "none of the 2 held: payload.tvl is missing; there is payload.pool.tvl; payload.pools.tvl is missing; there is payload.pool.tvl",
-    );
+    const advised = (path: string) => `${path} is missing; there is payload.pool.tvl`;
+    expect(reason).toBe(`none of the 2 held: ${advised("payload.tvl")}; ${advised("payload.pools.tvl")}`);
   });
 });
 

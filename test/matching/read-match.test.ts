@@ -128,56 +128,38 @@ describe("groups", () => {
   const a = is("token", "A");
   const b = is("chain", "b");
   const low: Matcher = { field: "value", condition: { lt: 5 } };
+  const lowIn = { value: { lt: 5 } };
+  const either: Matcher = { any: [[a], [b]] };
+  const neither: Matcher = { any: [[{ not: [a] }], [{ not: [b] }]] };
   const each = (condition: Condition): Matcher => ({ field: "payload.ids[*]", condition });
+  const gt3 = each({ gt: 3 });
+  const [pattern, stars] = [{ matches: "^(a|b)$" }, { glob: ["US*", "*DAI"] }];
+  const bracketed = { any: [[is("payload.a(b)", "A")], [{ field: "unit", condition: { exists: true } }]] };
 
   test.each<[string, unknown, Matcher[]]>([
-    ["token=A or chain=b", { any: [{ token: "A" }, "chain=b"] }, [{ any: [[a], [b]] }]],
-    [
-      "(token=A or chain=b) and value<5",
-      { all: [{ any: ["token=A", "chain=b"] }, "value<5"] },
-      [{ any: [[a], [b]] }, low],
-    ],
-    [
-      "token=A or (chain=b value<5)",
-      { any: ["token=A", { chain: "b", value: { lt: 5 } }] },
-      [{ any: [[a], [b, low]] }],
-    ],
+    ["token=A or chain=b", { any: [{ token: "A" }, "chain=b"] }, [either]],
+    ["(token=A or chain=b) and value<5", { all: [{ any: ["token=A", "chain=b"] }, "value<5"] }, [either, low]],
+    ["token=A or (chain=b value<5)", { any: ["token=A", { chain: "b", ...lowIn }] }, [{ any: [[a], [b, low]] }]],
     [
       "value<5 not (token=A or chain=b)",
-      { value: { lt: 5 }, not: { any: [{ token: "A" }, { chain: "b" }] } },
-      [low, { not: [{ any: [[a], [b]] }] }],
+      { ...lowIn, not: { any: [{ token: "A" }, "chain=b"] } },
+      [low, { not: [either] }],
     ],
-    [
-      "not token=A OR not chain=b",
-      { any: [{ not: "token=A" }, { not: { chain: "b" } }] },
-      [{ any: [[{ not: [a] }], [{ not: [b] }]] }],
-    ],
+    ["not token=A OR not chain=b", { any: [{ not: "token=A" }, { not: { chain: "b" } }] }, [neither]],
     // In any case, as the other two words: it would else be a part of the value before it.
     ["token=A AND NOT chain=b", { token: "A", not: "chain=b" }, [a, { not: [b] }]],
     ["token=A Not (chain=b)", { token: "A", not: { chain: "b" } }, [a, { not: [b] }]],
     ["not ( token=A  and chain=b )", { not: ["token=A chain=b"][0] }, [{ not: [a, b] }]],
     // In one list the same value meets both, in two any value meets either.
     ["payload.ids[*]>3 payload.ids[*]<5", { "payload.ids[*]": { gt: 3, lt: 5 } }, [each({ gt: 3, lt: 5 })]],
-    [
-      "payload.ids[*]>3 (payload.ids[*]<5)",
-      { all: ["payload.ids[*]>3", "payload.ids[*]<5"] },
-      [each({ gt: 3 }), each({ lt: 5 })],
-    ],
+    ["payload.ids[*]>3 (payload.ids[*]<5)", { all: ["payload.ids[*]>3", "payload.ids[*]<5"] }, [gt3, each({ lt: 5 })]],
     [
       "(title=~^(a|b)$ or title=pool (eth) x) value<5",
-      { all: [{ any: [{ title: { matches: "^(a|b)$" } }, { title: "pool (eth) x" }] }, { value: { lt: 5 } }] },
-      [{ any: [[{ field: "title", condition: { matches: "^(a|b)$" } }], [is("title", "pool (eth) x")]] }, low],
+      { all: [{ any: [{ title: pattern }, { title: "pool (eth) x" }] }, lowIn] },
+      [{ any: [[{ field: "title", condition: pattern }], [is("title", "pool (eth) x")]] }, low],
     ],
-    [
-      "(payload.a(b)=A or unit exists)",
-      { any: [{ "payload.a(b)": "A" }, { unit: { exists: true } }] },
-      [{ any: [[is("payload.a(b)", "A")], [{ field: "unit", condition: { exists: true } }]] }],
-    ],
-    [
-      "token~US*,*DAI",
-      { token: { glob: ["US*", "*DAI"] } },
-      [{ field: "token", condition: { glob: ["US*", "*DAI"] } }],
-    ],
+    ["(payload.a(b)=A or unit exists)", { any: [{ "payload.a(b)": "A" }, { unit: { exists: true } }] }, [bracketed]],
+    ["token~US*,*DAI", { token: stars }, [{ field: "token", condition: stars }]],
   ])("%s", (text, map, matchers) => {
     expect(parseMatch(text)).toEqual(matchers);
     expect(parseMatch(map)).toEqual(matchers);
@@ -214,10 +196,7 @@ describe("groups", () => {
     ["{ any: [{ token: A }, { tken: B }] }", "match.any[1].tken: is not a field of an alert → did you mean token?"],
     ["{ any: [{ value: { gt: x } }] }", 'match.any[0].value.gt: "x" is not a number'],
     ["{ any: [{}, a=b] }", "match.any[0]: is empty"],
-    [
-      "{ not: [a, b] }",
-      "match.not: takes no list, which could mean none of them or not all of them → for none of several write not: { any: […] }",
-    ],
+    ["{ not: [a, b] }", "could mean none of them or not all of them → for none of several write not: { any: […] }"],
     ["{ not: { severity: urgent } }", "match.not.severity"],
     ["{ constructor: A }", "match.constructor: is not a field of an alert → write one of title, "],
     ["{ or: [{ token: A }] }", "match.or: is not a field of an alert → did you mean any?"],
@@ -334,12 +313,12 @@ describe("a value that is a condition, in the map form", () => {
 
 test("a list where one value belongs is refused, and not read by its first entry alone", () => {
   expect(refusalOf("{ value: { gt: [5, 10] } }")).toEqual([expect.stringMatching(/value\.gt: a list is not a number/)]);
-  expect(refusalOf("{ unit: { exists: [true, false] } }")).toEqual([
-    expect.stringMatching(/unit\.exists: a list is neither true nor false/),
-  ]);
-  expect(refusalOf("{ title: { matches: [TVL, volume] } }")).toEqual([
-    expect.stringMatching(/title\.matches: a list is not a pattern → write "TVL\|volume" for any of them/),
-  ]);
+  const [flag, pattern] = ["{ unit: { exists: [true, false] } }", "{ title: { matches: [TVL, volume] } }"].map(
+    refusalOf,
+  );
+  expect(flag).toEqual([expect.stringMatching(/unit\.exists: a list is neither true nor false/)]);
+  const written = /title\.matches: a list is not a pattern → write "TVL\|volume" for any of them/;
+  expect(pattern).toEqual([expect.stringMatching(written)]);
   expect(refusalOf("{ title: { notMatches: [] } }")).toHaveLength(1);
 });
 
@@ -391,6 +370,7 @@ test("what describes matchers can be written as a matcher, and means the same", 
   const pattern = fc.constantFrom(
     ...["^TVL", "(a|b)", "\\)", "a\\(", "a b", "or", "x;", 'say "x"', "\\d+\\s", "'a'", "a|b", "a chain=b"],
   );
+  const star = fc.constantFrom("*", "US*", "a.*b", "* (x", "a,b*", "or *", '"*');
   const condition = fc
     .record(
       {
@@ -400,29 +380,20 @@ test("what describes matchers can be written as a matcher, and means the same", 
         lte: number,
         matches: pattern,
         notMatches: pattern,
-        glob: fc.array(fc.constantFrom("*", "US*", "a.*b", "* (x", "a,b*", "or *", '"*'), {
-          minLength: 1,
-          maxLength: 2,
-        }),
+        glob: fc.array(star, { minLength: 1, maxLength: 2 }),
       },
       { requiredKeys: [] },
     )
     .filter((one) => Object.keys(one).length > 0 && !((one.gt ?? -Infinity) >= (one.lte ?? Infinity)));
   const field = fc.constantFrom("title", "value", "token", "payload.a", 'payload["a b=c"]', "alertKey");
-  const fields = fc.uniqueArray(fc.record({ field, condition }), {
-    selector: (matcher) => matcher.field,
-    minLength: 1,
-  });
+  const someFields = (maxLength?: number) =>
+    fc.uniqueArray(fc.record({ field, condition }), { selector: (one) => one.field, minLength: 1, maxLength });
+  const [fields, few] = [someFields(), someFields(2)];
   const groups = (lists: fc.Arbitrary<Matcher[]>): fc.Arbitrary<Matcher[]> =>
     fc.oneof(
       fc.array(lists, { minLength: 2, maxLength: 3 }).map((any) => [{ any }]),
       lists.map((not) => [{ not }]),
     );
-  const few = fc.uniqueArray(fc.record({ field, condition }), {
-    selector: (one) => one.field,
-    minLength: 1,
-    maxLength: 2,
-  });
   const nested = fc.tuple(few, groups(fc.oneof(few, groups(few)))).map((lists): Matcher[] => lists.flat());
   const matchers: fc.Arbitrary<Matcher[]> = fc.oneof(fields, nested);
   fc.assert(

@@ -47,6 +47,11 @@ function holds(match: Written, known: Known): boolean {
   });
 }
 
+const ops = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
+const routerOf = (file: string) => createRouter(load(file, botEnv).rules);
+const planOf = (file: string, ...given: Parameters<typeof alert>) =>
+  routerOf(file).route(alert(...given), [], noon).deliveries[0];
+
 /* What is tried. */
 
 const { next: random, below, pick } = createSeededRandom(27);
@@ -100,7 +105,7 @@ test("2,000 generated alerts by 200 generated routes go where a brute force says
   const written = matches.map((match, id) => ({ name: `r${id}`, match, to: ["ops"], continue: true }));
   // YAML takes JSON.
   const file = JSON.stringify({ destinations: { ops: { type: "telegram", chatId: -1 } }, routes: written });
-  const router = createRouter(load(file, botEnv).rules);
+  const router = routerOf(file);
   let took = 0;
   for (let id = 0; id < 2_000; id += 1) {
     const known = makeFacts();
@@ -117,7 +122,7 @@ test("2,000 generated alerts by 200 generated routes go where a brute force says
 
 describe("active hours", () => {
   const hours = { from: "22:00", to: "03:00", timeZone: "Europe/Zurich" };
-  const chats = load("destinations: { ops: { type: telegram, chatId: -1 } }", botEnv).rules.destinations;
+  const chats = load(ops, botEnv).rules.destinations;
   const router = createRouter(
     rules({ destinations: chats, routes: [route("night", ["ops"], { activeHours: hours }), route("day", ["ops"])] }),
   );
@@ -139,29 +144,18 @@ describe("active hours", () => {
   });
 
   test("are named where a route takes nothing for them", () => {
-    const days = [1, 2];
-    const weekly = createRouter(
-      rules({ destinations: chats, routes: [route("r", ["ops"], { activeHours: { ...hours, days } })] }),
-    );
-    expect(weekly.route(alert(), [], noon).decisions).toEqual([
-      {
-        route: "r",
-        result: "not_matched",
-        reason: "outside its active hours 22:00 to 03:00 Europe/Zurich on Mon, Tue",
-      },
-    ]);
+    const routes = [route("r", ["ops"], { activeHours: { ...hours, days: [1, 2] } })];
+    const [decision] = createRouter(rules({ destinations: chats, routes })).route(alert(), [], noon).decisions;
+    const reason = "outside its active hours 22:00 to 03:00 Europe/Zurich on Mon, Tue";
+    expect(decision).toEqual({ route: "r", result: "not_matched", reason });
   });
 
   test("are read from the file, in the zone of the defaults", () => {
     const file = (options: string) =>
-      `defaults: { timeZone: Asia/Tokyo }\ndestinations: { ops: { type: telegram, chatId: -1 } }\nroutes:\n  - { to: ops, ${options} }\n`;
+      `defaults: { timeZone: Asia/Tokyo }\n${ops}routes:\n  - { to: ops, ${options} }\n`;
     const read = (options: string) => load(file(options), botEnv).rules.routes[0]?.activeHours;
-    expect(read('activeHours: { from: "08:00", to: "18:00", days: mon-fri }')).toEqual({
-      from: "08:00",
-      to: "18:00",
-      days: [1, 2, 3, 4, 5],
-      timeZone: "Asia/Tokyo",
-    });
+    const week = { from: "08:00", to: "18:00", days: [1, 2, 3, 4, 5], timeZone: "Asia/Tokyo" };
+    expect(read('activeHours: { from: "08:00", to: "18:00", days: mon-fri }')).toEqual(week);
     expect(read('activeHours: { from: "08:00", to: "18:00", timeZone: UTC }')?.timeZone).toBe("UTC");
     expect(problemsOf(file('activeHours: { from: "8 am", to: "18:00" }'), botEnv)).toMatchObject([
       { where: "tocsin.yaml:4:37", path: "routes[0].activeHours.from" },
@@ -173,8 +167,7 @@ describe("active hours", () => {
 });
 
 describe("what is disabled", () => {
-  const written = `destinations: { ops: { type: telegram, chatId: -1 } }
-routes:
+  const written = `${ops}routes:
   - { name: off, to: ops, disabled: true }
   - { name: rest, to: ops }
 mutes:
@@ -182,66 +175,48 @@ mutes:
 `;
 
   test("takes and mutes nothing, and decisions say so", () => {
-    const { decisions, deliveries } = createRouter(load(written, botEnv).rules).route(
-      alert({ token: "USDC" }),
-      [],
-      noon,
-    );
+    const { decisions, deliveries } = routerOf(written).route(alert({ token: "USDC" }), [], noon);
+    const reason = "it takes every alert; mute configuration:1 is disabled";
     expect(decisions).toEqual([
       { route: "off", result: "skipped", reason: "disabled in the configuration" },
-      {
-        route: "rest",
-        destination: "ops",
-        result: "deliver",
-        reason: "it takes every alert; mute configuration:1 is disabled",
-      },
+      { route: "rest", destination: "ops", result: "deliver", reason },
     ]);
     expect(deliveries).toHaveLength(1);
   });
 
   test("a mute beside it still mutes", () => {
-    const router = createRouter(load(written, botEnv).rules);
-    const { deliveries } = router.route(alert({ token: "USDC" }), [mute("m", [is("token", "USDC")])], noon);
+    const mutes = [mute("m", [is("token", "USDC")])];
+    const { deliveries } = routerOf(written).route(alert({ token: "USDC" }), mutes, noon);
     expect(deliveries).toMatchObject([{ state: "muted" }]);
   });
 
   test("a default route gets no alert that cannot be read", () => {
-    const file = written
-      .replace("{ name: off,", "{ name: off, default: true,")
-      .replace("{ name: rest,", "{ name: rest, default: true,");
-    const { decisions } = createRouter(load(file, botEnv).rules).routeUnjudged("reading", "x", noon);
+    const file = written.replaceAll(", to: ops", ", default: true, to: ops");
+    const { decisions } = routerOf(file).routeUnjudged("reading", "x", noon);
     expect(decisions).toMatchObject([{ route: "rest", result: "deliver" }]);
   });
 });
 
 test("severities that are silent on a route are planned without a sound, and said; a person's test sounds", () => {
-  const file = "destinations: { ops: { type: telegram, chatId: -1 } }\nroutes: [{ to: ops, silent: [info] }]\n";
-  const router = createRouter(load(file, botEnv).rules);
-  const planned = (...given: Parameters<typeof alert>) => router.route(alert(...given), [], noon).deliveries[0];
-  expect(planned({ severity: "info" })).toMatchObject({
+  const file = `${ops}routes: [{ to: ops, silent: [info] }]\n`;
+  expect(planOf(file, { severity: "info" })).toMatchObject({
     extras: { silent: true },
     reason: "it takes every alert; without a sound: info is silent on this route",
   });
-  expect(planned({ severity: "critical" })?.extras).toBeUndefined();
-  expect(planned({ severity: "info" }, { origin: "test" })?.extras).toBeUndefined();
+  expect(planOf(file, { severity: "critical" })?.extras).toBeUndefined();
+  expect(planOf(file, { severity: "info" }, { origin: "test" })?.extras).toBeUndefined();
   const dropping = file.replace("to: ops", "drop: true");
   expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].silent" }]);
 });
 
 describe("a note and links", () => {
   const file = (url: string) =>
-    `destinations: { ops: { type: telegram, chatId: -1 } }\nroutes:\n  - to: ops\n    note: Call the risk officer.\n    links: [{ label: Chart, url: "${url}" }]\n`;
-  const plan = (url: string, over: Partial<AlertFacts>) =>
-    createRouter(load(file(url), botEnv).rules).route(alert(over), [], noon).deliveries[0];
+    `${ops}routes:\n  - to: ops\n    note: Call the risk officer.\n    links: [{ label: Chart, url: "${url}" }]\n`;
 
   test("are filled in with the facts, percent-encoded, and stand in the message before the page", () => {
     const hostile = "x/../?a=b&#\u202e\ud800";
-    const planned = plan("https://dex.example/{chain}/{token}?q={changePercent}", {
-      chain: "eth",
-      token: hostile,
-      value: "94.3",
-      previousValue: "100",
-    });
+    const known = { chain: "eth", token: hostile, value: "94.3", previousValue: "100" };
+    const planned = planOf(file("https://dex.example/{chain}/{token}?q={changePercent}"), known);
     const url = "https://dex.example/eth/x%2F..%2F%3Fa%3Db%26%23%E2%80%AE%EF%BF%BD?q=-5.7";
     expect(planned?.extras).toEqual({ note: "Call the risk officer.", links: [{ label: "Chart", url }] });
     const told = { ...alert(), id: "a", seq: 1, receivedAt: noon };
@@ -258,7 +233,7 @@ describe("a note and links", () => {
     [{ chain: "..", token: "x" }, "link Chart left out: chain leads nowhere"],
     [{ chain: "eth", token: "x".repeat(3_000) }, "link Chart left out: longer than 2000 characters"],
   ])("of %j has a link that is left out, with the reason", (over, reason) => {
-    const planned = plan("https://dex.example/{chain}/{token}", over);
+    const planned = planOf(file("https://dex.example/{chain}/{token}"), over);
     expect(planned?.extras).toEqual({ note: "Call the risk officer." });
     expect(planned?.reason).toContain(reason);
   });
@@ -281,8 +256,6 @@ describe("a title of a route", () => {
   const zurich = "timeZone: Europe/Zurich, type: telegram, chatId: -1";
   const file = (title: string) =>
     `destinations: { ops: { ${zurich} } }\nroutes:\n  - to: ops\n    title: ${JSON.stringify(title)}\n`;
-  const plan = (title: string, over: Partial<AlertFacts>) =>
-    createRouter(load(file(title), botEnv).rules).route(alert(over), [], noon).deliveries[0];
   const known = { chain: "eth", token: "usdc", value: "94.3", previousValue: "100", threshold: "25000000" };
 
   test.each<[string, Partial<AlertFacts>, string]>([
@@ -299,7 +272,7 @@ describe("a title of a route", () => {
     ["{token} {chain}", { token: "שקל", chain: "eth" }, "\u2068שקל\u2069 eth"],
     ["{text}", { text: "x".repeat(2_000) }, `${"x".repeat(299)}…`],
   ])("%s", (title, over, expected) => {
-    const planned = plan(title, over);
+    const planned = planOf(file(title), over);
     expect(planned?.extras).toEqual({ title: expected });
     expect(planned?.reason).not.toContain("left out");
   });
@@ -310,7 +283,7 @@ describe("a title of a route", () => {
     ["{value|percent}", { value: "much" }, "value cannot be written as percent"],
     ["{value|short|percent}", { value: "25000000" }, "value cannot be written as percent"],
   ])("%s of %j gives way to the built-in one, with the reason", (title, over, reason) => {
-    const planned = plan(title, over);
+    const planned = planOf(file(title), over);
     expect(planned?.extras).toBeUndefined();
     expect(planned?.reason).toBe(`it takes every alert; title left out: ${reason}`);
   });
@@ -334,13 +307,9 @@ describe("a title of a route", () => {
     [" ", "is empty", "{token|upper}"],
     ["x".repeat(301), "is more than 300 characters", "shorten it"],
   ])("%s is refused at its place", (title, message, instead) => {
+    const said = { message: expect.stringContaining(message), instead: expect.stringContaining(instead) };
     expect(problemsOf(file(title), botEnv)).toMatchObject([
-      {
-        where: "tocsin.yaml:4:12",
-        path: "routes[0].title",
-        message: expect.stringContaining(message),
-        instead: expect.stringContaining(instead),
-      },
+      { where: "tocsin.yaml:4:12", path: "routes[0].title", ...said },
     ]);
   });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { compileHours } from "../../src/core/hours.ts";
 import type { QuietHours } from "../../src/core/rules.ts";
 
+const zurich = "Europe/Zurich";
 const night: QuietHours = { from: "22:00", to: "07:00", except: ["critical"] };
 
 test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
@@ -27,20 +28,8 @@ test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
   // Autumn, 25 October 2026: an hour longer.
   ["in the repeated hour", {}, "Europe/Zurich", "2026-10-25T01:30:00Z", "2026-10-25T06:00:00.000Z"],
   // 02:30 does not exist on 29 March: the window ends when the clocks jump.
-  [
-    "an end that is jumped over",
-    { from: "01:00", to: "02:30" },
-    "Europe/Zurich",
-    "2026-03-29T00:30:00Z",
-    "2026-03-29T01:00:00.000Z",
-  ],
-  [
-    "a start that is jumped over",
-    { from: "02:30", to: "04:00" },
-    "Europe/Zurich",
-    "2026-03-29T01:00:00Z",
-    "2026-03-29T02:00:00.000Z",
-  ],
+  ["a missing end", { from: "01:00", to: "02:30" }, zurich, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00.000Z"],
+  ["a missing start", { from: "02:30", to: "04:00" }, zurich, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00.000Z"],
   // 02:30 comes twice on 25 October: the first ends the window.
   ["a repeated end", { from: "01:00", to: "02:30" }, "Europe/Zurich", "2026-10-25T00:30:00Z", undefined],
 ])("%s", (_what, over, zone, at, endsAt) => {
@@ -55,18 +44,13 @@ test("what it remembers of a day changes no answer", () => {
   const instant = fc
     .tuple(fc.constantFrom("2024-03-24", "2024-03-31", "2024-10-06", "2026-03-29", "2026-10-25"), fc.nat(400))
     .map(([day, halfHours]) => Date.parse(`${day}T00:00:00Z`) - 86_400_000 + halfHours * 1_800_000);
+  const some = fc.array(instant, { minLength: 1, maxLength: 12 });
   fc.assert(
-    fc.property(
-      fc.constantFrom(...zones),
-      hour,
-      hour,
-      fc.array(instant, { minLength: 1, maxLength: 12 }),
-      (zone, from, to, instants) => {
-        const quietHours = { from, to, except: [] };
-        const find = compileHours(quietHours, zone);
-        for (const at of instants) expect(find(at)).toEqual(compileHours(quietHours, zone)(at));
-      },
-    ),
+    fc.property(fc.constantFrom(...zones), hour, hour, some, (zone, from, to, instants) => {
+      const quietHours = { from, to, except: [] };
+      const find = compileHours(quietHours, zone);
+      for (const at of instants) expect(find(at)).toEqual(compileHours(quietHours, zone)(at));
+    }),
     { numRuns: 60 },
   );
 });

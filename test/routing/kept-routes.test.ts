@@ -67,10 +67,8 @@ describe("the routes that did not take an alert", () => {
     const all = router.route(input, [], 0).decisions;
     expect(await told()).toEqual(all);
     expect(decisions.length).toBeLessThan(all.length);
-    expect(decisions.at(-1)).toMatchObject({
-      result: "not_matched",
-      reason: expect.stringMatching(/did not take it$/),
-    });
+    const reason = expect.stringMatching(/did not take it$/);
+    expect(decisions.at(-1)).toMatchObject({ result: "not_matched", reason });
   });
 
   test("have their reasons of then when the configuration is another one", async () => {
@@ -144,14 +142,12 @@ describe("says why the reasons are not known", () => {
 
 test("up to eight routes that did not take it have a line each", async () => {
   const few = createRouter(rulesOf(routes.slice(0, 9)));
-  expect(few.route(alert({ value: "3", severity: "info" }), [], 0, "routes:few").decisions).toEqual(
-    few.route(alert({ value: "3", severity: "info" }), [], 0).decisions,
-  );
+  const input = alert({ value: "3", severity: "info" });
+  expect(few.route(input, [], 0, "routes:few").decisions).toEqual(few.route(input, [], 0).decisions);
 });
 
 test("what was stored with a line for each route is told as it is", async () => {
   const { decisions } = router.route(alert(), [], 0);
-  expect(await createTellDecisions(store, () => undefined)({ ...alert(), decisions, receivedAt: 0 })).toEqual(
-    decisions,
-  );
+  const told = await createTellDecisions(store, () => undefined)({ ...alert(), decisions, receivedAt: 0 });
+  expect(told).toEqual(decisions);
 });

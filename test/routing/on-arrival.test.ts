@@ -140,9 +140,8 @@ describe("an alert that is routed on its arrival", () => {
 
   it("is told of to nobody when the store has refused it, and wakes nobody", async () => {
     const refused = new Error("the disk is full");
-    const { arrival, requestOf, judged, shapes, wakes } = open({
-      wrap: () => ({ acceptRequest: () => Promise.reject(refused) }),
-    });
+    const wrap = () => ({ acceptRequest: () => Promise.reject(refused) });
+    const { arrival, requestOf, judged, shapes, wakes } = open({ wrap });
     await expect(arrival.acceptRequest(requestOf(ordinary))).rejects.toBe(refused);
     await expect(arrival.acceptRequest(requestOf("a text"))).rejects.toBe(refused);
     expect([judged, shapes, wakes()]).toEqual([[], [], 0]);
@@ -151,6 +150,9 @@ describe("an alert that is routed on its arrival", () => {
 
 describe("the long way", () => {
   const deep = `${"[".repeat(17)}${"]".repeat(17)}`;
+  const throwIt = () => {
+    throw new Error("a bug");
+  };
   const alerts = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => ({ title: `${n}` })));
   it.each<[string, string, Partial<IncomingRequest>, Options]>([
     ["a large body", JSON.stringify({ text: "x".repeat(16 * 1024) }), {}, {}],
@@ -163,16 +165,7 @@ describe("the long way", () => {
     ["what comes in a flood", ordinary, {}, { isFlooded: () => true }],
     ["what comes behind others that wait", ordinary, {}, { isCaughtUp: () => false }],
     ["the body that the last process read last", ordinary, {}, { isSuspect: (body) => body.length > 0 }],
-    [
-      "what the reader throws at",
-      ordinary,
-      {},
-      {
-        translate() {
-          throw new Error("a bug");
-        },
-      },
-    ],
+    ["what the reader throws at", ordinary, {}, { translate: throwIt }],
     ["a body with another number of alerts than was counted", ordinary, {}, { translate: () => [] }],
   ])("is gone by %s, stored as it came", async (_what, body, changes, options) => {
     const { wayOf, store, wakes, judged } = open(options);
@@ -227,9 +220,7 @@ describe("an ordinary alert behind others", () => {
     ["while others come", 130, 10, 7],
   ])("%s waits until they are routed, and then waits no more", async (_what, backlog, bytes, everyMs) => {
     const reading: Pick<Clock, "sleep"> = { sleep: async () => {} };
-    const read = (body: Uint8Array): Translation[] => [
-      { facts: factsOf(Buffer.from(body.subarray(0, 20)).toString()) },
-    ];
+    const read = (body: Uint8Array) => [{ facts: factsOf(Buffer.from(body.subarray(0, 20)).toString()) }];
     const local = createLocalReader(read);
     const scene = await startLoop({
       reader: {
@@ -281,9 +272,8 @@ describe("an ordinary alert behind others", () => {
   });
 
   it("waits while the store cannot be asked what waits", async () => {
-    const scene = await startLoop({
-      wrap: (store) => ({ ...store, listUnrouted: () => Promise.reject(new Error("away")) }),
-    });
+    const away = () => Promise.reject(new Error("away"));
+    const scene = await startLoop({ wrap: (store) => ({ ...store, listUnrouted: away }) });
     await scene.clock.advance(3_000);
     expect(scene.loop.isCaughtUp()).toBe(false);
   });

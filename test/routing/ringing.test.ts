@@ -11,12 +11,8 @@ const destinations = [chat("desk"), mailbox("mail", ["a@b.example", "c@d.example
 
 function ringRules(over: Partial<Route>, input = alert(), mutes: Parameters<typeof mute>[] = []) {
   const router = createRouter(rules({ destinations, routes: [route("all", ["desk", "mail", "hook"], over)] }));
-  const { deliveries } = router.route(
-    input,
-    mutes.map((one) => mute(...one)),
-    noon,
-  );
-  return deliveries.map(({ ring }) => ring);
+  const active = mutes.map((one) => mute(...one));
+  return router.route(input, active, noon).deliveries.map(({ ring }) => ring);
 }
 
 test("what people read is held back when it flaps; programs get everything", () => {
@@ -29,12 +25,8 @@ test("what people read is held back when it flaps; programs get everything", () 
 test("a route says otherwise, for programs too", () => {
   // What holds nothing back is remembered: another route may send there as well.
   expect(ringRules({ ringing: { flapping: false } })).toMatchObject(Array(4).fill({ flapping: false }));
-  expect(ringRules({ ringing: { cooldownMs: 5 } })).toMatchObject([
-    { flapping: true },
-    {},
-    {},
-    { flapping: false, cooldownMs: 5 },
-  ]);
+  const [first, , , program] = ringRules({ ringing: { cooldownMs: 5 } });
+  expect([first, program]).toMatchObject([{ flapping: true }, { flapping: false, cooldownMs: 5 }]);
   expect(ringRules({ ringing: { flapping: true } }).at(-1)).toEqual({ flapping: true });
 });
 

@@ -24,33 +24,17 @@ describe("which routes an alert takes", () => {
   const destinations = [chat("ops"), chat("desk"), chat("log")];
 
   test("stops at the first that matches, and says of each other why it was not used", () => {
+    const [reason, before] = ["severity is critical", "route critical has matched before it and does not continue"];
+    const after = "the default route is not used: route critical has matched";
+    const planned = { destination: "ops", channel: "telegram", recipient: "-1003", route: "critical", state: "queued" };
+    const ring = { flapping: true, editsForMs: 60_000 };
     expect(decide({ destinations, routes })).toEqual({
       decisions: [
-        { route: "critical", destination: "ops", result: "deliver", reason: "severity is critical" },
-        {
-          route: "info",
-          result: "skipped",
-          reason: "not asked: route critical has matched before it and does not continue",
-        },
-        {
-          route: "rest",
-          result: "not_matched",
-          reason: "the default route is not used: route critical has matched",
-        },
+        { route: "critical", destination: "ops", result: "deliver", reason },
+        { route: "info", result: "skipped", reason: `not asked: ${before}` },
+        { route: "rest", result: "not_matched", reason: after },
       ],
-      deliveries: [
-        {
-          destination: "ops",
-          channel: "telegram",
-          recipient: "-1003",
-          route: "critical",
-          state: "queued",
-          reason: "severity is critical",
-          dueAt: noon,
-          updates: "auto",
-          ring: { flapping: true, editsForMs: 60_000 },
-        },
-      ],
+      deliveries: [{ ...planned, reason, dueAt: noon, updates: "auto", ring }],
     });
   });
 
@@ -59,10 +43,8 @@ describe("which routes an alert takes", () => {
     expect(destinationsOf(decide(world))).toEqual(["ops"]);
     const { decisions, deliveries } = decide(world, { severity: "info" });
     expect(deliveries.map((d) => d.route)).toEqual(["rest"]);
-    expect(decisions.map((d) => d.reason)).toEqual([
-      "default route: no other route matched",
-      "severity is info, not critical",
-    ]);
+    const reasons = ["default route: no other route matched", "severity is info, not critical"];
+    expect(decisions.map((d) => d.reason)).toEqual(reasons);
   });
 
   test("says why, when no route wants an alert", () => {
@@ -145,12 +127,8 @@ describe("a fallback", () => {
   test("waits, with the time after which it is notified", () => {
     const { decisions, deliveries } = decide({ destinations, routes: [withFallback] });
     expect(deliveries[0]?.fallback).toEqual({ to: "backup", at: noon + 600_000 });
-    expect(decisions[1]).toEqual({
-      route: "all",
-      destination: "backup",
-      result: "standby",
-      reason: "fallback: used if a delivery of this route fails or takes longer than 10 min",
-    });
+    const reason = "fallback: used if a delivery of this route fails or takes longer than 10 min";
+    expect(decisions[1]).toEqual({ route: "all", destination: "backup", result: "standby", reason });
   });
 
   test("is not planned where a later route delivers anyway", () => {
@@ -223,11 +201,7 @@ describe("quiet hours", () => {
 
   test.each([
     ["what is not urgent until they end", { severity: "info" }, new RegExp(`${words}$`)],
-    [
-      "what is over, whatever its severity",
-      { status: "resolved" },
-      /; resolved: waits for the end of the quiet hours$/,
-    ],
+    ["what is over", { status: "resolved" }, /; resolved: waits for the end of the quiet hours$/],
   ] as const)("hold %s, for their destination only, and say so", (_what, facts, reason) => {
     const { decisions, deliveries } = decide(world, facts);
     expect(deliveries.map((d) => [d.state, d.dueAt])).toEqual([
@@ -274,9 +248,8 @@ test("a test alert travels the same routes, and is neither muted nor held; a not
 test.each([{ to: ["nobody"] }, { to: ["a"], fallback: { to: "nobody", afterMs: 1 } }])(
   "refuses rules that name an unknown destination: %j",
   ({ to, ...more }) => {
-    expect(() => createRouter(rules({ destinations: [chat("a")], routes: [route("all", to, more)] }))).toThrow(
-      /nobody/,
-    );
+    const world = rules({ destinations: [chat("a")], routes: [route("all", to, more)] });
+    expect(() => createRouter(world)).toThrow(/nobody/);
   },
 );
 

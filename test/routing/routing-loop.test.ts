@@ -80,13 +80,6 @@ it("does not rest on once a flood is over", async () => {
   expect((await store.getAlert(id))?.routedAt).toBeDefined();
 });
 
-it("shows an alert that no route wants as such", async () => {
-  const { accept, store, clock } = await startLoop();
-  const [id = ""] = await accept("nobody's");
-  await clock.settle();
-  expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
-});
-
 it("keeps the alert when routing throws, flags it, and routes it later; the others go on", async () => {
   let broken = true;
   const router: Router = {

@@ -53,16 +53,8 @@ export function mailbox(name: string, to: string[]): EmailDestination {
 }
 
 export function route(name: string, to: string[], over: Partial<Route> = {}): Route {
-  return {
-    name,
-    to,
-    matchers: [],
-    continue: false,
-    isDefault: false,
-    updates: "auto",
-    definedAt: "tocsin.yaml:9",
-    ...over,
-  };
+  const given = { continue: false, isDefault: false, updates: "auto", definedAt: "tocsin.yaml:9" } as const;
+  return { name, to, matchers: [], ...given, ...over };
 }
 
 export function is(field: string, ...equals: string[]): Matcher {
@@ -70,16 +62,8 @@ export function is(field: string, ...equals: string[]): Matcher {
 }
 
 export function mute(id: string, matchers: Matcher[], over: Partial<Mute> = {}): Mute {
-  return {
-    id,
-    matchers,
-    reason: "maintenance",
-    startsAt: 0,
-    endsAt: noon + 3_600_000,
-    createdAt: 0,
-    createdBy: "page",
-    ...over,
-  };
+  const times = { startsAt: 0, endsAt: noon + 3_600_000, createdAt: 0 };
+  return { id, matchers, reason: "maintenance", ...times, createdBy: "page", ...over };
 }
 
 export function rules(over: Partial<Rules>): Rules {

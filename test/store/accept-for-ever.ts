@@ -2,6 +2,7 @@
 import { writeSync } from "node:fs";
 import { createIdSource } from "../../src/core/id.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
+import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 
 const [dataDir = ""] = process.argv.slice(2);
@@ -23,14 +24,7 @@ function say(line: string): void {
 async function acceptForEver(): Promise<void> {
   for (;;) {
     const id = newId();
-    await store.acceptRequest({
-      receivedAt: Date.now(),
-      headers: "[]",
-      body: Buffer.from(`{"id":"${id}"}`),
-      ids: [id],
-      origin: "hook",
-      dedupeWindowMs: 1,
-    });
+    await store.acceptRequest(request({ ids: [id], body: Buffer.from(`{"id":"${id}"}`) }));
     // Synchronously: a line that this process still holds when it is killed would not be an acknowledgement.
     say(id);
   }

@@ -22,11 +22,8 @@ function threadThat(acts: string): URL {
 const accept = (body: Uint8Array): Call => ({ name: "acceptRequest", arguments: [request({ body })] });
 const count: Call = { name: "countAlerts", arguments: [] };
 
-async function openReal() {
-  const thread = await startDatabaseThread(
-    { path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 },
-    { entry: compiledThread() },
-  );
+async function openReal(path = join(makeTempFolder(), "tocsin.db")) {
+  const thread = await startDatabaseThread({ path, ballastBytes: 0 }, { entry: compiledThread() });
   onTestFinished(() => thread.close());
   return thread;
 }
@@ -37,46 +34,34 @@ describe("a database thread", () => {
     ["throws", "throw new Error('out of luck')"],
   ])("that %s refuses everybody who waits or comes later, and says so once", async (_how, acts) => {
     const stopped: string[] = [];
-    const thread = await startDatabaseThread(
-      { path: "unused" },
-      { entry: threadThat(acts), onStopped: (error) => stopped.push(error.message) },
-    );
-    const waiting = [
-      thread.call(count),
-      thread.call(count),
-      thread.call(accept(Buffer.from("x"))),
-      thread.ask("health", []),
-    ];
-    for (const outcome of await Promise.allSettled(waiting))
-      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "store_unavailable" } });
-    await expect(thread.call(count)).rejects.toMatchObject({ code: "store_unavailable" });
-    await expect(thread.ask("maintain", [0])).rejects.toMatchObject({ code: "store_unavailable" });
+    const onStopped = (error: Error) => void stopped.push(error.message);
+    const thread = await startDatabaseThread({ path: "unused" }, { entry: threadThat(acts), onStopped });
+    const calls = [count, count, accept(Buffer.from("x"))].map((call) => thread.call(call));
+    const refused = { status: "rejected", reason: { code: "store_unavailable" } };
+    for (const outcome of await Promise.allSettled([...calls, thread.ask("health", [])]))
+      expect(outcome).toMatchObject(refused);
+    for (const outcome of await Promise.allSettled([thread.call(count), thread.ask("maintain", [0])]))
+      expect(outcome).toMatchObject(refused);
     expect(stopped).toEqual(["The database thread has stopped."]);
     await thread.close();
   });
 
   it("that cannot start says why", async () => {
+    const code = "store_unavailable";
     const entry = new URL("data:text/javascript,throw new Error('broken')");
-    await expect(startDatabaseThread({ path: "unused" }, { entry })).rejects.toMatchObject({
-      code: "store_unavailable",
-    });
-    const folder = makeTempFolder();
-    await expect(startDatabaseThread({ path: folder }, { entry: compiledThread() })).rejects.toMatchObject({
-      code: "store_unavailable",
-      message: expect.stringContaining(folder),
-    });
+    await expect(startDatabaseThread({ path: "unused" }, { entry })).rejects.toMatchObject({ code });
+    const path = makeTempFolder();
+    const message = expect.stringContaining(path);
+    await expect(startDatabaseThread({ path }, { entry: compiledThread() })).rejects.toMatchObject({ code, message });
   });
 
   it("commits all that was called before it was closed", async () => {
     const path = join(makeTempFolder(), "tocsin.db");
-    const open = () => startDatabaseThread({ path, ballastBytes: 0 }, { entry: compiledThread() });
-    const thread = await open();
+    const thread = await openReal(path);
     const calls = Array.from({ length: 700 }, (_, index) => thread.call(accept(Buffer.from(`${index}`))));
     await thread.close();
     expect((await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled")).toHaveLength(700);
-    const again = await open();
-    onTestFinished(() => again.close());
-    expect(await again.call(count)).toMatchObject({ total: 700 });
+    expect(await (await openReal(path)).call(count)).toMatchObject({ total: 700 });
   });
 
   it("does not hang on what cannot be sent to it", async () => {
@@ -129,46 +114,31 @@ describe("bodies on their way to the thread", () => {
 describe("answers on their way back", () => {
   const incoming = request({ ids: ["a", "b"] });
   const call: Call = { name: "acceptRequest", arguments: [incoming] };
+  const facts = { title: "é \u0000 \ud83d\ude00", fields: [{ name: "n", value: "0.10" }] };
+  const sent = (asked: Call, value: unknown) =>
+    fromWireResult(structuredClone(toWireResult({ ok: true, value }, asked)), asked);
+
   it.each<[string, unknown]>([
-    [
-      "a list",
-      [
-        {
-          id: "a",
-          facts: { title: "é \u0000 \ud83d\ude00", fields: [{ name: "n", value: "0.10" }] },
-          source: undefined,
-        },
-      ],
-    ],
+    ["a list", [{ id: "a", facts, source: undefined }]],
     ["nothing", []],
     ["an object", { newer: undefined, older: { id: "b", deliveries: [] } }],
   ])("bring %s as it was, where it is read by the hundred", (_name, value) => {
-    for (const name of ["listFacts", "neighbours"] as const) {
-      const wire = structuredClone(toWireResult({ ok: true, value }, { name, arguments: [] }));
-      expect(fromWireResult(wire, { name, arguments: [] })).toEqual({ ok: true, value });
-    }
+    for (const name of ["listFacts", "neighbours"] as const)
+      expect(sent({ name, arguments: [] }, value)).toEqual({ ok: true, value });
   });
 
   it("bring what was claimed with an alert as it was", () => {
     const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
     const recorded = [{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }];
     const accepted = { kind: "accepted", ids: incoming.ids, conflict: false, recorded };
-    for (const [asked, value] of [
-      [call, accepted],
-      [{ name: "recordRouting", arguments: [] } as Call, recorded],
-    ] as const) {
-      const wire = structuredClone(toWireResult({ ok: true, value }, asked));
-      expect(fromWireResult(wire, asked)).toEqual({ ok: true, value });
-    }
+    expect(sent(call, accepted)).toEqual({ ok: true, value: accepted });
+    expect(sent({ name: "recordRouting", arguments: [] }, recorded)).toEqual({ ok: true, value: recorded });
   });
 
   it("bring a body as bytes", () => {
     const asked: Call = { name: "getAlert", arguments: ["a"] };
     const value = { id: "a", request: { body: new Uint8Array([0, 255]) } };
-    expect(fromWireResult(structuredClone(toWireResult({ ok: true, value }, asked)), asked)).toEqual({
-      ok: true,
-      value,
-    });
+    expect(sent(asked, value)).toEqual({ ok: true, value });
   });
 });
 
@@ -178,11 +148,8 @@ describe("the threads of a store", () => {
     const note = (message: unknown) => void started.push(message);
     subscribe("worker_threads", note);
     onTestFinished(() => void unsubscribe("worker_threads", note));
-    const store = await openThreadedStore({
-      dataDir: makeTempFolder(),
-      threadEntry: compiledThread(),
-      ballastBytes: 0,
-    });
+    const threadEntry = compiledThread();
+    const store = await openThreadedStore({ dataDir: makeTempFolder(), threadEntry, ballastBytes: 0 });
     onTestFinished(() => store.close());
     return { store, started };
   };

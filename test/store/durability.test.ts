@@ -15,10 +15,10 @@ describe("durability", () => {
     const path = join(makeTempFolder(), "tocsin.db");
     for (const time of ["made", "opened again", "opened a third time"]) {
       const db = openDatabase({ path });
-      expect.soft(db.pragma("synchronous", { simple: true }), time).toBe(2);
-      expect.soft(db.pragma("journal_mode", { simple: true }), time).toBe("wal");
-      expect.soft(db.pragma("auto_vacuum", { simple: true }), time).toBe(2);
-      expect.soft(db.pragma("foreign_keys", { simple: true }), time).toBe(1);
+      const set = ["synchronous", "journal_mode", "auto_vacuum", "foreign_keys"].map((name) =>
+        db.pragma(name, { simple: true }),
+      );
+      expect.soft(set, time).toEqual([2, "wal", 2, 1]);
       db.close();
     }
   });
@@ -61,11 +61,9 @@ describe("the lock on the data folder", () => {
     const dataDir = makeTempFolder();
     const holder = startProcess(new URL("./accept-for-ever.ts", import.meta.url), [dataDir]);
     await holder.nextLine();
-    await expect(open(dataDir)).rejects.toMatchObject({
-      code: "store_locked",
-      message: `Another Tocsin already uses the data folder ${dataDir}.`,
-      hint: expect.stringContaining("DATA_DIR"),
-    });
+    const message = `Another Tocsin already uses the data folder ${dataDir}.`;
+    const hint = expect.stringContaining("DATA_DIR");
+    await expect(open(dataDir)).rejects.toMatchObject({ code: "store_locked", message, hint });
     await holder.kill();
     const store = await open(dataDir);
     await store.close();
@@ -82,22 +80,21 @@ describe("the lock on the data folder", () => {
   it("is let go when opening fails, and so is the database", async () => {
     const dataDir = makeTempFolder();
     const path = join(dataDir, "tocsin.db");
-    const newer = new Sqlite(path);
-    newer.pragma("user_version = 999");
-    newer.close();
+    const setVersion = (version: number) => {
+      const db = new Sqlite(path);
+      db.pragma(`user_version = ${version}`);
+      db.close();
+    };
+    setVersion(999);
     await expect(open(dataDir)).rejects.toMatchObject({ code: "store_too_new" });
-    const mended = new Sqlite(path);
-    mended.pragma("user_version = 0");
-    mended.close();
+    setVersion(0);
     await (await open(dataDir)).close();
   });
 
   it("says what is wrong with a folder that cannot be one", async () => {
     const dataDir = makeTempFolder();
     mkdirSync(join(dataDir, "tocsin.lock"));
-    await expect(open(dataDir)).rejects.toMatchObject({
-      code: "store_unavailable",
-      message: `The data folder ${dataDir} cannot be opened (EISDIR).`,
-    });
+    const message = `The data folder ${dataDir} cannot be opened (EISDIR).`;
+    await expect(open(dataDir)).rejects.toMatchObject({ code: "store_unavailable", message });
   });
 });

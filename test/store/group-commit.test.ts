@@ -117,11 +117,12 @@ describe("group commit", () => {
     const bug = error("SQLITE_CONSTRAINT_UNIQUE");
     expect(toStoreError(bug)).toBe(bug);
     expect(toStoreError(error("SQLITE_IOERR_READ"))).toMatchObject({ code: "store_unavailable" });
-    expect(toStoreError(error("SQLITE_FULL"))).toMatchObject({
+    const full = {
       code: "store_unavailable",
       message: "The disk that holds the database is full.",
       retryAfterMs: 30_000,
-    });
+    };
+    expect(toStoreError(error("SQLITE_FULL"))).toMatchObject(full);
     expect(isDiskFull(error("SQLITE_IOERR_READ"))).toBe(false);
   });
 });

@@ -26,14 +26,11 @@ function openBoth() {
   const answerKept = keepAnswers(reader.dataVersion);
   const read: string[] = [];
   const readAnew = async (call: Call) => (await reader.commit([call])).results[0] as CallResult;
-  const ask = async (call: Call) =>
-    fromWireResult(
-      await answerKept(call, () => {
-        read.push(call.name);
-        return readAnew(call);
-      }),
-      call,
-    );
+  const readAndNote = (call: Call) => {
+    read.push(call.name);
+    return readAnew(call);
+  };
+  const ask = async (call: Call) => fromWireResult(await answerKept(call, () => readAndNote(call)), call);
   return { clock, store, read, ask, readAnew, add: (input = {}) => addAlert(store, clock.now(), newId, input) };
 }
 
@@ -82,22 +79,18 @@ describe("answers of the reading thread", () => {
     };
     await expectNew();
     await clock.advance(minute);
-    await add({ unrouted: true });
-    await expectNew();
-    await add({ facts: { severity: "info", alertKey: "other" } });
-    await expectNew();
-    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-    await expectNew();
-    await add();
-    await expectNew();
-    await attempt(store, "ops", clock.now(), {
-      outcome: "rejected",
-      detail: "chat not found",
-      next: { state: "failed", reason: "chat not found" },
-    });
-    await expectNew();
-    await store.removeAlerts({ receivedBefore: clock.now(), limit: 100 });
-    await expectNew();
+    const fail = { outcome: "rejected", detail: "no chat", next: { state: "failed", reason: "no chat" } } as const;
+    for (const change of [
+      () => add({ unrouted: true }),
+      () => add({ facts: { severity: "info", alertKey: "other" } }),
+      () => attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } }),
+      () => add(),
+      () => attempt(store, "ops", clock.now(), fail),
+      () => store.removeAlerts({ receivedBefore: clock.now(), limit: 100 }),
+    ]) {
+      await change();
+      await expectNew();
+    }
   });
 
   it("are not kept where the time was over before all was looked at, or where the clock is asked", async () => {
@@ -110,8 +103,7 @@ describe("answers of the reading thread", () => {
       { name: "listFacts", arguments: [{ fromAt: 0, limit: 5 }] },
       { name: "routeStatistics", arguments: [clock.now()] },
     ] as Call[]) {
-      await ask(call);
-      await ask(call);
+      for (let time = 0; time < 2; time += 1) await ask(call);
     }
     expect(read).toHaveLength(8);
   });

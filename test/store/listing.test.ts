@@ -24,17 +24,11 @@ const perPart = 1_000;
 const createLog = (db: Database) => createTransactions(createContext({ db, newId, now: Date.now }));
 
 function wordsIn(facts: AlertFacts): string[] {
-  const { title, severity, status, text, metric, token, chain, value, threshold, source, externalId } = facts;
-  const said = [title, severity, status, text, metric, token, chain, value, threshold, source, externalId];
+  const { title, severity, status, text: body, metric, token, chain, value, threshold, source, externalId } = facts;
+  const said = [title, severity, status, body, metric, token, chain, value, threshold, source, externalId];
   const fields = facts.fields.map(({ name, value }) => `${name} ${value}`);
-  return [
-    ...new Set(
-      [...said, ...fields]
-        .join(" ")
-        .toLowerCase()
-        .match(/[a-z0-9]+/g),
-    ),
-  ];
+  const text = [...said, ...fields].join(" ").toLowerCase();
+  return [...new Set(text.match(/[a-z0-9]+/g))];
 }
 
 function isIn({ state, dueAt }: DeliverySummary, wanted: NonNullable<AlertQuery["state"]>): boolean {
@@ -61,9 +55,7 @@ describe("a page of the log, however its filters are combined", () => {
     all = [];
     for (const { id } of await log.listAlerts({ limit: count })) all.push((await log.getAlert(id)) as AlertDetail);
     wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
-    return () => {
-      db.close();
-    };
+    return () => void db.close();
   });
 
   /** What the filters mean, said once more without a database. */
@@ -114,14 +106,8 @@ describe("a page of the log, however its filters are combined", () => {
 
   it("is found by route, key, facts and phrases as well, beside the other filters", async () => {
     const { title, queries: asked } = queriesOf(all);
-    const beside: Partial<AlertQuery>[] = [
-      {},
-      { severity: "critical" },
-      { state: "failed" },
-      { state: "problem" },
-      { destination: "pager" },
-      { q: "market" },
-    ];
+    const states: Partial<AlertQuery>[] = [{ state: "failed" }, { state: "problem" }];
+    const beside = [{}, { severity: "critical" } as const, ...states, { destination: "pager" }, { q: "market" }];
     const found = await expectEachFound(asked.flatMap((one) => beside.map((other) => ({ ...one, ...other }))));
     expect(found.filter((alerts) => alerts > 0).length).toBeGreaterThan(20);
     const [titled] = await createLog(db).listAlerts({ limit: 9, phrases: [title] });
@@ -178,10 +164,7 @@ describe("a page of the log, however its filters are combined", () => {
         return words.rowsOf(look, add, how);
       },
     };
-    const listing = createListing(spied, () => {
-      ms += 1;
-      return ms;
-    });
+    const listing = createListing(spied, () => ++ms);
     for (const filters of everyQuery(17)) {
       query = { limit: 50, ...filters };
       const before = steps.length;

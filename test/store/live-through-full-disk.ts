@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
-import { factsOf, planned } from "../conformance/store/scene-samples.ts";
+import { attemptOf, claimOf, planned, request, routed } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { takeLane } from "../support/lane.ts";
 
@@ -45,11 +45,8 @@ const codeOf = (error: unknown) => (error instanceof AppError ? error.code : Str
 
 /** `accepted`, or the code of the refusal. */
 async function accept(): Promise<string> {
-  const ids = [newId()];
-  const body = Buffer.alloc(2000, "x");
-  const rest = { receivedAt: Date.now(), headers: "[]", origin: "hook" as const };
-  const request = { ...rest, ids, body, dedupeWindowMs: 1 };
-  return store.acceptRequest(request).then(({ kind }) => kind, codeOf);
+  const one = request({ receivedAt: Date.now(), ids: [newId()], body: Buffer.alloc(2000, "x") });
+  return store.acceptRequest(one).then(({ kind }) => kind, codeOf);
 }
 
 async function acceptUntil(answer: string): Promise<{ accepted: number; others: string[] }> {
@@ -70,52 +67,21 @@ async function acceptUntil(answer: string): Promise<{ accepted: number; others: 
 async function deliver(limit: number): Promise<unknown> {
   const lane = await takeLane(store);
   const requests = await store.listUnrouted(limit, Date.now());
-  await store.recordRouting(
-    requests.flatMap(({ alerts }) =>
-      alerts.map(({ seq }) => ({
-        alertSeq: seq,
-        facts: factsOf(),
-        decisions: [],
-        deliveries: [planned("chat", { dueAt: 0 }), planned("mail", { dueAt: 0 })],
-        purpose: "alert" as const,
-        routedAt: Date.now(),
-      })),
-    ),
-  );
+  const deliveries = [planned("chat", { dueAt: 0 }), planned("mail", { dueAt: 0 })];
+  const alerts = requests.flatMap((one) => one.alerts);
+  await store.recordRouting(alerts.map(({ seq }) => routed(seq, { deliveries, routedAt: Date.now() })));
   const due = await store.listDue("chat", Date.now(), limit);
   let sent = 0;
   for (const { seq } of due) {
-    const now = Date.now();
-    await store.claimDeliveries(lane, { token: `t${seq}`, deliverySeqs: [seq], leaseMs: 60_000 }, [
-      { key: "chat", sentAt: [now], parkedUntil: 0 },
-    ]);
-    const answer = await store.recordAttempt(
-      lane,
-      {
-        token: `t${seq}`,
-        deliverySeqs: [seq],
-        at: now,
-        durationMs: 1,
-        action: "send",
-        part: 1,
-        parts: 1,
-        outcome: "sent",
-        countsAsAttempt: true,
-        progress: { refs: ["1"] },
-        next: { state: "sent", reason: "" },
-      },
-      [],
-    );
-    if (answer === "recorded") sent += 1;
+    const pace = { key: "chat", sentAt: [Date.now()], parkedUntil: 0 };
+    await store.claimDeliveries(lane, claimOf(`t${seq}`, seq), [pace]);
+    if ((await store.recordAttempt(lane, attemptOf(`t${seq}`, [seq]), [])) === "recorded") sent += 1;
   }
   const late = await store.listDue("mail", Date.now(), limit);
   const seqs = late.map(({ seq }) => seq);
   await store.finishDeliveries(lane, seqs, { state: "expired", reason: "too old" }, Date.now(), []);
-  const isRecorded = await store.putKeyIfAbsent(
-    "used-login-code",
-    { key: newId(), expiresAt: Date.now() + 60_000 },
-    Date.now(),
-  );
+  const code = { key: newId(), expiresAt: Date.now() + 60_000 };
+  const isRecorded = await store.putKeyIfAbsent("used-login-code", code, Date.now());
   await store.maintain(Date.now());
   const indexed = (await store.listAlerts({ limit: 10, q: "fell" })).length;
   return { sent, ended: late.length, indexed, isRecorded };

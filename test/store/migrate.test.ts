@@ -20,21 +20,14 @@ function folderWith(...names: string[]): URL {
 describe("migrations", () => {
   it("are read in the order of their numbers, and nothing else of the folder is", () => {
     const from = folderWith("0002_b.sql", "0001_a.sql", "notes.md", "0003_c.sql.bak");
-    expect(readMigrations(from).map(({ number, name }) => `${number} ${name}`)).toEqual([
-      "1 0001_a.sql",
-      "2 0002_b.sql",
-    ]);
+    const read = readMigrations(from).map(({ number, name }) => `${number} ${name}`);
+    expect(read).toEqual(["1 0001_a.sql", "2 0002_b.sql"]);
   });
 
-  it("begin at the number of the first", () => {
+  it("begin at the number of the first, and refuse a missing and a doubled number", () => {
     expect(readMigrations(folderWith("0007_a.sql", "0008_b.sql")).map(({ number }) => number)).toEqual([7, 8]);
-    expect(() => readMigrations(folderWith("0007_a.sql", "0009_b.sql"))).toThrow("migration 8 is missing");
-  });
-
-  it("refuse a missing and a doubled number", () => {
-    expect(() => readMigrations(folderWith("0001_a.sql", "0003_c.sql"))).toThrow(
-      "migration 2 is missing before 0003_c.sql",
-    );
+    const missing = "migration 8 is missing before 0009_b.sql";
+    expect(() => readMigrations(folderWith("0007_a.sql", "0009_b.sql"))).toThrow(missing);
     expect(() => readMigrations(folderWith("0001_a.sql", "0001_b.sql"))).toThrow("migration 2 is missing");
   });
 
@@ -72,45 +65,34 @@ describe("a database of another version", () => {
     return path;
   }
 
+  const refuses = (options: Parameters<typeof openDatabase>[0], refusal: object) =>
+    expect(() => openDatabase(options)).toThrow(expect.objectContaining(refusal));
+
   it("that is newer is refused and left byte for byte as it is", () => {
     const path = makeDatabase(99);
     const before = readFileSync(path);
     const { mtimeMs } = statSync(path);
-    for (const readOnly of [false, true]) {
-      expect(() => openDatabase({ path, readOnly })).toThrow(
-        expect.objectContaining({
-          code: "store_too_new",
-          message: `The database is of version 99; this Tocsin knows versions up to ${readMigrations().at(-1)?.number}.`,
-        }),
-      );
-    }
+    const message = `The database is of version 99; this Tocsin knows versions up to ${readMigrations().at(-1)?.number}.`;
+    for (const readOnly of [false, true]) refuses({ path, readOnly }, { code: "store_too_new", message });
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(statSync(path).mtimeMs).toBe(mtimeMs);
     expect(readdirSync(join(path, ".."))).toEqual(["tocsin.db"]);
   });
 
   it("that is older than the first migration is refused, with the version that brings it there", () => {
-    for (const readOnly of [false, true])
-      expect(() => openDatabase({ path: makeDatabase(18), readOnly })).toThrow(
-        expect.objectContaining({ code: "failed", hint: expect.stringContaining("3fde4bbc") }),
-      );
+    const hint = expect.stringContaining("3fde4bbc");
+    for (const readOnly of [false, true]) refuses({ path: makeDatabase(18), readOnly }, { code: "failed", hint });
   });
 
   it("that is older is not read without being brought up to date", () => {
-    const path = makeDatabase(0);
-    expect(() => openDatabase({ path, readOnly: true })).toThrow(
-      expect.objectContaining({ code: "failed", hint: expect.stringContaining("tocsin serve") }),
-    );
+    const hint = expect.stringContaining("tocsin serve");
+    refuses({ path: makeDatabase(0), readOnly: true }, { code: "failed", hint });
   });
 
   it("that is no database is refused with words for people", () => {
     const path = join(makeTempFolder(), "tocsin.db");
     writeFileSync(path, "this is a letter, not a database, and it is longer than a header ".repeat(20));
-    expect(() => openDatabase({ path })).toThrow(
-      expect.objectContaining({
-        code: "store_unavailable",
-        message: expect.stringContaining("is not a database, or it is damaged"),
-      }),
-    );
+    const message = expect.stringContaining("is not a database, or it is damaged");
+    refuses({ path }, { code: "store_unavailable", message });
   });
 });

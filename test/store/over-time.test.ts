@@ -28,10 +28,7 @@ async function openLog(times = everyMinute) {
     await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
   }
   let ms = 0;
-  return createOverTime(createStepCounter({ db }, createSqliteDialect({ db, now: Date.now })), () => {
-    ms += 1;
-    return ms;
-  });
+  return createOverTime(createStepCounter({ db }, createSqliteDialect({ db, now: Date.now })), () => ++ms);
 }
 
 it("counts each step, the newest first, when it is given the time", async () => {

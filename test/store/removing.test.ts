@@ -28,17 +28,12 @@ const one = (db: Database, sql: string) => db.prepare(sql).pluck().get();
 const unfinished = `SELECT count(*) FROM alerts a WHERE routed_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d
   WHERE d.alert_seq = a.seq AND (d.due_at IS NOT NULL OR d.state = 'held' AND d.resent_by IS NULL))`;
 
-async function removeAll(
-  { db, transactions }: ReturnType<typeof openLog>,
-  receivedBefore: number,
-  limit = 20,
-): Promise<number> {
+async function removeAll({ db, transactions }: ReturnType<typeof openLog>, receivedBefore: number): Promise<number> {
   let removed = 0;
   let step: Removal | undefined;
   do {
-    const after = step?.next;
     db.exec("BEGIN IMMEDIATE");
-    step = await transactions.removeAlerts({ after, receivedBefore, limit });
+    step = await transactions.removeAlerts({ after: step?.next, receivedBefore, limit: 20 });
     db.exec("COMMIT");
     removed += step.removed;
   } while (step.next !== undefined);
@@ -62,29 +57,17 @@ it("leaves a log that is whole: every count right, nothing without its owner, an
   expect(one(db, unfinished)).toBe(waiting);
   expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
   expect(db.pragma("foreign_key_check")).toEqual([]);
-  expect(
-    one(
-      db,
-      `SELECT count(*) FROM requests WHERE seq NOT IN (SELECT request_seq FROM alerts WHERE request_seq IS NOT NULL)`,
-    ),
-  ).toBe(0);
-  expect(one(db, "SELECT count(*) FROM alerts WHERE request_seq NOT IN (SELECT seq FROM requests)")).toBe(0);
-  expect(one(db, "SELECT count(*) FROM threads WHERE last_alert_seq NOT IN (SELECT seq FROM alerts)")).toBe(0);
-  expect(
-    db
-      .prepare(
-        `SELECT * FROM delivery_counts c WHERE count <> (SELECT count(*) FROM deliveries d
-           WHERE d.destination = c.destination AND d.state = c.state AND d.resent_by IS NULL)`,
-      )
-      .all(),
-  ).toEqual([]);
-  expect(transactions.countDuplicates()).toBe(
-    one(
-      db,
-      `SELECT (SELECT coalesce(sum(duplicates), 0) FROM requests)
-         + (SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL)`,
-    ),
-  );
+  for (const stray of [
+    "requests WHERE seq NOT IN (SELECT request_seq FROM alerts WHERE request_seq IS NOT NULL)",
+    "alerts WHERE request_seq NOT IN (SELECT seq FROM requests)",
+    "threads WHERE last_alert_seq NOT IN (SELECT seq FROM alerts)",
+    `delivery_counts c WHERE count <> (SELECT count(*) FROM deliveries d
+       WHERE d.destination = c.destination AND d.state = c.state AND d.resent_by IS NULL)`,
+  ])
+    expect(one(db, `SELECT count(*) FROM ${stray}`), stray).toBe(0);
+  const repeats = `SELECT (SELECT coalesce(sum(duplicates), 0) FROM requests)
+     + (SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL)`;
+  expect(transactions.countDuplicates()).toBe(one(db, repeats));
   expect(transactions.countAlerts()).toMatchObject({ total: count, kept: count - removed });
   expect(statSync(path).size).toBeLessThan(before * 0.7);
 });
@@ -93,37 +76,26 @@ it("gives up parts of the search index whose alerts are gone, and writes those a
   const log = openLog();
   const { db, context, transactions, written } = log;
   const perPart = 200;
-  db.exec(
-    "DELETE FROM search_parts; INSERT INTO search_parts VALUES (1, 'alerts_search_anew'); UPDATE search_cursor SET alert_seq = 0",
-  );
-  db.exec("CREATE VIRTUAL TABLE alerts_search_anew USING fts5 (words, content = '', tokenize = 'unicode61')");
+  db.exec(`DELETE FROM search_parts; INSERT INTO search_parts VALUES (1, 'alerts_search_anew');
+    UPDATE search_cursor SET alert_seq = 0;
+    CREATE VIRTUAL TABLE alerts_search_anew USING fts5 (words, content = '', tokenize = 'unicode61')`);
   db.transaction(() => createSearching(context, perPart).indexAlerts(count)).immediate();
   const left = await transactions.listAlerts({ limit: 100, q: "tvl", toAt: written.startAt + 1e12 });
   expect(left).toHaveLength(100);
   // Of the second part nothing is left, of the first one alert, which waits.
-  db.exec(
-    "UPDATE deliveries SET state = 'failed', due_at = NULL, fallback_at = NULL WHERE alert_seq BETWEEN 201 AND 400",
-  );
-  db.exec(
-    "UPDATE alerts SET routed_at = received_at, facts = (SELECT facts FROM alerts WHERE facts IS NOT NULL) WHERE routed_at IS NULL",
-  );
-  db.exec("UPDATE deliveries SET state = 'sent', due_at = NULL WHERE alert_seq BETWEEN 1 AND 200");
-  const { seq, id } = db
-    .prepare<[], { seq: number; id: string }>(
-      "SELECT a.seq, a.id FROM alerts a JOIN deliveries d ON d.alert_seq = a.seq WHERE a.seq > 90 LIMIT 1",
-    )
-    .get() as { seq: number; id: string };
-  db.prepare("UPDATE deliveries SET state = 'queued', due_at = 1 WHERE alert_seq = ?").run(seq);
+  db.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, fallback_at = NULL WHERE alert_seq BETWEEN 201 AND 400;
+    UPDATE alerts SET routed_at = received_at, facts = (SELECT facts FROM alerts WHERE facts IS NOT NULL) WHERE routed_at IS NULL;
+    UPDATE deliveries SET state = 'sent', due_at = NULL WHERE alert_seq BETWEEN 1 AND 200`);
+  const seq = one(db, "SELECT min(alert_seq) FROM deliveries WHERE alert_seq > 90");
+  const id = one(db, `SELECT id FROM alerts WHERE seq = ${seq}`) as string;
+  db.exec(`UPDATE deliveries SET state = 'queued', due_at = 1 WHERE alert_seq = ${seq}`);
   await removeAll(log, written.endAt + 1);
   while (db.transaction(() => transactions.giveBackRoom()).immediate().more);
 
   const parts = db.prepare("SELECT name FROM search_parts ORDER BY first_seq").pluck().all() as string[];
   expect(parts[0]).toBe("alerts_search_1_left");
   expect(parts).not.toContain("alerts_search_201");
-  const tables = db
-    .prepare("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %' ORDER BY rowid")
-    .pluck()
-    .all() as string[];
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %'").pluck().all();
   expect(tables.sort()).toEqual([...parts].sort());
   expect((await transactions.listAlerts({ limit: 9, q: id })).map((alert) => alert.id)).toEqual([id]);
   expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
@@ -138,12 +110,9 @@ it("keeps whatever has the highest number, and what a fallback is still to come 
   db.exec("DELETE FROM deliveries WHERE alert_seq > 1190");
   db.exec("UPDATE deliveries SET fallback_at = 1 WHERE seq = 5");
   const highest = () =>
-    db
-      .prepare(
-        `SELECT (SELECT max(seq) FROM alerts) AS alert, (SELECT max(seq) FROM requests) AS request,
-           (SELECT max(seq) FROM deliveries) AS delivery, (SELECT max(version) FROM alerts) AS version`,
-      )
-      .get();
+    ["max(seq) FROM alerts", "max(seq) FROM requests", "max(seq) FROM deliveries", "max(version) FROM alerts"].map(
+      (asked) => one(db, `SELECT ${asked}`),
+    );
   const before = highest();
   await removeAll(log, written.endAt + 1);
   expect(highest()).toEqual(before);

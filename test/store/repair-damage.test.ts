@@ -54,23 +54,12 @@ function readableRows(path: string, table: string, last: number): Map<number, Ro
   return found;
 }
 
-/** Of an alert in the middle of the log, as they stand in the file; what looks like facts may as well lie in a page that is free. */
-const factsInTheMiddle = (): string => {
-  const db = new Sqlite(whole, { readonly: true });
-  const facts = db
-    .prepare<[number], string>("SELECT facts FROM alerts WHERE seq = ?")
-    .pluck()
-    .get(alerts / 2);
+function ask(sql: string, path = whole): unknown {
+  const db = new Sqlite(path, { readonly: true });
+  const found = db.prepare(sql).pluck().get();
   db.close();
-  return facts as string;
-};
-
-const lastOf = (table: string): number => {
-  const db = new Sqlite(whole, { readonly: true });
-  const last = db.prepare<[], number>(`SELECT max(seq) FROM ${table}`).pluck().get() ?? 0;
-  db.close();
-  return last;
-};
+  return found;
+}
 
 /** As a failing disk leaves a file. */
 const damages: Record<string, (file: Buffer, random: SeededRandom) => void> = {
@@ -115,7 +104,9 @@ test.each(trials)(
   "after $kind (seed $seed) each row that SQLite can read is there, and what is missing is said",
   async ({ kind, seed }) => {
     const path = copyOfWhole((file) => damages[kind]?.(file, createSeededRandom(seed)));
-    const before = new Map(tables.map((table) => [table, readableRows(path, table, lastOf(table))]));
+    const before = new Map(
+      tables.map((table) => [table, readableRows(path, table, ask(`SELECT max(seq) FROM ${table}`) as number)]),
+    );
     const isReadable = (before.get("alerts")?.size ?? 0) > 0;
     const outcome = await repairDatabase(path, 0).catch((error: unknown) => error);
     if (outcome instanceof Error) {
@@ -156,20 +147,15 @@ test.each(trials)(
 
 test("keeps an alert whose facts are damaged, with its body and deliveries, and counts it", async () => {
   const path = copyOfWhole((file) => {
-    file.write("\0\0", file.indexOf(factsInTheMiddle()));
+    // As they stand in the file: what looks like facts may as well lie in a page that is free.
+    file.write("\0\0", file.indexOf(ask(`SELECT facts FROM alerts WHERE seq = ${alerts / 2}`) as string));
   });
   const repair = await repairDatabase(path, 0);
   expect(repair.found).toEqual([expect.stringContaining("malformed JSON")]);
   expect(countOf(repair, "alerts")).toMatchObject({ rows: alerts, lost: [], unfit: 0, withoutText: 1 });
-  const db = new Sqlite(path, { readonly: true });
-  const damaged = db
-    .prepare(
-      "SELECT facts ->> '$.title' FROM alerts WHERE facts ->> '$.format' = 'text' AND facts ->> '$.notes[0]' LIKE '%damaged on the disk%'",
-    )
-    .pluck()
-    .all();
-  expect(damaged).toEqual(["Alert with damaged facts"]);
-  db.close();
+  const damaged = `SELECT group_concat(facts ->> '$.title') FROM alerts
+    WHERE facts ->> '$.format' = 'text' AND facts ->> '$.notes[0]' LIKE '%damaged on the disk%'`;
+  expect(ask(damaged, path)).toBe("Alert with damaged facts");
 });
 
 test("a damaged list of free pages costs no row", async () => {
@@ -180,9 +166,7 @@ test("a damaged list of free pages costs no row", async () => {
   const free = readFileSync(path).readUInt32BE(32);
   db.close();
   expect(free).toBeGreaterThan(0);
-  const file = openSync(path, "r+");
-  writeSync(file, Buffer.alloc(pageSize, 0xab), 0, pageSize, (free - 1) * pageSize);
-  closeSync(file);
+  overwrite(path, (free - 1) * pageSize, Buffer.alloc(pageSize, 0xab));
   const repair = await repairDatabase(path, 0);
   expect(repair.found.length).toBeGreaterThan(0);
   expect(countOf(repair, "alerts")).toMatchObject({ rows: alerts, lost: [], unfit: 0 });
@@ -204,8 +188,8 @@ test.each([
   ["the first page of the alerts", (path: string) => damageTable(path, "alerts"), "no alert of"],
   ["the file's head", (path: string) => overwrite(path, 0, Buffer.alloc(100, 0xab)), "the list of tables of"],
   [
-    "the list of tables",
-    (path: string) => overwrite(path, 100, Buffer.alloc(pageSize - 100, 0xab)),
+    "the rest of its first page",
+    (path: string) => overwrite(path, 100, Buffer.alloc(3_996, 0xab)),
     "the list of tables of",
   ],
   [

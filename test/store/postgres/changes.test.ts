@@ -1,16 +1,15 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ChangeCursor } from "../../../src/core/ports/alert-log.ts";
 import { noteChanges } from "../../../src/store/postgres/alert-changes.ts";
 import { createChanges } from "../../../src/store/postgres/changes.ts";
 import { createReading } from "../../../src/store/postgres/reading.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
+import { openDatabase } from "./open-relays.ts";
 
 async function openLog(alerts: number) {
   const url = await makePostgresDatabase();
-  const database = await openPostgresDatabase({ url, relayName: "a test" });
-  onTestFinished(() => database.close());
+  const database = await openDatabase(url);
   await database.single.query(
     `INSERT INTO alerts (id, item, origin, received_at) SELECT lpad(n::text, 36, '0'), 0, 'hook', n FROM generate_series(1, $1::int) n`,
     [alerts],
@@ -81,12 +80,10 @@ describe.each([
 
   it("wait where more transactions than a cursor can name run before them, and go on when some have ended", async () => {
     const { changes, connect } = await openLog(20);
-    const held: Client[] = [];
-    for (let seq = 1; seq <= 12; seq += 1) {
-      const client = await connect();
-      held.push(client);
+    const held = await Promise.all(Array.from({ length: 12 }, connect));
+    for (const [index, client] of held.entries()) {
       await client.query("BEGIN");
-      await change(client, [seq]);
+      await change(client, [index + 1]);
     }
     await change(await connect(), [20]);
     expect(await changes.list(undefined, 10)).toEqual([]);
@@ -130,8 +127,7 @@ describe.each([
     await client.query("UPDATE alerts SET changed_by = '5000000000000' WHERE changed_by IS NOT NULL");
     await client.query("UPDATE alert_changes SET changed_by = '5000000000000'");
     const seen = await changes.latest();
-    const again = await openPostgresDatabase({ url, relayName: "another" });
-    onTestFinished(() => again.close());
+    await openDatabase(url, "another");
     await change(client, [2]);
     await client.query("BEGIN");
     await change(client, [3]);
@@ -148,13 +144,8 @@ describe("while relays of two versions run", () => {
   it("a change is written where each of them looks, under one number", async () => {
     const { url, changes, connect } = await openLog(3);
     const client = await connect();
-    const ofVersionBefore = async () =>
-      (
-        await runSql<{ seq: string }>(
-          url,
-          "SELECT seq FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq",
-        )
-      ).map(({ seq }) => Number(seq));
+    const before = "SELECT seq::int FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq";
+    const ofVersionBefore = async () => (await runSql<{ seq: number }>(url, before)).map(({ seq }) => seq);
     await noted(client, [1]);
     expect(await ofVersionBefore()).toEqual([]);
     const announce = "INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at) VALUES";

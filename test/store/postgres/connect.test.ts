@@ -1,22 +1,15 @@
-import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
 import { lookAtStore } from "../../../src/start/open-watches.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
-import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { toUnavailable } from "../../../src/store/postgres/store-error.ts";
-import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
-import { makeTempFolder } from "../../support/temp-folder.ts";
+import { migrateOnly, openDatabase, openRelay, refusalOf, someDatabase } from "./open-relays.ts";
 
-async function open(url: string, answerWithinMs?: number) {
-  const database = await openPostgresDatabase({ url, relayName: "a test", answerWithinMs });
-  onTestFinished(() => database.close());
-  return database;
-}
-
-const someDatabase = () => postgresDatabaseOf(makeTempFolder());
+const open = (url: string, answerWithinMs?: number) => openDatabase(url, "a test", { answerWithinMs });
 
 const save = (tx: Transaction, name: string, state = "{}") =>
   tx.query("INSERT INTO watch_states VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET state = excluded.state", [
@@ -27,12 +20,13 @@ const save = (tx: Transaction, name: string, state = "{}") =>
 const namesIn = async (url: string) =>
   (await runSql<{ name: string }>(url, "SELECT name FROM watch_states ORDER BY name")).map(({ name }) => name);
 
-async function refusalOf(url: string): Promise<AppError> {
-  const database = await openPostgresDatabase({ url, relayName: "a test" }).catch((error: AppError) => error);
-  if (database instanceof Error) return database;
-  await database.close();
-  throw new Error("it was not refused");
-}
+const refusalAt = (url: string) => refusalOf(openDatabase(url));
+
+const didWork = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  );
 
 describe("connections to PostgreSQL", () => {
   it("write in transactions, and read beside them", async () => {
@@ -53,8 +47,7 @@ describe("connections to PostgreSQL", () => {
 
   it("say that the disk of the server is full, also where not even the look can be written, until a change has room", async () => {
     const url = await someDatabase();
-    const store = await openPostgresStore({ url, relayName: "a test" });
-    onTestFinished(() => store.close());
+    const store = await openRelay(url);
     const fill = (table: string) =>
       runSql(url, `CREATE TRIGGER full_disk BEFORE INSERT ON ${table} EXECUTE FUNCTION fail()`);
     await runSql(
@@ -132,10 +125,9 @@ describe("connections to PostgreSQL", () => {
       runs += 1;
       return save(tx, "a");
     });
+    const hint = expect.stringContaining("idempotency key");
     await expect(lost).rejects.toMatchObject({
-      code: "store_unavailable",
-      message: expect.stringContaining("unknown"),
-      hint: expect.stringContaining("idempotency key"),
+      ...{ code: "store_unavailable", message: expect.stringContaining("unknown"), hint },
     });
     expect(runs).toBe(1);
     await expect.poll(() => namesIn(url)).toEqual(["a"]);
@@ -173,26 +165,14 @@ describe("connections to PostgreSQL", () => {
     await expect(database.transaction((tx) => save(tx, "b"))).rejects.toMatchObject({ code: "store_unavailable" });
     expect(performance.now() - askedAt, "those that lay idle are not waited for").toBeLessThan(answerWithinMs * 0.8);
     proxy.goOn();
-    const again = () =>
-      database
-        .transaction((tx) => save(tx, "c"))
-        .then(
-          () => true,
-          () => false,
-        );
-    await expect.poll(again).toBe(true);
+    await expect.poll(() => didWork(database.transaction((tx) => save(tx, "c")))).toBe(true);
   });
 
   it("say to whoever reads that the database is busy when all others are at work there, and count it as away for nobody", async () => {
     const url = await someDatabase();
     const reasons: AppError[] = [];
-    const store = await openPostgresStore({
-      url,
-      relayName: "a test",
-      answerWithinMs: 12_000,
-      onAway: (reason) => reasons.push(reason),
-    });
-    onTestFinished(() => store.close());
+    const onAway = (reason: AppError) => void reasons.push(reason);
+    const store = await openRelay(url, "a test", { answerWithinMs: 12_000, onAway });
     const client = await openClient(url);
     await client.query("BEGIN; LOCK TABLE relays IN ACCESS EXCLUSIVE MODE");
     const slow = Array.from({ length: 4 }, () => store.listRelays());
@@ -212,13 +192,7 @@ describe("connections to PostgreSQL", () => {
   it("ask a server again that was silent, though somebody asks all the time", async () => {
     const proxy = await createPostgresProxy(await someDatabase());
     const database = await open(proxy.url, 500);
-    const ask = () =>
-      database
-        .transaction((tx) => save(tx, "a"))
-        .then(
-          () => true,
-          () => false,
-        );
+    const ask = () => didWork(database.transaction((tx) => save(tx, "a")));
     expect(await ask()).toBe(true);
     proxy.hang();
     expect(await ask()).toBe(false);
@@ -255,7 +229,7 @@ describe("a PostgreSQL that must not be used", () => {
   ])("is refused at the start: %s", async (setting, told) => {
     const url = await makePostgresDatabase();
     await runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`);
-    const refusal = await refusalOf(url);
+    const refusal = await refusalAt(url);
     expect(refusal).toMatchObject({ code: "store_unavailable", message: expect.stringContaining(told) });
     expect(refusal.message).toContain(new URL(url).pathname.slice(1));
     expect(await runSql(url, "SELECT to_regclass('alerts') AS alerts")).toEqual([{ alerts: null }]);
@@ -270,22 +244,18 @@ describe("a PostgreSQL that must not be used", () => {
     const server = await startPostgresServer(settings);
     onTestFinished(server.end);
     const [name] = Object.entries(settings)[0] as [string, string];
-    const { message, hint } = await refusalOf(server.url);
+    const { message, hint } = await refusalAt(server.url);
     expect(message).toContain(`${name} = `);
     expect(message).toContain("may lose alerts");
     expect(hint).toContain(name);
   });
 
   it("is refused with another encoding", async () => {
-    const url = new URL(await makePostgresDatabase());
-    const name = `${url.pathname.slice(1)}_latin`;
-    await runSql(url.href, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0`);
-    onTestFinished(async () => {
-      await runSql(url.href, `DROP DATABASE ${name}`);
-    });
-    const latin = new URL(url);
-    latin.pathname = `/${name}`;
-    expect((await refusalOf(latin.href)).message).toContain("encoding is LATIN1");
+    const url = await makePostgresDatabase();
+    const name = `${new URL(url).pathname.slice(1)}_latin`;
+    await runSql(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0`);
+    onTestFinished(() => runSql(url, `DROP DATABASE ${name}`).then(() => {}));
+    expect((await refusalAt(new URL(`/${name}`, url).href)).message).toContain("encoding is LATIN1");
   });
 
   it("is named without the password, whatever is wrong", async () => {
@@ -304,7 +274,7 @@ describe("a PostgreSQL that must not be used", () => {
       ["postgres://user:geheim/wort@host/db", "config_invalid"],
       ["mysql://user:geheim@host/db", "config_invalid"],
     ] as const) {
-      const refusal = await refusalOf(address);
+      const refusal = await refusalAt(address);
       expect(refusal.code).toBe(code);
       expect(refusal.hint).toBeTruthy();
       const shown = [refusal.message, refusal.hint, refusal.stack, String(refusal.cause)].join("\n");
@@ -314,7 +284,7 @@ describe("a PostgreSQL that must not be used", () => {
 
   it("is named with a hint that fits what is wrong", async () => {
     const url = await someDatabase();
-    const hintAt = async (address: string) => (await refusalOf(address)).hint;
+    const hintAt = async (address: string) => (await refusalAt(address)).hint;
     expect(await hintAt(`${url}?sslmode=verify-full&sslrootcert=/no/such/file`)).toContain(
       "/no/such/file (sslrootcert",
     );
@@ -326,11 +296,8 @@ describe("a PostgreSQL that must not be used", () => {
     expect(limited('too many connections for database "tocsin"')).toContain("the database's (`ALTER DATABASE");
     expect(limited("sorry, too many clients already")).toContain("the server's (`max_connections`)");
     expect(limited("zu viele Verbindungen")).toMatch(/ALTER ROLE.*ALTER DATABASE.*max_connections/);
-    const starting = Object.assign(new Error("the database system is starting up"), {
-      code: "57P03",
-      severity: "FATAL",
-    });
-    expect(toUnavailable(starting).hint).toMatch(/^It starts, or recovers/);
+    const starting = { code: "57P03", severity: "FATAL", message: "the database system is starting up" };
+    expect(toUnavailable(Object.assign(new Error(), starting)).hint).toMatch(/^It starts, or recovers/);
   });
 
   it("is one without TLS where the address asks for it, which no warning of the driver says among the lines of the log", async () => {
@@ -340,7 +307,7 @@ describe("a PostgreSQL that must not be used", () => {
     onTestFinished(() => void process.off("warning", warn));
     const url = await someDatabase();
     for (const mode of ["require", "verify-ca", "prefer", "verify-full", "no-verify"]) {
-      const { message, hint } = await refusalOf(`${url}?application_name=x&sslmode=${mode}`);
+      const { message, hint } = await refusalAt(`${url}?application_name=x&sslmode=${mode}`);
       expect(message).toContain("does not support SSL");
       expect(hint).toContain("`sslmode`");
     }
@@ -350,18 +317,16 @@ describe("a PostgreSQL that must not be used", () => {
 
   it("is one that a newer Tocsin has written, which stays as it is", async () => {
     const url = await makePostgresDatabase();
-    await (await openPostgresDatabase({ url, relayName: "a test" })).close();
+    await migrateOnly(url);
     await runSql(url, "INSERT INTO migrations VALUES (9999, '9999_future.sql')");
-    expect(await refusalOf(url)).toMatchObject({ code: "store_too_new", message: expect.stringContaining("9999") });
+    expect(await refusalAt(url)).toMatchObject({ code: "store_too_new", message: expect.stringContaining("9999") });
   });
 });
 
 describe("migrations of PostgreSQL", () => {
   it("wait for a lock of the others without a statement's limit", async () => {
     const url = await makePostgresDatabase();
-    const other = new pg.Client({ connectionString: url });
-    await other.connect();
-    onTestFinished(() => other.end());
+    const other = await openClient(url);
     await other.query("BEGIN; SELECT pg_advisory_xact_lock(8072401173)");
     const opening = openPostgresDatabase({ url, relayName: "a test", answerWithinMs: 2_000 });
     const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'

@@ -1,8 +1,6 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DatabaseClock } from "../../../src/store/postgres/database-clock.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { postgresDatabaseOf } from "../../support/postgres.ts";
-import { makeTempFolder } from "../../support/temp-folder.ts";
+import { openDatabase, someDatabase } from "./open-relays.ts";
 
 /** Two clocks that a test moves; `tripMs` passes before the database reads its own, and again before the answer is there. */
 function createWorld(aheadMs: number) {
@@ -63,13 +61,9 @@ describe("the clock of a database", () => {
   });
 
   it("is that of every relay which has opened it, whatever its machine's says", async () => {
-    const url = await postgresDatabaseOf(makeTempFolder());
-    const open = async (aheadMs: number) => {
-      const machineClock = () => Date.now() + aheadMs;
-      const database = await openPostgresDatabase({ url, relayName: `relay ${aheadMs}`, machineClock });
-      onTestFinished(() => database.close());
-      return database;
-    };
+    const url = await someDatabase();
+    const open = (aheadMs: number) =>
+      openDatabase(url, `relay ${aheadMs}`, { machineClock: () => Date.now() + aheadMs });
     const [early, late] = [await open(-300_000), await open(300_000)];
     // The way there and back is all that they can be apart by.
     expect(Math.abs(early.now() - late.now())).toBeLessThan(10_000);

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { registrationRecord } from "../../../src/config/account-records.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../../src/config/generated-secrets.ts";
 import type { KeptRecords } from "../../../src/core/ports/kept-records.ts";
@@ -51,20 +51,14 @@ describe.each(drivers)("records in %s", (_name, open) => {
     expect(await kept.read(name, other.name)).toEqual(["1", undefined]);
     expect(await kept.change([other, { name, from: "1", to: "2" }])).toBe(true);
     expect(await kept.read(name, other.name)).toEqual(["2", "1"]);
-    expect(
-      await kept.change([
-        { name, from: undefined, to: undefined },
-        { ...other, from: "1", to: "3" },
-      ]),
-    ).toBe(false);
+    const isGone = [
+      { name, from: undefined, to: undefined },
+      { ...other, from: "1", to: "3" },
+    ];
+    expect(await kept.change(isGone)).toBe(false);
     expect(await kept.change([{ name, from: "1", to: undefined }])).toBe(false);
     expect(await kept.change([{ name, from: "2", to: undefined }])).toBe(true);
-    expect(
-      await kept.change([
-        { name, from: undefined, to: undefined },
-        { ...other, from: "1", to: "3" },
-      ]),
-    ).toBe(true);
+    expect(await kept.change(isGone)).toBe(true);
     expect(await kept.read(name, other.name)).toEqual([undefined, "3"]);
   });
 
@@ -72,12 +66,8 @@ describe.each(drivers)("records in %s", (_name, open) => {
     const folder = makeTempFolder();
     const [kept, other] = [await open(folder), await open(folder)];
     await other.write("registration.json", "1");
-    let changes = 0;
-    let wake = () => {};
-    const unfollow = registrationRecord(kept).follow(() => {
-      changes += 1;
-      wake();
-    });
+    const changed = vi.fn();
+    const unfollow = registrationRecord(kept).follow(changed);
     onTestFinished(unfollow);
     await other.write("setup-run.json", "1");
     // It is known from the first time that it was looked at on.
@@ -85,22 +75,18 @@ describe.each(drivers)("records in %s", (_name, open) => {
     const writes = setInterval(() => {
       written = written.then(() => other.write("registration.json", String(Math.random())));
     }, 200);
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-    });
+    await expect.poll(() => changed.mock.calls.length, { interval: 5 }).toBeGreaterThan(0);
+    unfollow();
     clearInterval(writes);
     await written;
-    unfollow();
-    expect(changes).toBe(1);
+    expect(changed).toHaveBeenCalledTimes(1);
   });
 
   it("are one set of secrets for all who start at once", async () => {
     const folder = makeTempFolder();
-    const all = await Promise.all(
-      Array.from({ length: 4 }, async () =>
-        loadOrCreateSecrets(await open(folder), { sources: [{ name: "forge" }, { name: "desk" }] }),
-      ),
-    );
+    const sources = [{ name: "forge" }, { name: "desk" }];
+    const load = async () => loadOrCreateSecrets(await open(folder), { sources });
+    const all = await Promise.all([load(), load(), load(), load()]);
     const texts = all.map(({ webhookSecret, adminToken, sourceSecrets }) =>
       [webhookSecret, adminToken, ...[...sourceSecrets.values()].flat()].map((secret) => secret.reveal()).join(" "),
     );
@@ -159,10 +145,9 @@ describe("in PostgreSQL", () => {
 });
 
 describe("what lies in the folder of a relay that goes to PostgreSQL", () => {
+  const placeOf = (dataDir: string, url: string) => ({ dataDir, databaseUrl: new Secret(url) });
   const load = (folder: string, url: string) =>
-    withKept({ dataDir: folder, databaseUrl: new Secret(url) }, (kept) => loadOrCreateSecrets(kept, {}), {
-      isExisting: false,
-    });
+    withKept(placeOf(folder, url), (kept) => loadOrCreateSecrets(kept, {}), { isExisting: false });
 
   it("is taken over by the first, and what was forgotten since does not come back", async () => {
     const folder = makeTempFolder();
@@ -175,12 +160,11 @@ describe("what lies in the folder of a relay that goes to PostgreSQL", () => {
     expect([taken.adminToken.reveal(), taken.webhookSecret.reveal()]).toEqual([adminToken.reveal(), hook.reveal()]);
     expect(taken.previousWebhookSecrets).toHaveLength(1);
     expect(taken.created).toEqual([]);
-    expect(
-      (await runSql<{ name: string }>(url, "SELECT name FROM kept_records")).map((row) => row.name).sort(),
-    ).toEqual(["secrets/admin-token", "secrets/webhook-secret", "secrets/webhook-secret.previous"]);
-    await withKept({ dataDir: folder, databaseUrl: new Secret(url) }, (kept) =>
-      forgetPreviousSecrets(kept, "webhook-secret"),
+    const names = (await runSql<{ name: string }>(url, "SELECT name FROM kept_records ORDER BY name")).map(
+      (row) => row.name,
     );
+    expect(names).toEqual(["secrets/admin-token", "secrets/webhook-secret", "secrets/webhook-secret.previous"]);
+    await withKept(placeOf(folder, url), (kept) => forgetPreviousSecrets(kept, "webhook-secret"));
     expect((await load(folder, url)).previousWebhookSecrets).toEqual([]);
     expect((await load(makeTempFolder(), url)).webhookSecret.reveal()).toBe(hook.reveal());
   });

@@ -89,12 +89,8 @@ describe("a log that both drivers have", () => {
       { newestOfKey: true, key },
       { raw: [sampleWords.rare.toUpperCase()] },
     ];
-    const beside: Partial<AlertQuery>[] = [
-      { severity: "critical" },
-      { state: "problem" },
-      { destination: "pager" },
-      { q: "market" },
-    ];
+    const problem: Partial<AlertQuery> = { state: "problem" };
+    const beside = [{ severity: "critical" } as const, problem, { destination: "pager" }, { q: "market" }];
     let found = 0;
     for (const [turn, one] of asked.entries())
       for (const other of [{}, beside[turn % beside.length]]) {
@@ -107,26 +103,16 @@ describe("a log that both drivers have", () => {
   });
 
   it("is counted alike: matches, failures, arrivals, facts, and over time", async () => {
-    for (const query of [
-      { q: "market" },
-      { severity: "critical" },
-      { destination: "chat", state: "sent" },
-      { newestOfKey: true },
-    ] as Partial<AlertQuery>[])
+    const critical = { severity: "critical" } as const;
+    const sent = { destination: "chat", state: "sent" } as const;
+    for (const query of [{ q: "market" }, critical, sent, { newestOfKey: true }])
       for (const limit of [500, 100_000]) {
-        const counted = await postgres.countMatches({ limit, ...query }, Number.POSITIVE_INFINITY);
-        expect
-          .soft(counted, JSON.stringify(query))
-          .toEqual(await sqlite.countMatches({ limit, ...query }, Number.POSITIVE_INFINITY));
+        const count = (log: Log) => log.countMatches({ limit, ...query }, Number.POSITIVE_INFINITY);
+        expect.soft(await count(postgres), JSON.stringify(query)).toEqual(await count(sqlite as Log));
       }
     const failed: FailedQuery = { states: ["failed", "expired"], failedUntil: endAt + day };
-    for (const query of [
-      {},
-      { q: sampleWords.common },
-      { destination: "chat" },
-      { severity: "critical" },
-      { fromAt: endAt - 90 * day },
-    ] as Partial<FailedQuery>[]) {
+    const late = { fromAt: endAt - 90 * day };
+    for (const query of [{}, { q: sampleWords.common }, { destination: "chat" }, critical, late]) {
       const byName = async (log: Log) =>
         (await log.countFailed({ ...failed, ...query })).sort((a, b) => (a.destination < b.destination ? -1 : 1));
       expect.soft(await byName(postgres), JSON.stringify(query)).toEqual(await byName(sqlite));
@@ -153,12 +139,8 @@ describe("a log that both drivers have", () => {
     const counted = await sqlite.countOverTime(steps, Number.POSITIVE_INFINITY);
     for (let look = 0; look < 2; look += 1)
       expect(await postgres.countOverTime(steps, Number.POSITIVE_INFINITY)).toEqual(counted);
-    const partly = {
-      ...steps,
-      receivedFrom: endAt - 58.3 * day,
-      receivedTo: endAt - 1.6 * day,
-      problemsOf: "critical",
-    } as const;
+    const within = { receivedFrom: endAt - 58.3 * day, receivedTo: endAt - 1.6 * day };
+    const partly = { ...steps, ...within, problemsOf: "critical" } as const;
     const ofPart = await sqlite.countOverTime(partly, Number.POSITIVE_INFINITY);
     expect(ofPart).not.toEqual(counted);
     for (const asked of [partly, steps, partly])

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { AppError } from "../../../src/core/errors.ts";
+import { describe, expect, it } from "vitest";
 import { type Migration, migrate, readMigrations, requireNewest } from "../../../src/store/postgres/migrate.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
+import { migrateOnly, openDatabase, refusalOf } from "./open-relays.ts";
 
 const present = readMigrations();
 
@@ -18,26 +16,9 @@ const next = (sql: string, oldestCode?: number): Migration[] => [
   step(present.length + 1, sql, oldestCode ?? present.length),
 ];
 
-async function open(url: string) {
-  const database = await openPostgresDatabase({ url, relayName: "a test" });
-  onTestFinished(() => database.close());
-  return database;
-}
-
-const refusalOf = (work: Promise<unknown>): Promise<AppError> =>
-  work.then(
-    () => {
-      throw new Error("it was not refused");
-    },
-    (error) => error as AppError,
-  );
-
-async function beginWith(url: string, sql: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: "a long dump" });
-  await client.connect();
-  onTestFinished(() => client.end());
-  await client.query("BEGIN");
-  await client.query(sql);
+async function beginWith(url: string, sql: string) {
+  const client = await openClient(`${url}?application_name=a%20long%20dump`);
+  await client.query(`BEGIN; ${sql}`);
   return client;
 }
 
@@ -76,7 +57,7 @@ describe("migrations of PostgreSQL", () => {
 
   it("wait for a table as long as it takes until autovacuum gives way, which is a second", async () => {
     const url = await makePostgresDatabase();
-    await open(url);
+    await openDatabase(url);
     // One that may not be cancelled in its place: it lets go when somebody has waited for so long.
     const vacuum = await beginWith(url, "LOCK TABLE lanes IN SHARE UPDATE EXCLUSIVE MODE");
     const giveWay = async (): Promise<void> => {
@@ -115,27 +96,26 @@ describe("migrations of PostgreSQL", () => {
 
   it("can tell older code so in a database of the first version, which has no place for that", async () => {
     const url = await makePostgresDatabase();
-    await (await openPostgresDatabase({ url, relayName: "a test" })).close();
+    await migrateOnly(url);
     await runSql(url, "ALTER TABLE migrations DROP COLUMN oldest_code");
-    await open(url);
+    await openDatabase(url);
     const client = await openClient(url);
     await migrate(client, { migrations: next("CREATE TABLE added (x integer)") });
-    await open(url);
+    await openDatabase(url);
     await runSql(url, "UPDATE migrations SET oldest_code = NULL");
-    expect(await refusalOf(open(url))).toMatchObject({ code: "store_too_new" });
+    expect(await refusalOf(openDatabase(url))).toMatchObject({ code: "store_too_new" });
   });
 
   it("wait for whoever holds a table without keeping others from it for longer than a moment", async () => {
     const url = await makePostgresDatabase();
-    const database = await open(url);
+    const database = await openDatabase(url);
     const dump = await beginWith(url, "LOCK TABLE watch_states IN ACCESS SHARE MODE");
     const client = await openClient(url);
     let isDone = false;
-    const migrating = migrate(client, { migrations: next("ALTER TABLE watch_states ADD COLUMN added integer") }).then(
-      () => {
-        isDone = true;
-      },
-    );
+    const migrations = next("ALTER TABLE watch_states ADD COLUMN added integer");
+    const migrating = migrate(client, { migrations }).finally(() => {
+      isDone = true;
+    });
     let longestMs = 0;
     for (let count = 0; count < 40; count += 1) {
       const began = performance.now();
@@ -153,7 +133,7 @@ describe("migrations of PostgreSQL", () => {
 
   it("give up with the name of who holds the table, and leave the database as it was", async () => {
     const url = await makePostgresDatabase();
-    await open(url);
+    await openDatabase(url);
     await beginWith(url, "LOCK TABLE watch_states IN ACCESS SHARE MODE");
     const client = await openClient(url);
     const sql = "CREATE TABLE added (x integer); ALTER TABLE watch_states ADD COLUMN added integer";
@@ -170,7 +150,7 @@ describe("migrations of PostgreSQL", () => {
 
   it("leave no prepared statement behind that fails, on whichever connection it was prepared", async () => {
     const url = await makePostgresDatabase();
-    const database = await open(url);
+    const database = await openDatabase(url);
     const all = "SELECT * FROM watch_states";
     const askAll = () =>
       Promise.all(

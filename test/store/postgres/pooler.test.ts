@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../../src/cli/relay/connect-relay.ts";
 import type { Config } from "../../../src/config/config.ts";
@@ -6,20 +6,20 @@ import type { SignalTopic } from "../../../src/core/ports/signals.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { moveToPostgres } from "../../../src/store/move-log.ts";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
-import { openPostgresDatabase, type PostgresStoreOptions } from "../../../src/store/postgres/store.ts";
+import type { PostgresStoreOptions } from "../../../src/store/postgres/store.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { makePostgresDatabaseOfFile, runSql } from "../../support/postgres.ts";
 import { createPostgresPooler } from "../../support/postgres-pooler.ts";
 import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+import { openDatabase } from "./open-relays.ts";
 
 const database = makePostgresDatabaseOfFile();
 
 const topics: SignalTopic[] = ["changed", "mutes", "secrets", "lanes", "mail", "left", "due"];
 
-async function open(options: Partial<PostgresStoreOptions> & { url: string }) {
-  const opened = await openPostgresDatabase({ relayName: "a test", ...options });
-  onTestFinished(() => opened.close());
+async function open(url: string, options: Partial<PostgresStoreOptions> = {}) {
+  const opened = await openDatabase(url, "a test", options);
   const heard: string[] = [];
   for (const topic of topics) opened.subscribe(topic, () => void heard.push(topic));
   const { acceptRequest } = createAccepting(opened, { relayName: "a test", now: Date.now, acceptRequests });
@@ -34,7 +34,7 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
   it("is migrated, written and read, and nothing is asked of a session that others get next", async () => {
     const url = await database;
     const pooler = await createPostgresPooler(url);
-    const relays = await Promise.all([open({ url: pooler.url }), open({ url: pooler.url })]);
+    const relays = await Promise.all([open(pooler.url), open(pooler.url)]);
     const requests = Array.from({ length: 60 }, (_, index) => request({ dedupeKey: `key ${index % 20}` }));
     const kinds = await Promise.all(
       requests.map((one, index) => relays[index % 2]?.acceptRequest(one).then(({ kind }) => kind)),
@@ -49,7 +49,7 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
 
   it("has each transaction on its own terms, whatever somebody has set for the session", async () => {
     const pooler = await createPostgresPooler(await database, 1);
-    const { transaction, read, single } = await open({ url: pooler.url, answerWithinMs: 3_000 });
+    const { transaction, read, single } = await open(pooler.url, { answerWithinMs: 3_000 });
     await runSql(pooler.url, "SET synchronous_commit = off; SET statement_timeout = 0");
     const asked =
       "SELECT current_setting('synchronous_commit') AS commits, current_setting('statement_timeout') AS ends";
@@ -70,15 +70,14 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
     const url = await database;
     const pooler = await createPostgresPooler(url, 1);
     const away: string[] = [];
-    const relay = await open({ url: pooler.url, onAway: ({ message }) => void away.push(message) });
+    const relay = await open(pooler.url, { onAway: ({ message }) => void away.push(message) });
     await relay.acceptRequest(request());
     const name = new URL(url).pathname.slice(1);
     await runSql(url, `ALTER DATABASE ${name} SET synchronous_commit = off`);
     // The connections of the relay stay; those of the pooler are new.
-    await runSql(
-      url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    );
+    const endOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    await runSql(url, endOthers);
     const again = () =>
       relay.acceptRequest(request()).then(
         () => "accepted",
@@ -87,10 +86,7 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
     await expect.poll(again).toContain("synchronous_commit = off");
     expect(away.at(-1)).toContain("synchronous_commit = off");
     await runSql(url, `ALTER DATABASE ${name} RESET synchronous_commit`);
-    await runSql(
-      url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    );
+    await runSql(url, endOthers);
     await expect.poll(again).toBe("accepted");
   });
 });
@@ -98,13 +94,9 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
 describe("commands behind a pooler", () => {
   it("move nothing, and say which address they need", async () => {
     const pooler = await createPostgresPooler(await database);
-    const moving = moveToPostgres({
-      dataDir: makeTempFolder(),
-      url: pooler.url,
-      now: Date.now,
-      signal: new AbortController().signal,
-      onProgress: async () => {},
-    });
+    const { signal } = new AbortController();
+    const place = { dataDir: makeTempFolder(), url: pooler.url };
+    const moving = moveToPostgres({ ...place, now: Date.now, signal, onProgress: async () => {} });
     await expect(moving).rejects.toMatchObject({
       message: expect.stringContaining("leads through a pooler"),
       hint: expect.stringContaining("DATABASE_LISTEN_URL"),
@@ -123,16 +115,11 @@ describe("commands behind a pooler", () => {
       const findings = await checkDatabase({} as RelayRun, place as Config);
       return findings.find(({ check }) => check === "signals");
     };
+    const says = (words: string) => expect.stringContaining(words);
     expect(await signalsOf(url)).toMatchObject({ verdict: "ok", detail: expect.not.stringContaining("pooler") });
-    expect(await signalsOf(pooler.url, url)).toMatchObject({
-      verdict: "ok",
-      detail: expect.stringContaining("pooler"),
-    });
-    expect(await signalsOf(pooler.url)).toMatchObject({
-      verdict: "warning",
-      detail: expect.stringContaining("only by looking"),
-      mend: expect.stringContaining("DATABASE_LISTEN_URL"),
-    });
+    expect(await signalsOf(pooler.url, url)).toMatchObject({ verdict: "ok", detail: says("pooler") });
+    const warning = { verdict: "warning", detail: says("only by looking"), mend: says("DATABASE_LISTEN_URL") };
+    expect(await signalsOf(pooler.url)).toMatchObject(warning);
   });
 });
 
@@ -140,10 +127,7 @@ describe("signals of relays behind a pooler", () => {
   it("are heard at an address of their own", async () => {
     const url = await database;
     const pooler = await createPostgresPooler(url);
-    const [one, two] = [
-      await open({ url: pooler.url, listenUrl: url }),
-      await open({ url: pooler.url, listenUrl: url }),
-    ];
+    const [one, two] = [await open(pooler.url, { listenUrl: url }), await open(pooler.url, { listenUrl: url })];
     expect(two.hearing()).toEqual({ by: "listen", isPooled: true });
     await one.say();
     await expect.poll(() => two.heard).toEqual(["due"]);
@@ -153,23 +137,15 @@ describe("signals of relays behind a pooler", () => {
   it("are replaced by looking where there is none, or nothing is heard there, and why is said", async () => {
     const url = await database;
     const pooler = await createPostgresPooler(url);
-    const elsewhere = new URL(url);
-    elsewhere.pathname = "/postgres";
-    const without = await open({ url: pooler.url });
+    const elsewhere = new URL("/postgres", url);
+    const without = await open(pooler.url);
     const said: unknown[] = [];
-    const wrong = await open({
-      url: pooler.url,
-      listenUrl: elsewhere.href,
-      onHearing: (hearing) => void said.push(hearing),
-    });
-    expect(without.hearing()).toMatchObject({
-      by: "polls",
-      why: expect.stringContaining("DATABASE_LISTEN_URL is not set"),
-    });
+    const onHearing = (hearing: unknown) => void said.push(hearing);
+    const wrong = await open(pooler.url, { listenUrl: elsewhere.href, onHearing });
+    const why = expect.stringContaining("DATABASE_LISTEN_URL is not set");
+    expect(without.hearing()).toMatchObject({ by: "polls", why });
     expect(said).toEqual([{ by: "polls", why: expect.stringContaining("is not heard there") }]);
-    for (const { heard } of [without, wrong])
-      await expect
-        .poll(() => new Set(heard), { timeout: 10_000 })
-        .toEqual(new Set(topics.filter((topic) => topic !== "due")));
+    const all = new Set(topics.filter((topic) => topic !== "due"));
+    for (const { heard } of [without, wrong]) await expect.poll(() => new Set(heard), { timeout: 10_000 }).toEqual(all);
   });
 });

@@ -1,25 +1,20 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import type { SpoolOptions } from "../../../src/store/spool/spool.ts";
 import { newId, request } from "../../conformance/store/scene-samples.ts";
-import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { openTestSpool } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+import { openDatabase, someDatabase } from "./open-relays.ts";
 
 async function openRelay(url: string, relayName: string, options: Partial<SpoolOptions> = {}) {
-  const database = await openPostgresDatabase({ url, relayName });
+  const database = await openDatabase(url, relayName);
   const accepting = createAccepting(database, { relayName, now: database.now, acceptRequests });
-  const spool = await openTestSpool({ inbox: accepting, ...options });
-  onTestFinished(async () => {
-    await spool.end();
-    await database.close();
-  });
-  return spool;
+  return openTestSpool({ inbox: accepting, ...options });
 }
 
 const requestsIn = (url: string) =>
@@ -31,7 +26,7 @@ const requestsIn = (url: string) =>
 
 describe("a spool before PostgreSQL", () => {
   it("stores once what was stored by a commit whose answer was lost", async () => {
-    const url = await postgresDatabaseOf(makeTempFolder());
+    const url = await someDatabase();
     const proxy = await createPostgresProxy(url);
     const relay = await openRelay(proxy.url, "one");
     const sent = [request(), request({ dedupeKey: "k", ids: [newId(), newId()] })];
@@ -47,7 +42,7 @@ describe("a spool before PostgreSQL", () => {
   });
 
   it("stores one of two that a sender has sent by one key to two relays meanwhile", async () => {
-    const url = await postgresDatabaseOf(makeTempFolder());
+    const url = await someDatabase();
     const proxy = await createPostgresProxy(url);
     const [relay, other] = [await openRelay(proxy.url, "one", { spoolAfterMs: 200 }), await openRelay(url, "other")];
     proxy.hang();
@@ -116,10 +111,7 @@ describe("a spool before PostgreSQL", () => {
     const stored = rows.flatMap(({ ids }) => ids);
     expect(new Set(stored).size, `seed ${seed}`).toBe(stored.length);
     const known = new Set(stored);
-    expect(
-      answered.filter(({ id }) => !known.has(id)),
-      `seed ${seed}`,
-    ).toEqual([]);
+    expect(answered.filter(({ id }) => !known.has(id))).toEqual([]);
     const keys = rows.flatMap(({ key }) => key ?? []);
     expect(new Set(keys).size).toBe(keys.length);
     expect(rows.filter(({ duplicates }) => duplicates > 0)).toEqual([]);

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readMigrations as readPostgresMigrations } from "../../../src/store/postgres/migrate.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { readMigrations as readSqliteMigrations } from "../../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { type Column, type ColumnKind, tables } from "../../../src/store/tables.ts";
 import { makePostgresDatabase, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+import { migrateOnly } from "./open-relays.ts";
 
 interface Found {
   table: string;
@@ -102,8 +102,7 @@ describe("the list of tables", () => {
 
   it("has every column of PostgreSQL", async () => {
     const url = await makePostgresDatabase();
-    const database = await openPostgresDatabase({ url, relayName: "a test" });
-    onTestFinished(() => database.close());
+    await migrateOnly(url);
     const found = await runSql<Found>(
       url,
       `SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type, NOT a.attnotnull AS nullable,

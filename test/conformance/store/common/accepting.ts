@@ -4,16 +4,8 @@ import { aboutScenes, noon, openScene, request } from "../scene.ts";
 export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
   test("keeps the request byte for byte, over a restart", async (scene) => {
     const body = Buffer.from([0x00, 0xff, 0x7b, 0x22, 0xc3, 0x28, 0x0d, 0x0a]);
-    const headers: [string, string][] = [
-      ["X-Same", "1"],
-      ["x-same", "2"],
-    ];
-    const incoming = request({
-      body,
-      headers: JSON.stringify(headers),
-      contentType: undefined,
-      dedupeKey: "k",
-    });
+    const headers = ["X-Same", "x-same"].map((name, index) => [name, String(index)]);
+    const incoming = request({ body, headers: JSON.stringify(headers), contentType: undefined, dedupeKey: "k" });
     const acceptance = await scene.store.acceptRequest(incoming);
     expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids, conflict: false });
 
@@ -79,10 +71,8 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
     const first = request({ dedupeKey: "evt-1" });
     await scene.store.acceptRequest(first);
     await scene.restart();
-    expect(await scene.store.acceptRequest(request({ dedupeKey: "evt-1" }))).toEqual({
-      kind: "duplicate",
-      ids: first.ids,
-    });
+    const again = await scene.store.acceptRequest(request({ dedupeKey: "evt-1" }));
+    expect(again).toEqual({ kind: "duplicate", ids: first.ids });
   });
 
   test("numbers what comes at once in the order in which it came, and deduplicates within it", async ({ store }) => {
@@ -99,11 +89,8 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
   test("refuses a call that breaks a rule alone, and commits the others that came with it", async ({ store }) => {
     const first = request();
     await store.acceptRequest(first);
-    const outcomes = await Promise.allSettled([
-      store.acceptRequest(request()),
-      store.acceptRequest(request({ ids: first.ids })),
-      store.acceptRequest(request()),
-    ]);
+    const requests = [request(), request({ ids: first.ids }), request()];
+    const outcomes = await Promise.allSettled(requests.map((one) => store.acceptRequest(one)));
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect((await store.countAlerts()).total).toBe(3);
   });

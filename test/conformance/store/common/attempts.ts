@@ -8,11 +8,9 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     await claim("chat", "t1");
     const detail = "topic gone, sent to the group";
     expect(await attempt({ token: "t1", detail })).toBe("recorded");
-    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-      state: "sent",
-      finishedAt: noon + 150,
-      attempts: [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }],
-    });
+    const attempts = [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }];
+    const sent = { state: "sent", finishedAt: noon + 150, attempts };
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject(sent);
     expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
   });
 
@@ -51,40 +49,21 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
   test("lets a delivery wait, in the form and with the progress it has by then, over a restart", async (scene) => {
     await scene.route();
     await scene.claim("chat", "t1");
-    await scene.attempt({
-      token: "t1",
-      outcome: "ambiguous",
-      reason: "no_answer",
-      detail: "no answer within 30 s",
-      progress: { refs: ["11", null], madeAt: noon },
-      next: { state: "waiting", reason: "nobody knows", dueAt: noon + 30_000, form: "plain" },
-    });
+    const [progress, detail] = [{ refs: ["11", null], madeAt: noon }, "no answer within 30 s"];
+    const waits = { state: "waiting", reason: "nobody knows", form: "plain" } as const;
+    const outcome = { outcome: "ambiguous", reason: "no_answer", detail, progress } as const;
+    await scene.attempt({ token: "t1", ...outcome, next: { ...waits, dueAt: noon + 30_000 } });
     await scene.restart();
     expect(await scene.due("chat", noon + 29_999)).toEqual([]);
-    expect(await scene.due("chat", noon + 30_000)).toMatchObject([
-      {
-        state: "waiting",
-        reason: "nobody knows",
-        attempts: 1,
-        ambiguous: 1,
-        form: "plain",
-        progress: { refs: ["11", null], madeAt: noon },
-        lastDetail: "no answer within 30 s",
-        lastReason: "no_answer",
-      },
-    ]);
+    const last = { lastDetail: detail, lastReason: "no_answer", attempts: 1, ambiguous: 1 };
+    expect(await scene.due("chat", noon + 30_000)).toMatchObject([{ ...waits, progress, ...last }]);
   });
 
   test("does not count an attempt that was only asked to wait", async ({ route, claim, attempt, due }) => {
     await route();
     await claim("chat", "t1");
-    await attempt({
-      token: "t1",
-      outcome: "retry",
-      reason: "rate_limited",
-      countsAsAttempt: false,
-      next: { state: "waiting", reason: "", dueAt: noon + 17_500 },
-    });
+    const next = { state: "waiting", reason: "", dueAt: noon + 17_500 } as const;
+    await attempt({ token: "t1", outcome: "retry", reason: "rate_limited", countsAsAttempt: false, next });
     expect(await due("chat", noon + 17_500)).toMatchObject([{ attempts: 0, ambiguous: 0 }]);
   });
 
@@ -92,11 +71,12 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     const { store, lane, route, claim, attempt } = scene;
     const { id } = await route();
     await claim("chat", "t1");
+    const refs = ["1", "2", "3"];
     const part = (number: number) => ({
       token: "t1",
       part: number,
       parts: 3,
-      progress: { refs: ["1", "2", "3"].slice(0, number) },
+      progress: { refs: refs.slice(0, number) },
     });
     await attempt({ ...part(1), next: undefined, leaseMs: 0 });
     expect(await store.listAbandoned({ chat: lane.fence }, 9)).toMatchObject([
@@ -118,12 +98,8 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     const deliverySeqs = [delivery?.seq ?? 0];
     await store.releaseClaim(lane, "t1", noon);
     await claim("chat", "t2");
-    const answer = await attempt({
-      ...{ ...kicked, token: "t1", deliverySeqs },
-      fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
-      thread,
-    });
-    expect(answer).toBe("late");
+    const fallbacks = [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }];
+    expect(await attempt({ ...kicked, token: "t1", deliverySeqs, fallbacks, thread })).toBe("late");
     const detail = await store.getAlert(id);
     expect(detail?.deliveries).toMatchObject([{ destination: "chat", state: "sending" }]);
     expect(detail?.deliveries[0]?.attempts).toMatchObject([{ outcome: "rejected", reason: "kicked" }]);
@@ -134,19 +110,13 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
   test("takes no attempt twice: the second of one claim is late", async ({ route, claim, attempt }) => {
     await route();
     await claim("chat", "t1");
-    const record = { token: "t1" };
-    expect(await attempt(record)).toBe("recorded");
-    expect(await attempt(record)).toBe("late");
+    for (const answer of ["recorded", "late"]) expect(await attempt({ token: "t1" })).toBe(answer);
   });
 
   test("records one attempt of a digest for each of its deliveries", async ({ store, route, claim, attempt }) => {
     const alerts = [await route(), await route(), await route()];
-    const claimed = await claim("chat", "t1", { digestId: "digest-1" });
-    await attempt({
-      token: "t1",
-      deliverySeqs: claimed.map(({ seq }) => seq),
-      next: { state: "digested", reason: "sent with 2 others" },
-    });
+    await claim("chat", "t1", { digestId: "digest-1" });
+    await attempt({ token: "t1", next: { state: "digested", reason: "sent with 2 others" } });
     for (const { id } of alerts) {
       const delivery = (await store.getAlert(id))?.deliveries[0];
       expect(delivery).toMatchObject({ state: "digested", digestId: "digest-1" });
@@ -157,12 +127,8 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
   test("holds a delivery for a person: neither due nor finished", async ({ store, route, claim, attempt, due }) => {
     const { id } = await route();
     await claim("chat", "t1");
-    await attempt({
-      token: "t1",
-      outcome: "ambiguous",
-      reason: "no_answer",
-      next: { state: "held", reason: "nobody knows whether it arrived" },
-    });
+    const next = { state: "held", reason: "nobody knows whether it arrived" } as const;
+    await attempt({ token: "t1", outcome: "ambiguous", reason: "no_answer", next });
     expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
     const held = (await store.getAlert(id))?.deliveries[0];
     expect(held).toMatchObject({ state: "held" });
@@ -174,15 +140,13 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     const waiting = await route();
     const [{ seq } = { seq: 0 }] = await due("chat");
     await claim("chat", "t1");
-    await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon, []);
+    const expired = { state: "expired", reason: "too old" } as const;
+    await store.finishDeliveries(lane, [seq], expired, noon, []);
     expect(await states(waiting.id)).toEqual(["sending"]);
     await store.releaseClaim(lane, "t1", noon);
-    await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon + 9, []);
-    expect((await store.getAlert(waiting.id))?.deliveries[0]).toMatchObject({
-      state: "expired",
-      reason: "too old",
-      finishedAt: noon + 9,
-    });
+    await store.finishDeliveries(lane, [seq], expired, noon + 9, []);
+    const [ended] = (await store.getAlert(waiting.id))?.deliveries ?? [];
+    expect(ended).toMatchObject({ ...expired, finishedAt: noon + 9 });
     expect(await due("chat")).toEqual([]);
   });
 });

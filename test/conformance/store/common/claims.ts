@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { aboutScenes, noon, openScene, planned } from "../scene.ts";
+import { aboutScenes, claimOf, noon, openScene, planned, thread } from "../scene.ts";
 
 export const describeClaims = aboutScenes("claims", openScene, (test) => {
   test("lists what is due at one destination, oldest first, up to the limit", async ({ store, route, due }) => {
@@ -41,34 +41,14 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
 
   test("gives planning all that it needs of a delivery", async ({ route, due }) => {
     const fallback = { to: "mail", at: noon + 600_000 };
-    const { id, seq } = await route({
-      to: [planned("chat", { fallback, freshnessMs: 5000, updates: "edit" })],
-    });
+    const { id, seq } = await route({ to: [planned("chat", { fallback, freshnessMs: 5000, updates: "edit" })] });
     expect(await due("chat")).toEqual([
       {
-        seq: expect.any(Number),
-        id: expect.any(String),
-        alertSeq: seq,
-        alertId: id,
-        origin: "hook",
-        destination: "chat",
-        recipient: "-1004",
-        purpose: "alert",
-        state: "queued",
-        reason: "",
-        dueAt: noon,
-        createdAt: noon + 5,
-        receivedAt: noon,
-        alertKey: "tvl:usdc",
-        severity: "warning",
-        status: "firing",
-        attempts: 0,
-        ambiguous: 0,
-        form: "rich",
-        progress: { refs: [] },
-        updates: "edit",
-        freshnessMs: 5000,
-        fallbackTo: "mail",
+        ...{ seq: expect.any(Number), id: expect.any(String), alertSeq: seq, alertId: id, origin: "hook" },
+        ...{ destination: "chat", recipient: "-1004", purpose: "alert", state: "queued", reason: "" },
+        ...{ dueAt: noon, createdAt: noon + 5, receivedAt: noon, alertKey: "tvl:usdc", severity: "warning" },
+        ...{ status: "firing", attempts: 0, ambiguous: 0, form: "rich", progress: { refs: [] } },
+        ...{ updates: "edit", freshnessMs: 5000, fallbackTo: "mail" },
       },
     ]);
   });
@@ -103,7 +83,7 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
     for (let count = 0; count < 5; count += 1) await route();
     const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
     const claims = await Promise.all(
-      ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, [])),
+      ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, claimOf(token, ...deliverySeqs), [])),
     );
     expect(claims.map((taken) => taken.length).sort()).toEqual([0, 0, 5]);
     expect(await due("chat")).toEqual([]);
@@ -127,21 +107,16 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
     const { store, lane, route, due, claim, attempt, states } = scene;
     await route({ facts: { title: "before", alertKey: "one" } });
     await claim("chat", "t0");
-    const thread = { rootRef: "7", rootAlertSeq: 1, lastRef: "7", lastAlertSeq: 1, firstAt: noon, lastNewAt: noon };
-    const shown = { lastAt: noon, count: 1, severity: "warning", status: "firing" } as const;
-    await attempt({ token: "t0", next: { state: "sent", reason: "" }, thread: { ...thread, ...shown } });
+    await attempt({ token: "t0", thread });
     const routed = [];
     for (const title of ["first", "second", "third"]) routed.push(await route({ facts: { title, alertKey: "one" } }));
     const [first, second, third] = (await due("chat")).map(({ seq }) => seq) as [number, number, number];
-    await store.claimDeliveries(lane, { token: "t1", deliverySeqs: [second], leaseMs: 1000 }, []);
-    const run = [[third], [second], [first]].map((deliverySeqs, index) => ({
-      token: `t${2 + index}`,
-      deliverySeqs,
-      leaseMs: 1000,
-    }));
+    await store.claimDeliveries(lane, claimOf("t1", second), []);
+    const run = [claimOf("t2", third), claimOf("t3", second), claimOf("t4", first)];
+    const { rootRef } = thread;
     expect(await store.claimRun(lane, run)).toMatchObject([
-      { token: "t2", deliveries: [{ state: "sending", facts: { title: "third" } }], thread: { rootRef: "7" } },
-      { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef: "7" } },
+      { token: "t2", deliveries: [{ state: "sending", facts: { title: "third" } }], thread: { rootRef } },
+      { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef } },
     ]);
     await store.releaseClaim(lane, "t4", noon);
     const all = await Promise.all(routed.map(({ id }) => states(id)));
@@ -151,12 +126,7 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
   test("gives what stands in several claims of a run to the first of them", async ({ store, lane, route, due }) => {
     await route({ to: ["chat", "chat"] });
     const [one, both] = (await due("chat")).map(({ seq }) => seq) as [number, number];
-    const run = [[both], [one, both]].map((deliverySeqs, index) => ({
-      token: `t${index}`,
-      deliverySeqs,
-      leaseMs: 1000,
-    }));
-    const claimed = await store.claimRun(lane, run);
+    const claimed = await store.claimRun(lane, [claimOf("t0", both), claimOf("t1", one, both)]);
     if (claimed === "lost") throw new Error("the lane is lost");
     expect(claimed.map(({ deliveries }) => deliveries.map(({ seq }) => seq))).toEqual([[both], [one]]);
   });
@@ -191,9 +161,8 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
     await scene.claim("other", "t3");
     const { fence } = scene.lane;
     const held = { chat: fence, mail: fence, nowhere: fence };
-    expect(await scene.store.listAbandoned(held, 9)).toMatchObject([
-      { token: "t1", destination: "chat", state: "sending" },
-    ]);
+    const abandoned = [{ token: "t1", destination: "chat", state: "sending" }];
+    expect(await scene.store.listAbandoned(held, 9)).toMatchObject(abandoned);
     await scene.restart();
     const next = await takeLane(scene.store, "a group that one destination belongs to now");
     const tokens = async (destinations: Record<string, number>, limit: number) =>

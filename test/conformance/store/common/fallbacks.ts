@@ -10,19 +10,12 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     for (const destination of ["one", "two", "three"]) await route({ to: [planned(destination, { fallback })] });
     await route({ to: ["no-fallback"] });
     await claim("two", "t2");
-    await attempt({
-      token: "t2",
-      outcome: "ambiguous",
-      next: { state: "held", reason: "" },
-    });
+    await attempt({ token: "t2", outcome: "ambiguous", next: { state: "held", reason: "" } });
     await claim("three", "t3");
     expect(await store.listFallbacksDue(fallback.at - 1)).toEqual([]);
     const due = await store.listFallbacksDue(fallback.at);
-    expect(due.map(({ destination, state }) => `${destination} ${state}`)).toEqual([
-      "one queued",
-      "two held",
-      "three sending",
-    ]);
+    const listed = due.map(({ destination, state }) => `${destination} ${state}`);
+    expect(listed).toEqual(["one queued", "two held", "three sending"]);
     expect(due.every(({ fallbackTo }) => fallbackTo === "mail")).toBe(true);
   });
 
@@ -38,13 +31,8 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     const { id } = await route({ to: [planned("chat", { fallback })] });
     const [delivery] = await claim("chat", "t1");
     const deliverySeq = delivery?.seq ?? 0;
-    const call = {
-      deliverySeq,
-      planned: [
-        planned("mail", { insteadBecause: "chat refused it" }),
-        planned("mail", { recipient: "b@example.com" }),
-      ],
-    };
+    const mails = [{ insteadBecause: "chat refused it" }, { recipient: "b@example.com" }];
+    const call = { deliverySeq, planned: mails.map((changes) => planned("mail", changes)) };
     await store.callFallbacks([call], noon + 600_000);
     await store.callFallbacks([call], noon + 600_000);
     // Its addresses may have changed meanwhile.
@@ -68,23 +56,8 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     const { id } = await route({ to: [mailbox("a@example.com"), mailbox("b@example.com")] });
     const calls = (await due("mail")).map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
     await store.callFallbacks(calls, noon);
-    expect((await store.getAlert(id))?.deliveries.map(({ destination }) => destination)).toEqual([
-      "mail",
-      "mail",
-      "chat",
-    ]);
-  });
-
-  test("makes them in the same step as the failed attempt, or as an end without one", async (scene) => {
-    const { store, lane, route, claim, attempt, due, states } = scene;
-    const tried = await route({ to: [planned("chat", { fallback })] });
-    const [{ seq: first } = { seq: 0 }] = await claim("chat", "t1");
-    const call = (deliverySeq: number) => [{ deliverySeq, planned: [planned("mail")] }];
-    await attempt({ ...kicked, token: "t1", fallbacks: call(first) });
-    const untried = await route({ to: [planned("chat", { fallback })] });
-    const [{ seq: second } = { seq: 0 }] = await due("chat");
-    await store.finishDeliveries(lane, [second], { state: "failed", reason: "dead" }, noon, call(second));
-    for (const { id } of [tried, untried]) expect(await states(id)).toEqual(["failed", "queued"]);
+    const made = (await store.getAlert(id))?.deliveries.map(({ destination }) => destination);
+    expect(made).toEqual(["mail", "mail", "chat"]);
   });
 
   test("makes those of a notice as notices, and is called upon again where it is to be, though the delivery has ended", async (scene) => {
@@ -94,14 +67,7 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     await store.recordNotice(notice);
     const [delivery] = await claim("chat", "t1");
     const deliverySeq = delivery?.seq ?? 0;
-    await attempt({
-      token: "t1",
-      deliverySeqs: [deliverySeq],
-      outcome: "rejected",
-      reason: "message_refused",
-      next: { state: "failed", reason: "spam" },
-      fallbacks: [{ deliverySeq, planned: [], againAt: noon + 5 }],
-    });
+    await attempt({ ...kicked, token: "t1", fallbacks: [{ deliverySeq, planned: [], againAt: noon + 5 }] });
     expect(await store.listFallbacksDue(noon + 4)).toEqual([]);
     expect(await store.listFallbacksDue(noon + 5)).toMatchObject([{ seq: deliverySeq, fallbackTo: anyDestination }]);
     expect(await store.countNotices("chat")).toEqual({ waiting: 0, failed: 1 });

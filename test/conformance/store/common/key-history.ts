@@ -20,17 +20,8 @@ export const describeKeyHistory = aboutScenes("alerts of one key", openScene, (t
     const { events, hasOlder, hasGap } = await store.keyHistory(ids[1] ?? "", 100);
     expect(events.map(({ id }) => id)).toEqual([...ids].reverse());
     expect(events[0]).toEqual({
-      id: ids[2],
-      receivedAt: noon + 3 * 60_000,
-      severity: "warning",
-      status: "firing",
-      value: "3.50",
-      threshold: "10",
-      unit: "USD",
-      metric: "eth_token_price_0xa0b8",
-      token: "USDC",
-      chain: "eth",
-      isRepeat: false,
+      ...{ id: ids[2], receivedAt: noon + 3 * 60_000, severity: "warning", status: "firing", isRepeat: false },
+      ...{ value: "3.50", threshold: "10", unit: "USD", metric: "eth_token_price_0xa0b8", token: "USDC", chain: "eth" },
     });
     expect([hasOlder, hasGap]).toEqual([false, false]);
   });
@@ -63,16 +54,12 @@ export const describeKeyHistory = aboutScenes("alerts of one key", openScene, (t
     const { store, ids, route } = await fill([1, 2, 3, 4]);
     const textual = await route({ facts: { alertKey: "text" }, receivedAt: noon });
     const asked = [ids[2] ?? "", textual.id, "nobody"];
-    expect(await store.keyValues(asked, 2)).toEqual([
-      {
-        id: ids[2],
-        values: [
-          { at: noon + 2 * 60_000, sent: "2.50" },
-          { at: noon + 3 * 60_000, sent: "3.50" },
-        ],
-      },
+    const values = [2, 3].map((minute) => ({ at: noon + minute * 60_000, sent: `${minute}.50` }));
+    const known = [
+      { id: ids[2], values },
       { id: textual.id, values: [] },
-    ]);
+    ];
+    expect(await store.keyValues(asked, 2)).toEqual(known);
   });
 
   test("say no values where the texts of many are long, and those of the others in full", async (scene) => {

@@ -10,13 +10,9 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     await scene.attempt({ token: "t1", next: undefined, thread });
     await scene.attempt({ token: "t1", thread: { ...thread, count: 3 } });
     await scene.restart();
-    expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({
-      destination: "chat",
-      recipient: "-1004",
-      alertKey: "tvl:usdc",
-      ...thread,
-      count: 3,
-    });
+    const place = { destination: "chat", recipient: "-1004", alertKey: "tvl:usdc" };
+    const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
+    expect(found).toEqual({ ...place, ...thread, count: 3 });
     expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
     expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
   });
@@ -47,14 +43,8 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
   test("finds what the first message shows", async ({ store, route }) => {
     const extras = { title: "First" };
     const { id, seq } = await route({ facts: { title: "first" }, to: [{ ...planned("chat"), extras }] });
-    expect(await store.findAlertFacts(seq, "chat")).toEqual({
-      id,
-      receivedAt: noon,
-      routedAt: noon + 5,
-      origin: "hook",
-      facts: factsOf({ title: "first" }),
-      extras,
-    });
+    const facts = { origin: "hook", facts: factsOf({ title: "first" }), extras };
+    expect(await store.findAlertFacts(seq, "chat")).toEqual({ id, receivedAt: noon, routedAt: noon + 5, ...facts });
     expect(await store.findAlertFacts(seq, "mail")).toMatchObject({ id, extras: undefined });
     expect(await store.findAlertFacts(seq + 1_000_000, "chat")).toBeUndefined();
   });
@@ -95,10 +85,7 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     expect(await store.failOrphans(lane, ["kept"], noon + 9)).toBe(2);
     expect(await states(id)).toEqual(["queued", "failed", "failed"]);
     const gone = (await store.getAlert(id))?.deliveries[1];
-    expect(gone).toMatchObject({
-      finishedAt: noon + 9,
-      reason: "this destination is no longer configured",
-    });
+    expect(gone).toMatchObject({ finishedAt: noon + 9, reason: "this destination is no longer configured" });
     expect(await store.failOrphans(lane, ["kept"], noon + 10)).toBe(0);
     expect(await store.listAbandoned({ "gone-too": (await takeLane(store)).fence }, 9)).toEqual([]);
     expect(await store.listFallbacksDue(noon)).toEqual([]);

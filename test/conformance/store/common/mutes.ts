@@ -16,26 +16,19 @@ import {
 
 const key = factsOf().alertKey;
 const untilOver = mute("m1", { untilOver: key });
-const plan = (state: "queued" | "muted") => ({
-  decisions: [
-    {
-      route: "all",
-      destination: "chat",
-      result: state === "muted" ? ("muted" as const) : ("deliver" as const),
-      reason: "",
-    },
-  ],
-  deliveries: [planned("chat", { state, ring: state === "muted" ? undefined : { flapping: true } })],
+const plan = (result: "deliver" | "muted") => ({
+  decisions: [{ route: "all", destination: "chat", result, reason: "" }],
+  deliveries: [planned("chat", result === "muted" ? { state: "muted" } : { ring: { flapping: true } })],
 });
 /** As routing drafts what a mute until it is over holds back. */
 const firing = (): RoutingDraft => ({
   ...{ facts: factsOf(), purpose: "alert", routedAt: noon + 60_000 },
   ...plan("muted"),
-  ifOver: { ...plan("queued"), countsIn: ["chat"] },
+  ifOver: { ...plan("deliver"), countsIn: ["chat"] },
 });
 const end = (): RoutingDraft => ({
   ...firing(),
-  ...plan("queued"),
+  ...plan("deliver"),
   ...{ facts: factsOf({ status: "resolved" }), ifOver: undefined, endEdits: ["chat"] },
 });
 
@@ -58,16 +51,9 @@ async function pass(open: OpenStore, way: "one" | "many" | "arriving", drafts: R
 }
 
 export function mute(id: string, changes: Partial<Mute> = {}): Mute {
-  return {
-    id,
-    matchers: [{ field: "token", condition: { equals: ["USDC"], not: ["DAI"] } }],
-    reason: "maintenance",
-    startsAt: noon,
-    endsAt: noon + 7_200_000,
-    createdAt: noon,
-    createdBy: "page",
-    ...changes,
-  };
+  const matchers = [{ field: "token", condition: { equals: ["USDC"], not: ["DAI"] } }];
+  const given = { reason: "maintenance", startsAt: noon, endsAt: noon + 7_200_000, createdAt: noon, createdBy: "page" };
+  return { id, matchers, ...given, ...changes };
 }
 
 export const describeMutes = aboutScenes("mutes", openScene, (test, open) => {

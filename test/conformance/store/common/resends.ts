@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { FailedQuery } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { aboutScenes, noon, openScene, planned, type Scene } from "../scene.ts";
+import { aboutScenes, claimOf, noon, openScene, planned, type Scene } from "../scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
 async function fail({ route, store, lane }: Scene, count: number, at = 0): Promise<string[]> {
@@ -16,14 +16,13 @@ async function fail({ route, store, lane }: Scene, count: number, at = 0): Promi
 const everything: FailedQuery = { states: ["failed"], failedUntil: Number.MAX_SAFE_INTEGER };
 
 async function resendAll(store: Store, query = everything, limit = 100) {
-  const failed = await store.listFailed(query, { limit });
-  const calls = failed.map(({ deliverySeq }) => ({
-    deliverySeq,
-    planned: [planned("chat")],
-    onlyNew: false,
-  }));
-  return store.resendFailed(calls, noon + 50);
+  return store.resendFailed(callsFor(await store.listFailed(query, { limit })), noon + 50);
 }
+
+const callsFor = (failed: { deliverySeq: number }[]) =>
+  failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")], onlyNew: false }));
+
+const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
 
 /** What failed, and what stands for it since it was resent. */
 export const describeResends = aboutScenes("resends", openScene, (test) => {
@@ -43,19 +42,13 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
   test("are made once, however many ask with what they have read before", async (scene) => {
     await fail(scene, 3);
     const { store } = scene;
-    const failed = await store.listFailed(everything, { limit: 100 });
-    const calls = failed.map(({ deliverySeq }) => ({
-      deliverySeq,
-      planned: [planned("chat")],
-      onlyNew: false,
-    }));
+    const calls = callsFor(await store.listFailed(everything, { limit: 100 }));
     const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
     expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
   });
 
   test("stand for a second mailbox that the destination no longer has, also when that is resent later", async (scene) => {
     const { store, lane, route } = scene;
-    const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
     await route({ to: [toMail("one@x.example"), toMail("two@x.example")] });
     const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
     await store.finishDeliveries(lane, seqs, { state: "failed", reason: "refused" }, noon, []);
@@ -73,16 +66,9 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
   });
 
   test("of one alert are returned as they were made, and stand for a mailbox each", async ({ store, lane, route }) => {
-    const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
     const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
-    const due = await store.listDue("mail", noon, 10);
-    await store.finishDeliveries(
-      lane,
-      due.map((delivery) => delivery.seq),
-      { state: "expired", reason: "too old" },
-      noon,
-      [],
-    );
+    const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
+    await store.finishDeliveries(lane, seqs, { state: "expired", reason: "too old" }, noon, []);
     const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
     expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
     expect((await store.getAlert(id))?.deliveries).toMatchObject([
@@ -100,10 +86,7 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     const next = { state: "held", reason: "may or may not have arrived" } as const;
     await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
     const [resend] = await store.addDeliveries(id, [planned("chat")], "resend", noon + 200);
-    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-      state: "held",
-      resentBy: resend?.id,
-    });
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({ state: "held", resentBy: resend?.id });
     expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
     const deliveryIds = [claimed?.id ?? ""];
     const change = { destination: "chat", deliveryIds, now: noon, dueAt: noon, why: "released" };
@@ -116,11 +99,8 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     await attempt({ token: "t1" });
     await store.addDeliveries(id, [planned("chat")], "alert", noon);
     await store.addDeliveries(id, [planned("chat")], "resend", noon);
-    expect((await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    const stands = (await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy);
+    expect(stands).toEqual([undefined, undefined, undefined]);
   });
 
   test("of many are due behind everything else, whenever that came", async (scene) => {
@@ -155,12 +135,8 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     await resendAll(store);
     expect(await counted()).toEqual({ made: 4, arrived: 0, since: noon + 50 });
     const [one, two, ...rest] = await store.listDue("chat", noon + 50, 9);
-    const send = async (token: string, seqs: number[]) => {
-      await store.claimDeliveries(lane, { token, deliverySeqs: seqs, leaseMs: 60_000 }, []);
-      const next = { state: "sent", reason: "" } as const;
-      await scene.attempt({ token, deliverySeqs: seqs, outcome: "sent", next });
-    };
-    await send("t1", [one?.seq ?? 0]);
+    await store.claimDeliveries(lane, claimOf("t1", one?.seq ?? 0), []);
+    await scene.attempt({ token: "t1", deliverySeqs: [one?.seq ?? 0] });
     expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
     await store.finishDeliveries(lane, [two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60, []);
     expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
@@ -169,14 +145,9 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
     const seqs = (await store.listDue("chat", noon + 50, 9)).map(({ seq }) => seq);
     expect(seqs).toHaveLength(rest.length + 1);
-    await store.claimDeliveries(lane, { token: "t2", deliverySeqs: seqs, leaseMs: 60_000 }, []);
+    await store.claimDeliveries(lane, claimOf("t2", ...seqs), []);
     expect(await counted()).toMatchObject({ made: 4, arrived: 1 });
-    await scene.attempt({
-      token: "t2",
-      deliverySeqs: seqs,
-      outcome: "sent",
-      next: { state: "digested", reason: "" },
-    });
+    await scene.attempt({ token: "t2", deliverySeqs: seqs, next: { state: "digested", reason: "" } });
     expect(await counted()).toBeUndefined();
   });
 });
@@ -195,9 +166,8 @@ export const describeFailed = aboutScenes("what failed", openScene, (test) => {
     const resent = await Promise.all([...older, ...newer].map((id) => store.getAlert(id)));
     expect(resent.map((alert) => alert?.deliveries.length)).toEqual([1, 1, 1, 2, 2]);
     const early = { ...everything, failedUntil: noon + 999 };
-    expect(await store.countFailed(early)).toEqual([
-      { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon },
-    ]);
+    const counted = { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon };
+    expect(await store.countFailed(early)).toEqual([counted]);
     expect(await store.countFailed({ ...everything, states: ["expired"] })).toEqual([]);
     expect(await store.countFailed({ ...everything, destination: "mail" })).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { expect, vi } from "vitest";
-import { fullListBytes, type RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
+import { fullListBytes, type RoutingDraft, type UnroutedRequest } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
 import {
@@ -22,17 +22,15 @@ function draftOf(changes: Partial<RoutingDraft> = {}): RoutingDraft {
   return draft;
 }
 
+const seqsOf = (listed: UnroutedRequest[]) => listed.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+
 export const describeRouting = aboutScenes("routing", openScene, (test) => {
   test("claims a delivery in the same step for a lane that is held, unless quiet hours hold it, and leaves it due for one that is lost", async (scene) => {
     const { store, lane, due, newId, states } = scene;
     const lost = await takeLane(store, "other");
     await takeLane(store, "other");
-    const seqs: number[] = [];
-    for (let count = 0; count < 2; count += 1) {
-      const incoming = request({ ids: [newId()] });
-      await store.acceptRequest(incoming);
-      seqs.push((await findUnrouted(store, incoming.ids[0])).seq);
-    }
+    for (let count = 0; count < 2; count += 1) await store.acceptRequest(request({ ids: [newId()] }));
+    const seqs = seqsOf(await store.listUnrouted(10, noon));
     const records = [lane, lost].map((of, index) => ({
       ...routed(seqs[index] ?? 0, { deliveries: [planned("chat"), planned("mail", { state: "held" })] }),
       claims: [0, 1].map((place) => ({ lane: of, token: `t${index}.${place}`, leaseMs: 1000 })),
@@ -64,10 +62,8 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     const recorded = acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
     const made = recorded.map(({ deliveries }) => deliveries.map((one) => one?.claimed?.token));
     expect(made).toEqual([["t", undefined], [undefined]]);
-    expect((await scene.due("mail")).map(({ seq }) => seq)).toEqual([
-      recorded[0]?.deliveries[1]?.seq,
-      recorded[1]?.deliveries[0]?.seq,
-    ]);
+    const mails = [recorded[0]?.deliveries[1]?.seq, recorded[1]?.deliveries[0]?.seq];
+    expect((await scene.due("mail")).map(({ seq }) => seq)).toEqual(mails);
     expect(await scene.due("chat")).toEqual([]);
     await expect.poll(() => due.mock.calls.flatMap(([names]) => [...names])).toEqual(["mail"]);
     expect(await store.listUnrouted(10, noon)).toEqual([]);
@@ -89,10 +85,8 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     const draft = draftOf({ deliveries: [planned("chat")], repeatWindowMs: hour });
     const first = request({ dedupeKey: "k" });
     await store.acceptRequest(first, [draft]);
-    expect(await store.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }), [draft])).toEqual({
-      kind: "duplicate",
-      ids: first.ids,
-    });
+    const second = await store.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }), [draft]);
+    expect(second).toEqual({ kind: "duplicate", ids: first.ids });
     const named = request({ body: Buffer.from('{"eventId":"e-1"}') });
     await store.acceptRequest(named, [draft]);
     const again = await store.acceptRequest({ ...named, ids: [newId()] }, [draft]);
@@ -155,15 +149,8 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     const fallback = { to: "mail", at: noon + 600_000 };
     const { id } = await route({ to: ["chat", planned("ops", { fallback, freshnessMs: 5000 })] });
     const detail = await store.getAlert(id);
-    expect(detail).toMatchObject({
-      routedAt: noon + 5,
-      unmatched: false,
-      facts: factsOf(),
-      decisions: [
-        { destination: "chat", result: "deliver" },
-        { destination: "ops", result: "deliver" },
-      ],
-    });
+    const decisions = ["chat", "ops"].map((destination) => ({ destination, result: "deliver" }));
+    expect(detail).toMatchObject({ routedAt: noon + 5, unmatched: false, facts: factsOf(), decisions });
     expect(detail?.deliveries).toMatchObject([
       { destination: "chat", state: "queued", dueAt: noon, purpose: "alert", attempts: [] },
       { destination: "ops", state: "queued" },
@@ -181,10 +168,8 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
       routed(first ?? 0, { deliveries: [planned("mail"), planned("chat")] }),
       routed(second ?? 0, { deliveries: [muted, planned("chat")] }),
     ]);
-    expect(recorded.map(({ alertSeq, deliveries }) => [alertSeq, deliveries.length])).toEqual([
-      [first, 2],
-      [second, 2],
-    ]);
+    expect(recorded.map(({ alertSeq }) => alertSeq)).toEqual([first, second]);
+    expect(recorded.map(({ deliveries }) => deliveries.length)).toEqual([2, 2]);
     const madeIn = (one: number, place: number) => recorded[one]?.deliveries[place];
     const namesOf = (list: { seq: number; id: string }[]) => list.map(({ seq, id }) => ({ seq, id }));
     expect(namesOf(await due("mail"))).toEqual([madeIn(0, 0)]);
@@ -214,11 +199,7 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
 
   test("shows an alert that a route dropped on purpose as dropped, and lists it as such", async ({ store, route }) => {
     const { id } = await route({ to: [], decisions: [dropping] });
-    expect(await store.getAlert(id)).toMatchObject({
-      dropped: true,
-      unmatched: false,
-      decisions: [dropping],
-    });
+    expect(await store.getAlert(id)).toMatchObject({ dropped: true, unmatched: false, decisions: [dropping] });
     const listed = async (state: "dropped" | "unmatched") =>
       (await store.listAlerts({ limit: 10, state })).map((alert) => alert.id);
     expect(await listed("dropped")).toEqual([id]);
@@ -231,13 +212,9 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
   });
 
   test("ends a muted delivery at once, and never hands it out", async ({ store, route, due }) => {
-    const mute = planned("chat", { state: "muted", reason: "muted until 14:00: maintenance" });
-    const { id } = await route({ to: [mute] });
-    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
-      state: "muted",
-      reason: "muted until 14:00: maintenance",
-      finishedAt: noon + 5,
-    });
+    const muted = { state: "muted", reason: "muted until 14:00: maintenance" } as const;
+    const { id } = await route({ to: [planned("chat", muted)] });
+    expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({ ...muted, finishedAt: noon + 5 });
     expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 
@@ -251,10 +228,7 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     const [again] = await store.listUnrouted(10, noon + 5000);
     expect(await store.listUnrouted(0, noon + 5000)).toEqual([again]);
     expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
-    expect(await store.getAlert(id)).toMatchObject({
-      routingError: "the rule could not be read",
-      unmatched: false,
-    });
+    expect(await store.getAlert(id)).toMatchObject({ routingError: "the rule could not be read", unmatched: false });
     await store.recordRouting([routed(seq)]);
     expect((await store.getAlert(id))?.routingError).toBeUndefined();
   });
@@ -262,9 +236,8 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
   test("hands out only what was accepted behind a position, and what has failed wherever it stands", async (scene) => {
     const { store } = scene;
     for (let count = 0; count < 4; count += 1) await store.acceptRequest(request());
-    const all = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-    const seqsBehind = async (after: number) =>
-      (await store.listUnrouted(10, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+    const all = seqsOf(await store.listUnrouted(10, noon));
+    const seqsBehind = async (after: number) => seqsOf(await store.listUnrouted(10, noon, after));
     expect(await seqsBehind(all[1] ?? 0)).toEqual(all.slice(2));
     expect(await seqsBehind(all[3] ?? 0)).toEqual([]);
     await store.recordRoutingFailure(all.slice(0, 1), "it took too long", noon);
@@ -284,20 +257,14 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
   test("hands out what has failed behind all others, one request at a time, with why it failed", async (scene) => {
     const { store, newId } = scene;
     for (const ids of [[newId(), newId()], [newId()], [newId()]]) await store.acceptRequest(request({ ids }));
-    const [batch, second, third] = await store.listUnrouted(10, noon);
-    const seqsOf = (listed: typeof batch) => listed?.alerts.map(({ seq }) => seq) ?? [];
-    await store.recordRoutingFailure(seqsOf(batch), "it took too long", noon);
-    await store.recordRoutingFailure(seqsOf(second), "it took too long", noon);
-    const listed = await store.listUnrouted(10, noon);
-    expect(listed.map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
-    expect(listed[1]?.alerts).toMatchObject([
-      { failures: 1, error: "it took too long" },
-      { failures: 1, error: "it took too long" },
-    ]);
-    expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
-    const [only] = seqsOf(batch);
-    await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
-    expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch).slice(1)]);
+    const list = async (limit = 10) => (await store.listUnrouted(limit, noon)).map((one) => seqsOf([one]));
+    const [batch = [], second = [], third = []] = await list();
+    for (const seqs of [batch, second]) await store.recordRoutingFailure(seqs, "it took too long", noon);
+    for (const limit of [10, 1]) expect(await list(limit)).toEqual([third, batch]);
+    const failed = { failures: 1, error: "it took too long" };
+    expect((await store.listUnrouted(10, noon))[1]?.alerts).toMatchObject([failed, failed]);
+    await store.recordRoutingFailure(batch.slice(0, 1), "again", noon + 1);
+    expect(await list()).toEqual([third, batch.slice(1)]);
   });
 
   test("counts no failure of an alert that is routed", async ({ store, route }) => {
@@ -318,17 +285,13 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
   });
 
   test("keeps a test that the relay writes as one, with deliveries that come before all others", async (scene) => {
-    const { store, due, route } = scene;
+    const { store, route } = scene;
     await route({ to: ["mail"] });
     const facts = factsOf({ title: "Test of mail" });
-    const test = noticeOf({ facts, origin: "test" as const, deliveries: [planned("mail")] });
-    const { id } = test;
-    await store.recordNotice(test);
-    expect(await store.getAlert(id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
-    expect((await due("mail")).find(({ alertId }) => alertId === id)).toMatchObject({
-      purpose: "test",
-      origin: "test",
-    });
-    expect(await store.listDue("mail", noon, 1)).toMatchObject([{ alertId: id }]);
+    const ofPerson = noticeOf({ facts, origin: "test" as const, deliveries: [planned("mail")] });
+    await store.recordNotice(ofPerson);
+    expect(await store.getAlert(ofPerson.id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
+    const first = { alertId: ofPerson.id, purpose: "test", origin: "test" };
+    expect(await store.listDue("mail", noon, 1)).toMatchObject([first]);
   });
 });

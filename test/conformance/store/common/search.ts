@@ -38,15 +38,8 @@ export const describeSearch = aboutScenes("search", openScene, (test) => {
       { name: "Pool", value: "0xa0b86991" },
       { name: "Desk", value: "Zürich" },
     ];
-    await scene.route({
-      facts: {
-        title: "Liquidity fell",
-        chain: "Ethereum",
-        metric: "tvl-24h-change",
-        threshold: "0.05",
-        fields,
-      },
-    });
+    const facts = { title: "Liquidity fell", chain: "Ethereum", metric: "tvl-24h-change", threshold: "0.05", fields };
+    await scene.route({ facts });
     await scene.maintain();
     for (const [what, q, found] of searches)
       expect.soft((await search(scene, q)).length === 1, `${what}: ${q}`).toBe(found);
