@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, request } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type RecordedRelay, type Recorder, type SentRecord, saveSent, startRecorder } from "./record.ts";
 
@@ -89,9 +91,8 @@ export const loads: Load[] = [
     name: "maintenance",
     async run({ recorder, note }) {
       await recorder.script("keep-store.mjs", [recorder.dataDir, "12", "25"]);
-      for (let round = 0; round < 12; round += 1) {
+      for (let round = 0; round < 12; round += 1)
         for (let serial = 0; serial < 25; serial += 1) note(storeId(round, serial), storeBody(round, serial));
-      }
     },
   },
 ];
@@ -161,18 +162,20 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
         isOver = true;
       });
       while (!isOver) {
-        const shown = await call(`${relay.url}/api/alerts?limit=20`, { token: relay.adminToken }).catch(
-          () => undefined,
-        );
-        if (shown === undefined) break;
+        const looking = call(`${relay.url}/api/alerts?limit=20`, { token: relay.adminToken });
+        if ((await looking.catch(() => undefined)) === undefined) break;
         await pause(30);
       }
       await end;
     },
     async mute(relay) {
       const body = JSON.stringify({ match: { title: "no such alert" }, for: "1h", reason: "power" });
-      const { status, text } = await call(`${relay.url}/api/mutes`, { method: "POST", body, token: relay.adminToken });
-      if (status !== 201) throw new Error(`no mute: ${status} ${text}`);
+      const { status, text: said } = await call(`${relay.url}/api/mutes`, {
+        method: "POST",
+        body,
+        token: relay.adminToken,
+      });
+      if (status !== 201) throw new Error(`no mute: ${status} ${said}`);
     },
     note(id, body) {
       sent.bodies.push(body);
@@ -188,24 +191,12 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
   saveSent(folder, sent);
 }
 
-function call(
-  url: string,
-  { method = "GET", body, token }: { method?: string; body?: string; token?: string },
-): Promise<{ status: number; text: string }> {
+/** Over a connection of its own. */
+async function call(url: string, { method = "GET", body, token }: { method?: string; body?: string; token?: string }) {
   const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: false }, async (answer) => {
-      try {
-        let text = "";
-        for await (const chunk of answer) text += chunk;
-        resolve({ status: answer.statusCode ?? 0, text });
-      } catch (error) {
-        reject(error);
-      }
-    });
-    outgoing.on("error", reject);
-    outgoing.end(body);
-  });
+  const outgoing = request(url, { method, headers, agent: false }).end(body);
+  const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+  return { status: answer.statusCode ?? 0, text: await text(answer) };
 }
 
 /** Takes webhooks: `/steady` each of them, `/faulty` some, after a while; others it refuses, or breaks the connection. */

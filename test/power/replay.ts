@@ -172,14 +172,16 @@ function placeOf({ number, seed }: Point, { calls, promises }: Recording): { pla
   const syncs = () => calls.filter(({ kind }) => kind === "sync").map(({ end }) => end - 1);
   const database = () =>
     calls.flatMap((call) => (call.kind === "write" && call.path.endsWith(".db") ? [call.begin] : []));
+  const anywhere = () => random.below(last);
+  const daring = () => near(findDaring({ calls, promises }));
+  const promised = [promises.accepted, promises.calls].map((list) => () => near(list.map(({ at }) => at)));
   const places = [
-    () => random.below(last),
-    () => random.below(last),
-    () => random.below(last),
-    () => near(findDaring({ calls, promises })),
-    () => near(findDaring({ calls, promises })),
-    () => near(promises.accepted.map(({ at }) => at)),
-    () => near(promises.calls.map(({ at }) => at)),
+    anywhere,
+    anywhere,
+    anywhere,
+    daring,
+    daring,
+    ...promised,
     () => near(syncs()),
     () => near(database()),
   ];

@@ -32,17 +32,8 @@ export type Effect =
 /** Traced with `-f -y -xx`: every string is in hexadecimal, so that no quotation mark or bracket stands in one. */
 export const tracedCalls = [
   ...["open", "openat", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg", "sendfile"],
-  ...[
-    "copy_file_range",
-    "truncate",
-    "ftruncate",
-    "fallocate",
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
-    "sync",
-    "syncfs",
-  ],
+  ...["copy_file_range", "truncate", "ftruncate", "fallocate"],
+  ...["fsync", "fdatasync", "sync_file_range", "sync", "syncfs"],
   ...["mkdir", "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat"],
 ];
 
@@ -119,37 +110,30 @@ function readCall(text: string): Effect[] {
   return read(args, result);
 }
 
-const readers: Record<string, (args: string, result: number) => Effect[]> = {
-  open: readOpen,
-  openat: readOpen,
+type Reader = (args: string, result: number) => Effect[];
+
+const each = (names: string, read: Reader) => Object.fromEntries(names.split(" ").map((name) => [name, read]));
+
+const readers: Record<string, Reader> = {
+  ...each("open openat", readOpen),
   creat: (args, descriptor) => [
     { kind: "open", path: pathArguments(args)[0] as string, descriptor, creates: true, empties: true, appends: false },
   ],
-  write: (args, result) => toWrite(args, result),
-  writev: (args, result) => toWrite(args, result),
-  sendto: (args, result) => toWrite(args, result),
-  sendmsg: (args, result) => toWrite(args, result),
-  pwrite64: (args, result) => toWrite(args, result, lastNumber(args)),
-  pwritev: (args, result) => toWrite(args, result, lastNumber(args)),
+  ...each("write writev sendto sendmsg", (args, result) => toWrite(args, result)),
+  ...each("pwrite64 pwritev", (args, result) => toWrite(args, result, lastNumber(args))),
   ftruncate: (args) => onFile(args, (path) => ({ kind: "truncate", path, size: lastNumber(args) })),
   fallocate(args) {
     const [mode, offset, length] = args.split(", ").slice(1);
     if (mode !== "0") throw new Error(`fallocate in mode ${mode} is not modelled`);
     return onFile(args, (path) => ({ kind: "extend", path, size: Number(offset) + Number(length) }));
   },
-  fsync: (args) => onFile(args, (path) => ({ kind: "sync", path })),
-  fdatasync: (args) => onFile(args, (path) => ({ kind: "sync", path })),
+  ...each("fsync fdatasync", (args) => onFile(args, (path) => ({ kind: "sync", path }))),
   // Starts writing and promises nothing.
   sync_file_range: () => [],
-  mkdir: (args) => [{ kind: "folder", path: pathArguments(args)[0] as string }],
-  mkdirat: (args) => [{ kind: "folder", path: pathArguments(args)[0] as string }],
-  rename: (args) => betweenNames("rename", args),
-  renameat: (args) => betweenNames("rename", args),
-  renameat2: (args) => betweenNames("rename", args),
-  link: (args) => betweenNames("link", args),
-  linkat: (args) => betweenNames("link", args),
-  unlink: (args) => [{ kind: "unlink", path: pathArguments(args)[0] as string }],
-  unlinkat: (args) => [{ kind: "unlink", path: pathArguments(args)[0] as string }],
+  ...each("mkdir mkdirat", (args) => [{ kind: "folder", path: pathArguments(args)[0] as string }]),
+  ...each("rename renameat renameat2", (args) => betweenNames("rename", args)),
+  ...each("link linkat", (args) => betweenNames("link", args)),
+  ...each("unlink unlinkat", (args) => [{ kind: "unlink", path: pathArguments(args)[0] as string }]),
 };
 
 function readOpen(args: string, descriptor: number): Effect[] {

@@ -28,14 +28,8 @@ export function danceBody(nth: number): object {
     const isNews = round % 6 === 5 && place > 3;
     const value = isNews ? 25 * 0.93 ** ((round + 1) / 6) : 24.9;
     const isOver = place === 2 || place === 3;
-    return {
-      ...told,
-      alertKey: `dance-${nth % 2}`,
-      kind: "dance",
-      status: status(isOver),
-      value: isOver ? 25.1 : value,
-      isNews,
-    };
+    const said = { ...told, status: status(isOver), value: isOver ? 25.1 : value, isNews };
+    return { ...said, alertKey: `dance-${nth % 2}`, kind: "dance" };
   }
   if (place < 8) {
     const isOver = place === 7 && round % 2 === 1;
@@ -85,9 +79,7 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
     if (one !== undefined && ["joined", "pool"].includes(one.said.kind) && !alerts.some(isNamed))
       complain(one.name, `and its key ${key} are named by no message`);
     for (const end of alerts.filter(({ said }) => said.kind === "joined" && said.status === "resolved")) {
-      const isTold = alerts.some(({ name }) =>
-        find(name).some(({ texts }) => texts.some((text) => text.includes("Over"))),
-      );
+      const isTold = alerts.some(({ name }) => find(name).some(({ texts }) => texts.join().includes("Over")));
       if (!isNamed(end) && !isTold) complain(end.name, "ended, and nobody was told");
     }
     const firing = alerts.filter(({ said }) => said.kind === "dance" && said.status === "firing");

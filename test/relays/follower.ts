@@ -69,15 +69,11 @@ export function followEvents(scope: Scope, { balancer, ask }: Pick<Fleet, "balan
       await until(() => stored.every(({ id }) => seen.has(id)), seesAllWithinMs);
       const missing = stored.filter(({ id }) => !seen.has(id));
       const twice = [...seen].filter(([, ids]) => new Set(ids).size < ids.length);
-      return [
-        ...wrong,
-        ...(missing.length === 0
-          ? []
-          : [`the event stream has skipped ${missing.length} of ${stored.length} alerts: ${missing[0]?.id} …`]),
-        ...twice
-          .slice(0, 10)
-          .map(([alert, ids]) => `the event stream has shown one change of ${alert} twice: ${ids.join()}`),
-      ];
+      if (missing.length > 0)
+        wrong.push(`the event stream has skipped ${missing.length} of ${stored.length} alerts: ${missing[0]?.id} …`);
+      for (const [alert, ids] of twice.slice(0, 10))
+        wrong.push(`the event stream has shown one change of ${alert} twice: ${ids.join()}`);
+      return wrong;
     },
   };
 }

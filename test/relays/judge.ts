@@ -74,14 +74,12 @@ const placeOf = ({ name, destination }: Pick<Arrival, "name" | "destination">) =
 
 function judgeArrived({ receivers, sent }: Evidence): Finding[] {
   const arrived = new Set(receivers.arrivals.map(placeOf));
-  return sent.flatMap(({ name, to, isAccepted }) =>
-    to
-      .filter(
-        (destination) =>
-          isAccepted && !["fragile", "dance"].includes(destination) && !arrived.has(placeOf({ name, destination })),
-      )
-      .map((destination) => ({ name, what: `${name} was answered 202 and has not reached ${destination}` })),
+  const places = sent.flatMap(({ name, to, isAccepted }) =>
+    isAccepted ? to.map((destination) => ({ name, destination })) : [],
   );
+  return places
+    .filter((place) => !["fragile", "dance"].includes(place.destination) && !arrived.has(placeOf(place)))
+    .map(({ name, destination }) => ({ name, what: `${name} was answered 202 and has not reached ${destination}` }));
 }
 
 async function judgeRepeats({ fleet, receivers, stops }: Evidence): Promise<Finding[]> {
@@ -122,8 +120,16 @@ async function judgeNotices({ fleet, notices }: Evidence): Promise<Finding[]> {
   ];
 }
 
+/** What is wrong, with the stories of the first three alerts that it is about. */
+export async function tellAll(evidence: Evidence, found: readonly Finding[]): Promise<string[]> {
+  const lines = found.map(({ what }) => what);
+  for (const name of [...new Set(found.flatMap((one) => one.name ?? []))].slice(0, 3))
+    lines.push(`what became of ${name}:`, ...(await tellStory(evidence, name)).map((line) => `  ${line}`));
+  return lines;
+}
+
 /** All that is known of an alert: who sent it when, what is stored of it, and where it has arrived. */
-export async function tellStory({ fleet, receivers, sent }: Evidence, name: string): Promise<string[]> {
+async function tellStory({ fleet, receivers, sent }: Evidence, name: string): Promise<string[]> {
   const deliveries = await fleet.ask<{ line: string }>(
     `SELECT concat_ws(' ', a.id, a.origin, 'received', a.received_at, 'routed by', a.routed_by, 'at', a.routed_at, '|', d.destination,
        d.state, d.reason, 'fence', d.claim_fence) AS line
@@ -142,11 +148,8 @@ export async function tellStory({ fleet, receivers, sent }: Evidence, name: stri
       .flatMap(({ tries }) => tries.map(({ at, outcome, id }) => `sent at ${at}: ${outcome} ${id ?? ""}`)),
     ...deliveries.map(({ line }) => line),
     ...attempts.map(({ line }) => line),
-    ...receivers.arrivals
-      .filter((arrival) => arrival.name === name)
-      .map(
-        ({ at, destination, isMarkedRepeat }) =>
-          `arrived at ${destination} at ${at}${isMarkedRepeat ? ", marked as a repeat" : ""}`,
-      ),
+    ...receivers.arrivals.flatMap(({ name: its, at, destination, isMarkedRepeat }) =>
+      its === name ? `arrived at ${destination} at ${at}${isMarkedRepeat ? ", marked as a repeat" : ""}` : [],
+    ),
   ];
 }

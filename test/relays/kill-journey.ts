@@ -2,7 +2,7 @@ import { adminToken } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type Fleet, type Member, startFleet } from "./fleet.ts";
 import { followEvents } from "./follower.ts";
-import { type Evidence, type Finding, isSettled, judge, tellStory } from "./judge.ts";
+import { type Evidence, type Finding, isSettled, judge, tellAll } from "./judge.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
 import { createScope, pause, until } from "./scope.ts";
 import { type Sender, startSender } from "./sender.ts";
@@ -224,10 +224,8 @@ export async function runKillJourney(options: KillJourneyOptions): Promise<KillJ
     };
     await Promise.all(fleet.members.map((member) => fleet.start(member)));
     await until(() => fleet.balancer.ready().length === fleet.members.length, 60_000);
-    await until(
-      async () => (await fleet.ask("SELECT FROM lanes WHERE lease_until > clock_timestamp()")).length >= 4,
-      60_000,
-    );
+    const held = "SELECT FROM lanes WHERE lease_until > clock_timestamp()";
+    await until(async () => (await fleet.ask(held)).length >= 4, 60_000);
 
     await installWitness(fleet);
     const follower = followEvents(scope, fleet);
@@ -253,29 +251,16 @@ export async function runKillJourney(options: KillJourneyOptions): Promise<KillJ
     const isDone = await until(() => isSettled(fleet), settlesWithinMs);
     say(`${secondsSince().toFixed(0)} s: ${isDone ? "all is settled" : "it is not settled"}`);
 
-    const evidence: Evidence = {
-      fleet,
-      receivers,
-      sent: sender.sent,
-      stops: scene.stops,
-      notices: scene.notices,
-    };
+    const evidence: Evidence = { ...scene, sent: sender.sent };
     const skipped = (await follower.judge()).map((what): Finding => ({ what }));
     const found: Finding[] = [...complaints, ...skipped, ...(await judge(evidence))];
-    const findings = found.map(({ what }) => what);
-    for (const name of [...new Set(found.flatMap((one) => one.name ?? []))].slice(0, 3))
-      findings.push(`what became of ${name}:`, ...(await tellStory(evidence, name)).map((line) => `  ${line}`));
+    const findings = await tellAll(evidence, found);
     if (found.length > 0) {
       findings.push("what happened:", ...happened.map((line) => `  ${line}`));
-      for (const { name, log } of fleet.members)
-        findings.push(
-          `the last of the log of ${name}:`,
-          ...log()
-            .trim()
-            .split("\n")
-            .slice(-40)
-            .map((line) => `  ${line.slice(0, 300)}`),
-        );
+      for (const { name, log } of fleet.members) {
+        const last = log().trim().split("\n").slice(-40);
+        findings.push(`the last of the log of ${name}:`, ...last.map((line) => `  ${line.slice(0, 300)}`));
+      }
     }
     return {
       accepted: sender.sent.filter(({ isAccepted }) => isAccepted).length,
@@ -355,22 +340,18 @@ async function findNotices({ ask }: Fleet): Promise<string[]> {
 }
 
 /** By whichever relay the balancer takes; what it is sent shows that it works. */
-async function testFragile({ balancer }: Fleet): Promise<void> {
-  const headers = { authorization: `Bearer ${adminToken}` };
-  const isTaken = await until(async () => {
-    const answer = await fetch(`${balancer.url}/api/destinations/fragile/test`, { method: "POST", headers }).catch(
-      () => undefined,
-    );
-    return answer?.status === 200;
-  }, 60_000);
-  if (!isTaken) throw new Error("no relay sends a test");
-}
+const testFragile = ({ balancer }: Fleet) =>
+  postUntil(200, `${balancer.url}/api/destinations/fragile/test`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
 
-async function post({ hookUrl }: Fleet, body: object): Promise<void> {
-  const headers = { "content-type": "application/json" };
+const post = ({ hookUrl }: Fleet, body: object) =>
+  postUntil(202, hookUrl, { headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+async function postUntil(wanted: number, url: string, what: RequestInit): Promise<void> {
   const isTaken = await until(async () => {
-    const answer = await fetch(hookUrl, { method: "POST", body: JSON.stringify(body), headers }).catch(() => undefined);
-    return answer?.status === 202;
+    const answer = await fetch(url, { method: "POST", ...what }).catch(() => undefined);
+    return answer?.status === wanted;
   }, 60_000);
-  if (!isTaken) throw new Error("no relay takes an alert");
+  if (!isTaken) throw new Error(`no relay answers ${wanted} at ${url}`);
 }

@@ -59,11 +59,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
   const standIn = await createChatStandIn({
     now: Date.now,
     tokens: [botToken, danceToken],
-    chats: [
-      { id: chats.desk, title: "Desk" },
-      { id: chats.ops, title: "Operations" },
-      { id: chats.dance, title: "Dance" },
-    ],
+    chats: Object.entries(chats).map(([title, id]) => ({ id, title })),
   });
   scope.atEnd(standIn.close);
   const underWay = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { createSeededRandom } from "../support/seeded-random.ts";
 import type { Builds } from "./builds.ts";
 import { startFleet, type Version } from "./fleet.ts";
-import { type Evidence, isSettled, judge, tellStory } from "./judge.ts";
+import { type Evidence, isSettled, judge, tellAll } from "./judge.ts";
 import { createReceivers } from "./receivers.ts";
 import { createScope, pause, until } from "./scope.ts";
 import { startSender } from "./sender.ts";
@@ -98,9 +98,7 @@ export async function runRolling(options: RollingOptions): Promise<RollingOutcom
     const marked = receivers.arrivals.filter(({ isMarkedRepeat }) => isMarkedRepeat);
     for (const { name, destination } of marked)
       found.push({ name, what: `${name} came to ${destination} as a repeat` });
-    const findings = found.map(({ what }) => what);
-    for (const name of [...new Set(found.flatMap((one) => one.name ?? []))].slice(0, 3))
-      findings.push(`what became of ${name}:`, ...(await tellStory(evidence, name)).map((line) => `  ${line}`));
+    const findings = await tellAll(evidence, found);
     return { sent: sender.sent.length, stopMs, roundMs, findings };
   } finally {
     await scope.end();

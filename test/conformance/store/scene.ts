@@ -5,6 +5,7 @@ import type { PaceRecord } from "../../../src/core/destination-status.ts";
 import type { Maintenance } from "../../../src/core/ports/administration.ts";
 import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
+import type { RoutingDraft } from "../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { Decision, PlannedDelivery } from "../../../src/core/rules.ts";
 import { takeLane } from "../../support/lane.ts";
@@ -108,6 +109,25 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
   };
   onTestFinished(() => scene.store.close());
   return scene;
+}
+
+/** Stores an alert for each draft; routes all in one step, each in a step of its own, or each while it is stored. */
+export async function routeDrafts(
+  { store }: Pick<Scene, "store">,
+  drafts: readonly RoutingDraft[],
+  way: "one" | "many" | "arriving",
+): Promise<string[]> {
+  const ids = drafts.map(() => newId());
+  for (const [index, draft] of drafts.entries()) {
+    const incoming = request({ ids: ids.slice(index, index + 1), receivedAt: draft.routedAt });
+    await store.acceptRequest(incoming, way === "arriving" ? [draft] : undefined);
+  }
+  if (way === "arriving") return ids;
+  const found = await Promise.all(ids.map((id) => findUnrouted(store, id)));
+  const records = found.map(({ seq }, index) => routed(seq, drafts[index]));
+  if (way === "one") await store.recordRouting(records);
+  else for (const record of records) await store.recordRouting([record]);
+  return ids;
 }
 
 /** Tests about one subject, for any store: each begins with a scene of its own. */

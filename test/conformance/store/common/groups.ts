@@ -1,20 +1,9 @@
 import { expect, it } from "vitest";
 import type { AlertFacts } from "../../../../src/core/alert.ts";
 import { type GroupRule, nameGroup } from "../../../../src/core/group.ts";
-import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
+import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../../src/core/rules.ts";
-import {
-  aboutScenes,
-  factsOf,
-  findUnrouted,
-  newId,
-  noon,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  routed,
-} from "../scene.ts";
+import { aboutScenes, factsOf, noon, type OpenStore, openScene, planned, routeDrafts } from "../scene.ts";
 
 const name = nameGroup("group", "all", [["chain", "eth"]]);
 const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);
@@ -34,44 +23,25 @@ interface Step {
 async function openGroups(open: OpenStore) {
   const scene = await openScene(open);
 
-  function toDraft({ at, group = inGroup, facts, delivery }: Step) {
-    const mail = { channel: "email" as const, recipient: "anna@example.com" };
+  function toDraft({ at, group = inGroup, facts, delivery }: Step): RoutingDraft {
     const due = { dueAt: noon + at, group, ...delivery };
-    const deliveries = [planned("chat", due), planned("mail", { ...mail, ...due })];
+    const deliveries = [
+      planned("chat", due),
+      planned("mail", { channel: "email", recipient: "anna@example.com", ...due }),
+    ];
     return {
       facts: factsOf({ severity: "warning", alertKey: `key ${at}`, title: `Pool ${at}`, ...facts }),
       decisions: deliveries.map(({ destination }) => ({
         ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
       })),
-      deliveries,
-      countsIn: ["chat"],
-      routedAt: noon + at,
+      ...{ deliveries, countsIn: ["chat"], routedAt: noon + at, purpose: "alert" as const },
     };
   }
 
   /** The long way: stored one by one, and routed in one step. */
-  async function route(steps: readonly Step[]): Promise<string[]> {
-    const records: RoutingRecord[] = [];
-    const ids: string[] = [];
-    for (const step of steps) {
-      const id = newId();
-      await scene.store.acceptRequest(request({ ids: [id], receivedAt: noon + step.at }));
-      records.push(routed((await findUnrouted(scene.store, id)).seq, toDraft(step)));
-      ids.push(id);
-    }
-    await scene.store.recordRouting(records);
-    return ids;
-  }
-
+  const route = (steps: readonly Step[]) => routeDrafts(scene, steps.map(toDraft), "one");
   /** On arrival: stored and routed in one step. */
-  async function arrive(steps: readonly Step[]): Promise<string[]> {
-    const ids = steps.map(() => newId());
-    for (const [index, step] of steps.entries())
-      await scene.store.acceptRequest(request({ ids: [ids[index] as string], receivedAt: noon + step.at }), [
-        { ...toDraft(step), purpose: "alert" },
-      ]);
-    return ids;
-  }
+  const arrive = (steps: readonly Step[]) => routeDrafts(scene, steps.map(toDraft), "arriving");
 
   /** What is due at a destination, as its lane finds it: when, of which name, of which key. */
   async function waiting(destination: string) {

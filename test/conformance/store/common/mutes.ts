@@ -1,18 +1,7 @@
 import { expect, it } from "vitest";
 import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Mute } from "../../../../src/core/rules.ts";
-import {
-  aboutScenes,
-  factsOf,
-  findUnrouted,
-  newId,
-  noon,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  routed,
-} from "../scene.ts";
+import { aboutScenes, factsOf, noon, type OpenStore, openScene, planned, routeDrafts } from "../scene.ts";
 
 const key = factsOf().alertKey;
 const untilOver = mute("m1", { untilOver: key });
@@ -32,21 +21,11 @@ const end = (): RoutingDraft => ({
   ...{ facts: factsOf({ status: "resolved" }), ifOver: undefined, endEdits: ["chat"] },
 });
 
-/** Stores alerts and routes all of them in one step, each in a step of its own, or each while it is stored. */
+/** Routes these under a mute until it is over. */
 async function pass(open: OpenStore, way: "one" | "many" | "arriving", drafts: RoutingDraft[]) {
   const scene = await openScene(open);
-  const { store } = scene;
-  await store.addMute(untilOver);
-  const ids = drafts.map(() => newId());
-  const accept = (id: string | undefined, draft: RoutingDraft) =>
-    store.acceptRequest(request({ ids: [id as string] }), way === "arriving" ? [draft] : undefined);
-  for (const [index, draft] of drafts.entries()) await accept(ids[index], draft);
-  if (way !== "arriving") {
-    const found = await Promise.all(ids.map((id) => findUnrouted(store, id)));
-    const records = found.map(({ seq }, index) => routed(seq, drafts[index]));
-    if (way === "one") await store.recordRouting(records);
-    else for (const record of records) await store.recordRouting([record]);
-  }
+  await scene.store.addMute(untilOver);
+  const ids = await routeDrafts(scene, drafts, way);
   return { ...scene, ids, states: async () => (await Promise.all(ids.map(scene.states))).flat() };
 }
 

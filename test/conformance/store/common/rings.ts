@@ -1,18 +1,7 @@
 import { expect, it } from "vitest";
-import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
+import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { RingRule } from "../../../../src/core/ring.ts";
-import {
-  aboutScenes,
-  factsOf,
-  findUnrouted,
-  newId,
-  noon,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  routed,
-} from "../scene.ts";
+import { aboutScenes, factsOf, noon, type OpenStore, openScene, planned, routeDrafts } from "../scene.ts";
 
 const minute = 60_000;
 const rule: RingRule = { flapping: true };
@@ -28,7 +17,7 @@ async function openRings(open: OpenStore) {
   const scene = await openScene(open);
   let at = noon;
 
-  function toDraft([value, status = "firing"]: Firing, deliveries: RoutingRecord["deliveries"]) {
+  function toDraft([value, status = "firing"]: Firing, deliveries: RoutingDraft["deliveries"]): RoutingDraft {
     at += minute;
     return {
       facts: factsOf({ value, status, threshold: "101" }),
@@ -36,38 +25,16 @@ async function openRings(open: OpenStore) {
         ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
       })),
       deliveries: deliveries.map((one) => ({ ...one, dueAt: at })),
-      countsIn: ["chat"],
-      routedAt: at,
+      ...{ countsIn: ["chat"], routedAt: at, purpose: "alert" as const },
     };
   }
 
+  const drafts = (firings: readonly Firing[], deliveries = [chat(), mail]) =>
+    firings.map((firing) => toDraft(firing, deliveries));
   /** The long way: stored one by one, and routed in one step. */
-  async function route(firings: readonly Firing[], deliveries = [chat(), mail]): Promise<string[]> {
-    const records: RoutingRecord[] = [];
-    const ids: string[] = [];
-    for (const firing of firings) {
-      const draft = toDraft(firing, deliveries);
-      const id = newId();
-      await scene.store.acceptRequest(request({ ids: [id], receivedAt: at }));
-      const { seq } = await findUnrouted(scene.store, id);
-      ids.push(id);
-      records.push(routed(seq, draft));
-    }
-    await scene.store.recordRouting(records);
-    return ids;
-  }
-
+  const route = (...asked: Parameters<typeof drafts>) => routeDrafts(scene, drafts(...asked), "one");
   /** On arrival: stored and routed in one step. */
-  async function arrive(firings: readonly Firing[], deliveries = [chat(), mail]): Promise<string[]> {
-    const ids: string[] = [];
-    for (const firing of firings) {
-      const draft = toDraft(firing, deliveries);
-      const id = newId();
-      ids.push(id);
-      await scene.store.acceptRequest(request({ ids: [id], receivedAt: at }), [{ ...draft, purpose: "alert" }]);
-    }
-    return ids;
-  }
+  const arrive = (...asked: Parameters<typeof drafts>) => routeDrafts(scene, drafts(...asked), "arriving");
 
   const decisionsOf = async (id = "") => (await scene.store.getAlert(id))?.decisions ?? [];
   const resultsOf = async (ids: readonly string[]) =>
