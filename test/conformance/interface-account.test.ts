@@ -98,11 +98,8 @@ test("S10 equities endpoints authenticate as the other pricing endpoints do", as
 test("S11 the account response says authorized and has the account's fields", async () => {
   const { message, account } = await api.alerting.readAccount();
   expect(message).toBe("authorized");
-  expect(account).toMatchObject({
-    id: expect.any(String),
-    accountName: "Sandbox",
-    apiKeyHash: expect.stringMatching(/^[0-9a-f]{64}$/),
-  });
+  const apiKeyHash = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(account).toMatchObject({ id: expect.any(String), accountName: "Sandbox", apiKeyHash });
   expect(JSON.stringify(account)).not.toContain(key);
 });
 
@@ -130,22 +127,15 @@ test("S14 by default no output is configured", async () => {
 
 test("S15 setting an output answers with the new configuration and a confirmation", async () => {
   const webhookUrl = "http://127.0.0.1:9/hooks/a";
-  const answer = await api.alerting.setAlertOutputs({ webhookUrl, messengerChannelId: "-1001" });
-  expect(answer).toMatchObject({
-    alertOutputs: { webhookUrl, messengerChannelId: "-1001" },
-    message: expect.stringContaining("updated"),
-    confirmedBy: "answer",
-  });
+  const alertOutputs = { webhookUrl, messengerChannelId: "-1001" };
+  const answer = await api.alerting.setAlertOutputs(alertOutputs);
+  expect(answer).toMatchObject({ alertOutputs, message: expect.stringContaining("updated"), confirmedBy: "answer" });
   expect((await api.alerting.readAccount()).account.alertOutputs).toEqual(answer.alertOutputs);
 });
 
 test("S16 a messenger channel's id must start with -", async () => {
-  const put = (body: object) =>
-    api.status(`${api.sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: key },
-      body: JSON.stringify(body),
-    });
+  const [url, headers] = [`${api.sandbox.alertingUrl}/account`, { authorization: key }];
+  const put = (body: object) => api.status(url, { method: "PUT", headers, body: JSON.stringify(body) });
   await api.alerting.setAlertOutputs({ messengerChannelId: "-1002" });
   expect(await put({ messengerChannelId: "1001" })).toBe(400);
   expect(await put({ messengerChannelId: -1001 })).toBe(400);

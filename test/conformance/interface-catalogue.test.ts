@@ -42,20 +42,15 @@ test("S25 a metric key has the shape that is shown", async () => {
 });
 
 test("S26 chainId is required for metrics", async () => {
-  expect(await get("/metrics?page=1")).toMatchObject({
-    status: 400,
-    body: { message: expect.stringContaining("chainId is required") },
-  });
+  const body = { message: expect.stringContaining("chainId is required") };
+  expect(await get("/metrics?page=1")).toMatchObject({ status: 400, body });
 });
 
 test("S27 page is required for metrics", async () => {
-  expect(await get("/metrics?chainId=eth")).toMatchObject({
-    status: 400,
-    body: { message: expect.stringContaining("page is required") },
-  });
-  for (const wrong of ["x", "-1", "1.5", ""]) {
+  const body = { message: expect.stringContaining("page is required") };
+  expect(await get("/metrics?chainId=eth")).toMatchObject({ status: 400, body });
+  for (const wrong of ["x", "-1", "1.5", ""])
     expect((await get(`/metrics?chainId=eth&page=${wrong}`)).status).toBe(400);
-  }
 });
 
 test("S28 a page has at most 100 metrics, and the next one goes on", async () => {

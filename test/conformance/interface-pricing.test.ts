@@ -73,19 +73,14 @@ test("S46 a missing or unsupported chainId is refused with 400", async () => {
 });
 
 test("S47 a pool that is not indexed is 404", async () => {
-  await expect(api.pricing.readPoolState({ ...pool, chainId: "eth" })).rejects.toMatchObject({
-    code: "upstream_not_found",
-  });
+  const unknown = api.pricing.readPoolState({ ...pool, chainId: "eth" });
+  await expect(unknown).rejects.toMatchObject({ code: "upstream_not_found" });
 });
 
 test("S48 the ticker has the documented fields", async () => {
   const quote = { price: expect.any(Number), h24UsdVolume: expect.any(Number) };
-  expect(await api.pricing.readTicker("ETH/USD")).toEqual({
-    id: "ETH/USD",
-    aggregated: quote,
-    cex: quote,
-    dex: { ...quote, usdTvl: expect.any(Number) },
-  });
+  const dex = { ...quote, usdTvl: expect.any(Number) };
+  expect(await api.pricing.readTicker("ETH/USD")).toEqual({ id: "ETH/USD", aggregated: quote, cex: quote, dex });
 });
 
 test("S49 the aggregated price lies between the two sources, and the volume is their sum", async () => {
@@ -105,10 +100,8 @@ test("S50 a symbol that is not in BASE/QUOTE form is refused with 400", async ()
 });
 
 test("S51 only USD quotes are supported", async () => {
-  await expect(api.pricing.readTicker("ETH/EUR")).rejects.toMatchObject({
-    code: "upstream_rejected",
-    message: expect.stringContaining("USD"),
-  });
+  const rejected = { code: "upstream_rejected", message: expect.stringContaining("USD") };
+  await expect(api.pricing.readTicker("ETH/EUR")).rejects.toMatchObject(rejected);
 });
 
 test("S52 an unknown ticker is 404", async () => {
@@ -117,14 +110,8 @@ test("S52 an unknown ticker is 404", async () => {
 
 test("S53 supported equities have symbol, name, exchange and one of four types", async () => {
   const { data } = await api.pricing.listEquitySymbols();
-  for (const entry of data) {
-    expect(entry).toEqual({
-      symbol: expect.any(String),
-      name: expect.any(String),
-      exchange: expect.any(String),
-      type: expect.stringMatching(/^(stock|fund|etf|trust)$/),
-    });
-  }
+  const [text, type] = [expect.any(String), expect.stringMatching(/^(stock|fund|etf|trust)$/)];
+  for (const entry of data) expect(entry).toEqual({ symbol: text, name: text, exchange: text, type });
   expect(new Set(data.map(({ type }) => type)).size).toBe(4);
 });
 
@@ -202,16 +189,12 @@ test("S62 a failed catalogue fetch, pool discovery or an internal failure is 500
     ["internal", "Internal"],
   ] as const) {
     const answer = register({ catalogId: "unlucky-coin" }, { ...times, failsAt });
-    await expect(answer).rejects.toMatchObject({
-      code: "upstream_failed",
-      message: expect.stringContaining(words),
-    });
+    await expect(answer).rejects.toMatchObject({ code: "upstream_failed", message: expect.stringContaining(words) });
   }
   const failing = register({ catalogId: "unlucky-coin" }, { ...times, advanceMs: 0, failsAt: "pools" });
   await expect.poll(() => api.sandbox.describe().waiting).toBe(1);
-  await expect(api.pricing.registerAsset({ catalogId: "unlucky-coin" })).rejects.toMatchObject({
-    code: "upstream_conflict",
-  });
+  const again = api.pricing.registerAsset({ catalogId: "unlucky-coin" });
+  await expect(again).rejects.toMatchObject({ code: "upstream_conflict" });
   api.advance(5000);
   await expect(failing).rejects.toMatchObject({ code: "upstream_failed" });
   const { state } = await register({ catalogId: "unlucky-coin" }, times);
@@ -232,10 +215,8 @@ test("S64 too many requests for a route and key are 429, and only for these", as
   await limited.sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
   const { pricing } = limited;
   for (let request = 0; request < 3; request += 1) await pricing.listEquitySymbols();
-  await expect(pricing.listEquitySymbols()).rejects.toMatchObject({
-    code: "upstream_rate_limited",
-    retryAfterMs: 60_000,
-  });
+  const limit = { code: "upstream_rate_limited", retryAfterMs: 60_000 };
+  await expect(pricing.listEquitySymbols()).rejects.toMatchObject(limit);
   await pricing.readTicker("ETH/USD");
   await limited.withKey("key-of-other").pricing.listEquitySymbols();
   limited.advance(60_000);

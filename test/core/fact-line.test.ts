@@ -22,19 +22,16 @@ const titleOf = (facts: Partial<AlertFacts>) => lineOf(facts)?.title;
 describe("the first line of an alert, made of its facts", () => {
   it("says what, how much, by how much, which limit and where", () => {
     expect(titleOf(poolTvl)).toBe("ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)");
-    for (const title of [
-      "ONYX504 pool TVL: below 19000",
-      "Pool 0x0b92…c1e0 is 18623.426 USD, was 20282.771, below 19000",
-    ])
+    const words = "Pool 0x0b92…c1e0 is 18623.426 USD, was 20282.771, below 19000";
+    for (const title of ["ONYX504 pool TVL: below 19000", words])
       expect(titleOf({ ...poolTvl, title })).toBe(titleOf(poolTvl));
   });
 
   it("says a volume of 24 hours once, however its title writes that", () => {
     const title = "ONYX504 pool 24h volume: below 19000";
     const metric = "polygon_pool_h24_volume_0x0b92aaaabbbbccccddddeeeeffff00001111c1e0";
-    expect(titleOf({ ...poolTvl, metric, title })).toBe(
-      "ONYX504 pool 24 h volume 18,623 USD, −8.2 %, below 19,000 (polygon)",
-    );
+    const line = "ONYX504 pool 24 h volume 18,623 USD, −8.2 %, below 19,000 (polygon)";
+    expect(titleOf({ ...poolTvl, metric, title })).toBe(line);
   });
 
   it("fences off what runs from right to left, so that it turns no sign and no number", () => {
@@ -56,13 +53,11 @@ describe("the first line of an alert, made of its facts", () => {
 
   it("shows a number whole or not at all", () => {
     const [value, threshold] = ["589735030408322843000000", "589735030408322843000001"];
-    expect(titleOf({ ...poolTvl, previousValue: undefined, value, threshold })).toContain(
-      "TVL 5.89735030408322843e23 USD, below 5.89735030408322843000001e23",
-    );
-    expect(titleOf({ ...poolTvl, value: `${"1234567890".repeat(4)}0`, threshold: `${"1234567890".repeat(4)}1` })).toBe(
-      undefined,
-    );
-    expect(titleOf({ ...poolTvl, value: "1234567890".repeat(4) })).toContain("TVL 1.235e39 USD, above 19,000");
+    const line = "TVL 5.89735030408322843e23 USD, below 5.89735030408322843000001e23";
+    expect(titleOf({ ...poolTvl, previousValue: undefined, value, threshold })).toContain(line);
+    const long = "1234567890".repeat(4);
+    expect(titleOf({ ...poolTvl, value: `${long}0`, threshold: `${long}1` })).toBeUndefined();
+    expect(titleOf({ ...poolTvl, value: long })).toContain("TVL 1.235e39 USD, above 19,000");
   });
 
   it("names a token by its symbol, else shortly by its address", () => {
@@ -79,24 +74,15 @@ describe("the first line of an alert, made of its facts", () => {
 
   it("keeps a name of one letter that stands for a little word elsewhere", () => {
     const about = { value: "10", threshold: "20", token: "USDC", metric: "pool", chain: "eth" };
-    const line = "USDC pool 10, below 20 (eth)";
-    expect(["Pool A", "Pool H", "Pool a", "A pool of USDC"].map((title) => titleOf({ ...about, title }))).toEqual([
-      "Pool A: USDC 10, below 20 (eth)",
-      "Pool H: USDC 10, below 20 (eth)",
-      line,
-      line,
-    ]);
+    for (const title of ["Pool A", "Pool H"])
+      expect(titleOf({ ...about, title })).toBe(`${title}: USDC 10, below 20 (eth)`);
+    for (const title of ["Pool a", "A pool of USDC"])
+      expect(titleOf({ ...about, title })).toBe("USDC pool 10, below 20 (eth)");
   });
 
   it("keeps a title that says more than the facts, and adds them where there is room", () => {
-    const depeg = {
-      token: "USDX",
-      chain: "arbitrum",
-      value: "0.9712",
-      previousValue: "0.9987",
-      threshold: "0.98",
-      unit: "USD",
-    };
+    const values = { value: "0.9712", previousValue: "0.9987", threshold: "0.98", unit: "USD" };
+    const depeg = { token: "USDX", chain: "arbitrum", ...values };
     expect(titleOf({ ...depeg, title: "Depeg" })).toBe("Depeg: USDX 0.9712 USD, −2.8 %, below 0.98 (arbitrum)");
     const long = `Depeg of a stable coin that ${"really ".repeat(12)}matters`;
     expect(titleOf({ ...depeg, title: long })).toBe(long);
@@ -122,9 +108,8 @@ describe("the first line of an alert, made of its facts", () => {
     const fields = [{ name: "condition", value: "above" }];
     expect(titleOf({ ...facts, fields })).toBe(neutral);
     expect(titleOf({ ...facts, fields: [{ name: "condition", value: "below" }] })).toContain("below 19,000");
-    expect(titleOf({ ...poolTvl, title: "ONYX504 pool TVL is above 19,000" })).toBe(
-      "ONYX504 pool TVL is above 19,000: 18,623 USD, −8.2 % (polygon)",
-    );
+    const title = "ONYX504 pool TVL is above 19,000";
+    expect(titleOf({ ...poolTvl, title })).toBe(`${title}: 18,623 USD, −8.2 % (polygon)`);
     expect(titleOf({ ...poolTvl, title: "ONYX504 pool TVL no longer above 19000" })).toContain("18,623 USD");
     expect(lineOf({ ...facts, fields, status: "resolved" })?.over).toContain("back below 19,000");
   });
@@ -132,16 +117,13 @@ describe("the first line of an alert, made of its facts", () => {
   it("compares numbers whose digits came in groups, and keeps the sender's word for what nobody can compare", () => {
     const facts = { metric: "total TVL", token: "USDC", unit: "USD" };
     const grouped = { value: "24,318,772.10", previousValue: "26,000,000", threshold: "25,000,000" };
-    expect(titleOf({ ...facts, ...grouped, title: "USDC total TVL 24,318,772.10 USD (below 25,000,000)" })).toBe(
-      "USDC total TVL 24.32 M USD, −6.5 %, below 25 M",
-    );
-    expect(
-      titleOf({ ...facts, value: "24.3M", threshold: "25,000,000", title: "USDC TVL 24.3M, below 25,000,000" }),
-    ).toBe("USDC total TVL 24.3M USD, below 25 M");
+    const title = "USDC total TVL 24,318,772.10 USD (below 25,000,000)";
+    expect(titleOf({ ...facts, ...grouped, title })).toBe("USDC total TVL 24.32 M USD, −6.5 %, below 25 M");
+    const short = { value: "24.3M", threshold: "25,000,000", title: "USDC TVL 24.3M, below 25,000,000" };
+    expect(titleOf({ ...facts, ...short })).toBe("USDC total TVL 24.3M USD, below 25 M");
     // One and a half, or fifteen hundred.
-    expect(titleOf({ ...facts, value: "1,500", threshold: "2", title: "1,500" })).toBe(
-      "USDC total TVL 1,500 USD, limit 2",
-    );
+    const either = { value: "1,500", threshold: "2", title: "1,500" };
+    expect(titleOf({ ...facts, ...either })).toBe("USDC total TVL 1,500 USD, limit 2");
   });
 
   it.each([
@@ -172,12 +154,10 @@ describe("the first line of an alert, made of its facts", () => {
     const fields = [{ name: "condition", value: "below" }];
     expect(lineOf({ ...over, fields })?.over).toBe(back);
     // Alertmanager repeats the value that fired.
-    expect(lineOf({ ...over, value: "18000", previousValue: undefined })?.over).toBe(
-      "ONYX504 pool TVL 18,000 USD, limit 19,000 (polygon)",
-    );
-    expect(lineOf({ ...over, value: "18000", fields })?.over).toBe(
-      "ONYX504 pool TVL 18,000 USD, below 19,000 (polygon)",
-    );
+    const fired = { ...over, value: "18000" };
+    const line = (side: string) => `ONYX504 pool TVL 18,000 USD, ${side} 19,000 (polygon)`;
+    expect(lineOf({ ...fired, previousValue: undefined })?.over).toBe(line("limit"));
+    expect(lineOf({ ...fired, fields })?.over).toBe(line("below"));
   });
 
   it("has one steady form for the mails of one key, whatever the value, fired or over", () => {
@@ -237,16 +217,8 @@ describe("whatever the numbers are", () => {
       fc.property(pair, fc.option(number), said, unit, ([value, threshold], before, condition, unit) => {
         const fields = condition === undefined ? [] : [{ name: "condition", value: condition }];
         const previousValue = before ?? undefined;
-        const title = titleOf({
-          title: "T",
-          metric: "price",
-          token: "T",
-          value,
-          threshold,
-          previousValue,
-          unit,
-          fields,
-        });
+        const named = { title: "T", metric: "price", token: "T", unit, fields };
+        const title = titleOf({ ...named, value, threshold, previousValue });
         if (title === undefined) return;
         const [, amount = "", share, side, limit = ""] =
           /^T price (\S+(?: (?:M|bn|tn))?)(?: %| USD| wei)?(?:, ([+−][\d,.]+) %)?, (below|above|limit) (\S+(?: (?:M|bn|tn))?)(?: %)?$/.exec(

@@ -64,17 +64,7 @@ describe("a proof that a relay knows the hook's secret", () => {
     expect(readProof(secret, nonce, answer.replace("relay-1", "relay-2"))).toBeUndefined();
     const question = askForProof(secret, nonce);
     const echoed = JSON.stringify({ data: { relay: "relay-1", mac: question.slice(-43) } });
-    for (const body of [
-      echoed,
-      "",
-      "<html>",
-      "null",
-      "{}",
-      '{"data":null}',
-      '{"data":{"relay":1,"mac":[]}}',
-      '{"data":{"body":1}}',
-    ]) {
-      expect(readProof(secret, nonce, body)).toBeUndefined();
-    }
+    const none = ["", "<html>", "null", "{}", '{"data":null}', '{"data":{"relay":1,"mac":[]}}', '{"data":{"body":1}}'];
+    for (const body of [echoed, ...none]) expect(readProof(secret, nonce, body)).toBeUndefined();
   });
 });

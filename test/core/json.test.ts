@@ -19,16 +19,9 @@ describe("writeJson", () => {
   });
 
   it("writes all else as JSON does: order, what is left out, what becomes null", () => {
-    const value = {
-      b: 1,
-      2: "two",
-      1: "one",
-      gone: undefined,
-      call: () => {},
-      list: [undefined, () => {}, Symbol("x"), null, true, Number.NaN, -0, 1e21, [], {}],
-      at: new Date(0),
-      bare: Object.assign(Object.create(null), { z: 1, a: { deep: false } }),
-    };
+    const list = [undefined, () => {}, Symbol("x"), null, true, Number.NaN, -0, 1e21, [], {}];
+    const bare = Object.assign(Object.create(null), { z: 1, a: { deep: false } });
+    const value = { b: 1, 2: "two", 1: "one", gone: undefined, call: () => {}, list, at: new Date(0), bare };
     expect(writeJson(value)).toBe(JSON.stringify(value));
     expect(writeJson([])).toBe("[]");
     expect(writeJson(undefined)).toBe("null");

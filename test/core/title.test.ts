@@ -7,10 +7,8 @@ test.each([
   ["USDC pool 24h volume: above 58379600", "USDC pool 24h volume: above 58,379,600"],
   ["58379600 USD (limit 58000000.5).", "58,379,600 USD (limit 58,000,000.5)."],
   ["order-58379600 and pool_58379600 and 0x58379600", "order-58379600 and pool_58379600 and 0x58379600"],
-  [
-    "A#58379600# and a/58379600/b and 58379600-A and #58379600",
-    "A#58379600# and a/58379600/b and 58379600-A and #58379600",
-  ],
+  ["A#58379600# and 58379600-A and #58379600", "A#58379600# and 58379600-A and #58379600"],
+  ["a/58379600/b", "a/58379600/b"],
   ["58379600.25 is another number, and so is 1,58379600", "58379600.25 is another number, and so is 1,58379600"],
   ["block 21000000 is none of them", "block 21000000 is none of them"],
   ["from 1e9", "from 1e9"],

@@ -1,13 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  allCauses,
-  type CauseMemory,
-  type GroupEvent,
-  type GroupMemory,
-  type GroupRule,
-  nameGroup,
-  writeGroup,
-} from "../../src/core/group.ts";
+import type { CauseMemory, GroupEvent, GroupMemory, GroupRule } from "../../src/core/group.ts";
+import { allCauses, nameGroup, writeGroup } from "../../src/core/group.ts";
 import { endCauses, holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
@@ -75,12 +68,8 @@ function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalM
 test("500 rows of alerts are told when a heap says that is emptied second by second", () => {
   for (let seed = 0; seed < 500; seed += 1) {
     const { below, pick, next } = createSeededRandom(seed);
-    const rule: Group = {
-      name,
-      waitMs: pick([1, 20, 60]) * 1000,
-      againMs: pick([0, 30, 300]) * 1000,
-      waitCriticalMs: pick([0, 0, 10]) * 1000,
-    };
+    const waits = { waitMs: pick([1, 20, 60]) * 1000, againMs: pick([0, 30, 300]) * 1000 };
+    const rule: Group = { name, ...waits, waitCriticalMs: pick([0, 0, 10]) * 1000 };
     let at = 0;
     const events = Array.from({ length: 60 }, () => {
       at += pick([0, 1, 5, 40]) * below(5) * 1000;

@@ -1,14 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../../../src/ground/numbers/decimal.ts";
-import {
-  groupDigits,
-  writeChange,
-  writeDifference,
-  writeDistance,
-  writeNumber,
-  writeShortNumber,
-} from "../../../src/ground/numbers/format-number.ts";
+import * as numbers from "../../../src/ground/numbers/format-number.ts";
+
+const { groupDigits, writeChange, writeDifference, writeDistance, writeNumber, writeShortNumber } = numbers;
 
 test.each([
   ["0", "0"],
@@ -76,9 +71,8 @@ describe("beside other numbers", () => {
     expect(writeShortNumber("24999999", { besides: ["25000000"] })).toBe("24.999999 M");
     expect(writeShortNumber("25000000", { besides: ["24999999"] })).toBe("25 M");
     expect(writeShortNumber("999999.99", { besides: ["1000000"] })).toBe("999,999.99");
-    expect(writeShortNumber("0.000000000000000001234567", { besides: ["0.000000000000000001234568"] })).toBe(
-      "1.234567e-18",
-    );
+    const [tiny, next] = ["0.000000000000000001234567", "0.000000000000000001234568"];
+    expect(writeShortNumber(tiny, { besides: [next] })).toBe("1.234567e-18");
   });
 
   it("keeps the order of any two numbers", () => {
@@ -96,10 +90,8 @@ describe("beside other numbers", () => {
           const [first, second] = [write(one, { besides: [other] }), write(other, { besides: [one] })];
           const [a, b] = [parseDecimal(one), parseDecimal(other)];
           if (a === undefined || b === undefined || compareDecimals(a, b) === 0) return;
-          const [readFirst, readSecond] = [readBack(first), readBack(second)];
-          expect(Math.sign(compareDecimals(readFirst, readSecond)), `${first}, ${second}`).toBe(
-            Math.sign(compareDecimals(a, b)),
-          );
+          const read = Math.sign(compareDecimals(readBack(first), readBack(second)));
+          expect(read, `${first}, ${second}`).toBe(Math.sign(compareDecimals(a, b)));
         }
       }),
       { numRuns: 1_000 },
