@@ -1,11 +1,10 @@
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { readText, root } from "../docs/documents.ts";
+import { startProgram } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const folder = join(root, "dist/bundle");
@@ -85,16 +84,7 @@ it("is whole in the package: each of its files loads, and the program runs, wher
     mkdirSync(dirname(join(installed, "node_modules", name)), { recursive: true });
     cpSync(from, join(installed, "node_modules", name), { recursive: true });
   }
-  const run = async (argv: string[]) => {
-    const child = spawn(process.execPath, argv, {
-      cwd: makeTempFolder(),
-      env: { PATH: process.env.PATH },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-    return { status: child.exitCode, stdout, stderr };
-  };
+  const run = (argv: string[]) => startProgram(argv, { cwd: makeTempFolder() }).ended;
   const paths = files.filter((file) => /-[\w-]{8}\.js$/.test(file)).map((file) => join(installed, "dist/bundle", file));
   expect(paths.length).toBeGreaterThan(100);
   const loadAll = join(installed, "load-all.cjs");

@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { startProgram } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -10,29 +9,8 @@ const root = new URL("../../", import.meta.url).pathname;
 /** The release that this Node uses (`store/sqlite/sqlite-library.ts`). */
 const library = Number.parseInt(process.versions.node, 10) >= 24 ? "better-sqlite3-node-api" : "better-sqlite3";
 
-interface Ran {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-async function run(checkout: string, argv: string[], env: Record<string, string> = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [join(checkout, "bin/tocsin.js"), ...argv], {
-    cwd: makeTempFolder(),
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const ran: Ran = { status: null, stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => {
-    ran.stdout += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    ran.stderr += chunk;
-  });
-  [ran.status] = (await once(child, "close")) as [number | null];
-  return ran;
-}
+const run = (checkout: string, argv: string[], env: Record<string, string> = {}) =>
+  startProgram([join(checkout, "bin/tocsin.js"), ...argv], { cwd: makeTempFolder(), env }).ended;
 
 /** The bin alone, as it stands before a build. */
 function copyBin(): string {

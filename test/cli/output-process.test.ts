@@ -1,10 +1,10 @@
-import { type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { StdioOptions } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { startProgram } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { type FakeAnswer, type FakeService, startFakeService } from "../upstream/fake-service.ts";
 
@@ -26,22 +26,8 @@ beforeEach(async () => {
 });
 
 /** The real process, in a folder of its own. @param node what Node itself is given besides. */
-function start(argv: string[], env: Record<string, string> = {}, node: string[] = [], stdio: StdioOptions = "pipe") {
-  const child = spawn(process.execPath, [...node, main, ...argv], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...env },
-    stdio,
-  }) as ChildProcessWithoutNullStreams;
-  const text = { stdout: "", stderr: "" };
-  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
-    text.stdout += chunk;
-  });
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-    text.stderr += chunk;
-  });
-  const ended = once(child, "close").then(([status]) => ({ status: status as number | null, ...text }));
-  return { child, ended };
-}
+const start = (argv: string[], env: Record<string, string> = {}, node: string[] = [], stdio?: StdioOptions) =>
+  startProgram([...node, main, ...argv], { cwd: folder, env, ...(stdio && { stdio }) });
 
 describe("the process", () => {
   it("reads a .env file, which the environment overrules", async () => {
@@ -73,7 +59,7 @@ describe("the process", () => {
       ALERTING_URL: service.url,
       ALERTING_API_KEY: "k",
     });
-    child.stdout.once("data", () => child.stdout.destroy());
+    child.stdout?.once("data", () => child.stdout?.destroy());
     const run = await ended;
     expect(run.status).toBe(0);
     expect(run.stderr).not.toContain("EPIPE");

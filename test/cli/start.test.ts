@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { personWho, startTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
@@ -15,10 +15,11 @@ const desk = "-1001700000001";
 const enter = "\r";
 const ctrlC = "\u0003";
 
-async function openChat(): Promise<ChatStandIn> {
+/** A chat, and a folder without a configuration. */
+async function openChat(more: Record<string, string> = {}) {
   const chat = await createChatStandIn({ now: Date.now, tokens: [token], chats: [{ id: desk, title: "Desk" }] });
   onTestFinished(() => chat.close());
-  return chat;
+  return { chat, cwd: makeTempFolder(), env: { TELEGRAM_API_ROOT: chat.url, ...more } };
 }
 
 interface Given {
@@ -47,19 +48,21 @@ function start(argv: string[], { cwd, env, answers, showsSecrets = false }: Give
 const readEnvFile = (cwd: string) => readFileSync(join(cwd, ".env"), "utf8");
 
 describe("tocsin start", () => {
+  const takesToken: [RegExp, string] = [/Bot token/, `${token}${enter}`];
+  const isAsked = (key: string): [RegExp, string] => [/Write this to \.env\?/, key];
+  const toDesk: [RegExp, string] = [/Send alerts to supergroup "Desk"\?/, "y"];
+
   it("asks for a token, finds the chat, rings it, writes .env, and serves", async () => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
+    const { chat, cwd, env } = await openChat();
     writeFileSync(join(cwd, ".env"), "# mine\nLOG_LEVEL=error\n");
     const started = start(["--json"], {
       cwd,
-      env: { TELEGRAM_API_ROOT: chat.url },
+      env,
       answers: [
         [/How shall alerts reach you/, enter],
-        [/Bot token/, `${token}${enter}`],
+        takesToken,
         [/looking for a chat/, () => chat.post(desk, "Dana", "/start@tocsin_7700_bot")],
-        [/Send alerts to supergroup "Desk"\?/, "y"],
-        [/Write this to \.env\?/, "y"],
+        ...[toDesk, isAsked("y")],
       ],
     });
     await expect.poll(started.stdout).not.toBe("");
@@ -85,15 +88,11 @@ describe("tocsin start", () => {
   });
 
   it("proposes the chat that its bot has, and ends with what can be typed and pasted", async () => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
+    const { cwd, env } = await openChat();
     const started = start(["--telegram"], {
       cwd,
-      env: { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token },
-      answers: [
-        [/Send alerts to supergroup "Desk"\?/, "y"],
-        [/Write this to \.env\?/, "y"],
-      ],
+      env: { ...env, TELEGRAM_BOT_TOKEN: token },
+      answers: [toDesk, isAsked("y")],
       showsSecrets: true,
     });
     await expect.poll(started.stdout).not.toBe("");
@@ -103,8 +102,6 @@ describe("tocsin start", () => {
     expect((await fetch(hook, { method: "POST", body })).status).toBe(202);
   });
 
-  const takesToken: [RegExp, string] = [/Bot token/, `${token}${enter}`];
-  const isAsked = (key: string): [RegExp, string] => [/Write this to \.env\?/, key];
   const waits: [RegExp, string][] = [
     [/Send alerts to/, "n"],
     [/while this runs[\s\S]*waiting/, "stop"],
@@ -115,12 +112,11 @@ describe("tocsin start", () => {
     ["at the last question", [takesToken, isAsked(ctrlC)]],
     ["with a no", [takesToken, isAsked("n")]],
   ])("leaves .env as it was when it is stopped %s", async (_when, answers) => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
+    const { cwd, env } = await openChat();
     const isWaiting = answers.some(([, act]) => act === "stop");
     const started = start(["--telegram", ...(isWaiting ? [] : ["--chat", desk])], {
       cwd,
-      env: { TELEGRAM_API_ROOT: chat.url },
+      env,
       answers: answers.map(([question, act]) => [question, act === "stop" ? () => void started.stop() : act]),
     });
     expect((await started.ended).status).toBe(1);
@@ -132,16 +128,11 @@ describe("tocsin start", () => {
     ["that Telegram does not know", token.replace("7700", "7701"), /does not know the token of bot 7701/],
     ["that is none", "changeme", /TELEGRAM_BOT_TOKEN is not a bot token/],
   ])("asks for another token where the environment has one %s", async (_what, wrong, said) => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
+    const { cwd, env } = await openChat();
     const started = start(["--chat", desk, "--no-serve"], {
       cwd,
-      env: { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: wrong },
-      answers: [
-        [said, () => {}],
-        [/Bot token/, `${token}${enter}`],
-        [/Write this to \.env\?/, "y"],
-      ],
+      env: { ...env, TELEGRAM_BOT_TOKEN: wrong },
+      answers: [[said, () => {}], takesToken, isAsked("y")],
     });
     expect((await started.ended).status).toBe(0);
     expect(readEnvFile(cwd)).toBe(`TELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
@@ -149,9 +140,7 @@ describe("tocsin start", () => {
   });
 
   it("says which of the chats that stay the bot cannot write to", async () => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
-    const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: "-5" };
+    const { cwd, env } = await openChat({ TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: "-5" });
     const started = start(["--chat", desk, "--yes", "--no-serve"], { cwd, env });
     expect((await started.ended).status).toBe(0);
     expect(started.output()).toMatch(/warning: TELEGRAM_CHAT_IDS has -5 as well, where this bot cannot write/);
@@ -168,10 +157,8 @@ describe("tocsin start", () => {
   });
 
   it("needs nobody: the chat and the token are given, .env is written, and it ends", async () => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
+    const { chat, cwd, env } = await openChat({ TELEGRAM_BOT_TOKEN: token });
     writeFileSync(join(cwd, ".env"), "TELEGRAM_CHAT_IDS=-5\nPUBLIC_URL=https://alerts.example.com");
-    const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token };
     const again = () => start(["--chat", desk, "--yes", "--no-serve", "--json"], { cwd, env });
     const first = again();
     expect((await first.ended).status).toBe(0);
@@ -201,13 +188,9 @@ describe("tocsin start", () => {
   });
 
   it("writes nothing where the bot, the chat or the mail server refuses, and says what to do", async () => {
-    const chat = await openChat();
-    const cwd = makeTempFolder();
-    const env = { TELEGRAM_API_ROOT: chat.url };
-    const wrong = start(["--chat", desk, "--yes"], {
-      cwd,
-      env: { ...env, TELEGRAM_BOT_TOKEN: token.replace("7700", "7701") },
-    });
+    const { chat, cwd, env } = await openChat();
+    const another = { ...env, TELEGRAM_BOT_TOKEN: token.replace("7700", "7701") };
+    const wrong = start(["--chat", desk, "--yes"], { cwd, env: another });
     expect((await wrong.ended).status).toBe(1);
     chat.setMembership(desk, "kicked");
     const kicked = start(["--chat", desk, "--yes"], { cwd, env: { ...env, TELEGRAM_BOT_TOKEN: token } });

@@ -15,6 +15,13 @@ function start(argv: string[], env: Record<string, string>, columns?: number) {
   return startTocsin(argv, { env, columns, isTty, sleep });
 }
 
+/** It follows a relay of the test's, at a terminal that is so wide, or in a pipe. */
+async function follow(columns?: number, env: Record<string, string> = {}) {
+  const relay = await startFakeRelay();
+  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40), ...env }, columns);
+  return { relay, tail, stream: await relay.nextStream() };
+}
+
 it("begins with the last ones, prints what comes and what becomes of it, and ends well on Ctrl-C", async () => {
   const world = await createRelayWorld();
   for (const title of ["Oldest", "Older", "Newest"]) {
@@ -30,9 +37,7 @@ it("begins with the last ones, prints what comes and what becomes of it, and end
 });
 
 it("says of an alert that it came and how it ended, and nothing between; what is over is not red", async () => {
-  const relay = await startFakeRelay();
-  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) }, 80);
-  const stream = await relay.nextStream();
+  const { tail, stream } = await follow(80);
   const send = (version: number, changes: object) =>
     stream.send(version, { id: alertOf(10).id, unmatched: false, title: "TVL fell", ...changes });
   const delivery = (destination: string, state: string, reason = "") => ({ ...deliveryOf(destination), state, reason });
@@ -58,9 +63,7 @@ it("says of an alert that it came and how it ended, and nothing between; what is
 });
 
 it("says at once what failed or is late, though others are still tried", async () => {
-  const relay = await startFakeRelay();
-  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40), NO_COLOR: "1" }, 80);
-  const stream = await relay.nextStream();
+  const { tail, stream } = await follow(80, { NO_COLOR: "1" });
   const waiting = { ...deliveryOf("ops"), state: "waiting", reason: "no answer", finishedAt: undefined };
   const send = (version: number, ...deliveries: object[]) =>
     stream.send(version, { id: alertOf(10).id, unmatched: false, deliveries });
@@ -84,10 +87,7 @@ it("says at once what failed or is late, though others are still tried", async (
 });
 
 it("fits a narrow terminal: the title below, and no reason is cut", async () => {
-  const relay = await startFakeRelay();
-  const env = { ADMIN_TOKEN: "x".repeat(40), NO_COLOR: "1" };
-  const tail = start(["alerts", "tail", "--url", relay.url], env, 40);
-  const stream = await relay.nextStream();
+  const { tail, stream } = await follow(40, { NO_COLOR: "1" });
   const reason = "the mail server refused it for good: 550 spam, ends here";
   const failed = { ...deliveryOf("mail"), state: "failed", reason };
   stream.send(30, {
@@ -117,9 +117,7 @@ it("shows only the severity asked for, and writes one JSON document", async () =
 });
 
 it("takes up the stream where a broken connection left it", async () => {
-  const relay = await startFakeRelay();
-  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
-  const first = await relay.nextStream();
+  const { relay, tail, stream: first } = await follow();
   await tail.shows("waiting for the first");
   // Before the first event: it resumes by the version of the log that it has read.
   first.response.destroy();
@@ -137,9 +135,7 @@ it("takes up the stream where a broken connection left it", async () => {
 });
 
 it("says that the relay is being stopped, and goes on when it is back", async () => {
-  const relay = await startFakeRelay();
-  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
-  const first = await relay.nextStream();
+  const { relay, tail, stream: first } = await follow();
   first.send(20);
   await tail.shows("Alert 20");
   first.response.end("event: stopping\nretry: 2000\ndata: {}\n\n");

@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeFileSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Stream } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSocket } from "../../src/http/hold-socket.ts";
 import { readTitles } from "../support/journey-world.ts";
+import { postOnce, sendAtRate } from "../support/posting.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -224,7 +225,6 @@ function startSenders(hookUrl: string) {
   const sent: string[] = [];
   const failedOnNew: string[] = [];
   const failedOnKept: string[] = [];
-  const sending = new Set<Promise<void>>();
   let answered = 0;
   const slowest = { title: "", ms: 0 };
 
@@ -241,36 +241,19 @@ function startSenders(hookUrl: string) {
     if (ms > slowest.ms) Object.assign(slowest, { title, ms });
   }
 
-  const timer = setInterval(() => {
-    const serial = sent.length;
+  const senders = sendAtRate(alertsPerSecond, (serial) => {
     const title = `alert ${String(serial).padStart(6, "0")}`;
     sent.push(title);
-    const one = send(title, serial % 2 === 0).finally(() => sending.delete(one));
-    sending.add(one);
-  }, 1_000 / alertsPerSecond);
-  onTestFinished(() => clearInterval(timer));
+    return send(title, serial % 2 === 0);
+  });
   return {
     answered: () => answered,
     async stop() {
-      clearInterval(timer);
-      await Promise.all(sending);
+      await senders.stop();
       kept.destroy();
       return { sent, failedOnNew, failedOnKept, slowest };
     },
   };
-}
-
-function postOnce(url: string, title: string, agent?: Agent): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json", ...(agent === undefined && { connection: "close" }) };
-    const sent = request(url, { method: "POST", agent: agent ?? false, headers }, (response) => {
-      response.on("error", reject);
-      response.on("end", () => resolve(response.statusCode ?? 0));
-      response.resume();
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify({ title }));
-  });
 }
 
 type HeldSocket = Stream & { getsockname(into: object): number; close(): void };

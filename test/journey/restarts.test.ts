@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
+import { postOnce, sendAtRate } from "../support/posting.ts";
 import { adminToken } from "../support/relay-process.ts";
 
 /**
@@ -62,47 +63,15 @@ destinations:
 /** Sends at its rate, half of it over kept connections; each alert until it is answered 202. */
 function startSenders(hookUrl: string) {
   const agents = [new Agent({ keepAlive: true, maxSockets: 8 }), new Agent({ keepAlive: false })];
+  onTestFinished(() => agents.forEach((agent) => void agent.destroy()));
   const accepted: string[] = [];
-  const sending = new Set<Promise<void>>();
-  let serial = 0;
-
-  async function send(number: number): Promise<void> {
-    for (;;) {
-      const agent = agents[number % agents.length];
-      if ((await tryOnce(hookUrl, agent, `restart-${number}`).catch(() => undefined)) === 202) break;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    accepted.push(`restart-${number}`);
-  }
-
-  const timer = setInterval(() => {
-    const sent = send(serial).finally(() => sending.delete(sent));
-    sending.add(sent);
-    serial += 1;
-  }, 1_000 / alertsPerSecond);
-  onTestFinished(() => clearInterval(timer));
-  return {
-    accepted,
-    nextSerial: () => serial,
-    async stop() {
-      clearInterval(timer);
-      await Promise.all(sending);
-      for (const agent of agents) agent.destroy();
-    },
-  };
-}
-
-function tryOnce(url: string, agent: Agent | undefined, title: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json", "idempotency-key": title };
-    const sent = request(url, { method: "POST", agent, headers }, (response) => {
-      response.on("error", reject);
-      response.on("end", () => resolve(response.statusCode ?? 0));
-      response.resume();
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify({ title }));
+  const senders = sendAtRate(alertsPerSecond, async (serial) => {
+    const title = `restart-${serial}`;
+    const post = () => postOnce(hookUrl, title, agents[serial % 2], { "idempotency-key": title }).catch(() => 0);
+    while ((await post()) !== 202) await new Promise((resolve) => setTimeout(resolve, 100));
+    accepted.push(title);
   });
+  return { accepted, ...senders };
 }
 
 /** `tocsin alerts tail` as a process of its own, over all restarts. */

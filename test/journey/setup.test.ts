@@ -1,14 +1,13 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
-import { buffer, text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
-import { runTocsin } from "../support/cli.ts";
+import { runTocsin, startProgram } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { adminToken, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
@@ -33,7 +32,6 @@ async function createSetupWorld() {
     fetch(`${sandbox.alertingUrl}/account`, { ...init, headers: { authorization: sandbox.apiKey } });
 
   const env: NodeJS.ProcessEnv = {
-    PATH: process.env.PATH,
     HOME: world.dataDir,
     ...world.env,
     DATA_DIR: world.dataDir,
@@ -45,16 +43,8 @@ async function createSetupWorld() {
     ALERTING_API_KEY: sandbox.apiKey,
   };
 
-  function spawnSetup(changes: Record<string, string> = {}, argv: string[] = []) {
-    const child = spawn(process.execPath, [bin, "setup", "--yes", ...argv], {
-      cwd: world.dataDir,
-      env: { ...env, ...changes },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const said = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-    return { child, ended: said.then(([stdout, stderr, [status]]) => ({ status: status as number, stdout, stderr })) };
-  }
+  const spawnSetup = (changes: Record<string, string> = {}, argv: string[] = []) =>
+    startProgram([bin, "setup", "--yes", ...argv], { cwd: world.dataDir, env: { ...env, ...changes } });
 
   return {
     world,

@@ -1,4 +1,7 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { onTestFinished } from "vitest";
@@ -70,6 +73,21 @@ function collector(chunks: string[]): CliContext["stdout"] {
       callback();
     },
   };
+}
+
+/** Node with these arguments as a process of its own, which ends with the test at the latest, and what it has said at its end. */
+export function startProgram(argv: string[], { env, ...options }: SpawnOptions = {}) {
+  const given = { PATH: process.env.PATH, ...env };
+  const child: ChildProcess = spawn(process.execPath, argv, {
+    ...{ stdio: ["ignore", "pipe", "pipe"], ...options },
+    env: given,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const read = async (stream: ChildProcess["stdout"]) => (stream === null ? "" : text(stream));
+  const ended = Promise.all([read(child.stdout), read(child.stderr), once(child, "close")]).then(
+    ([stdout, stderr, [status]]) => ({ status: status as number | null, stdout, stderr }),
+  );
+  return { child, ended };
 }
 
 /** Starts one command line in this process, by the real clock. It ends with the test at the latest. */

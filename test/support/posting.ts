@@ -1,4 +1,5 @@
-import { expect } from "vitest";
+import { type Agent, request } from "node:http";
+import { expect, onTestFinished } from "vitest";
 import type { RelayProcess } from "./relay-process.ts";
 
 /** Posts alerts to a relay from several senders at once, each behind the answer to the one before, until it is ended. */
@@ -27,6 +28,39 @@ export function keepPosting(relay: RelayProcess, senders: number, bodyOf: (sende
     async end() {
       isOver = true;
       await Promise.all(all);
+    },
+  };
+}
+
+/** One alert with this title over a connection of the agent's; without one over a new connection. Its status. */
+export function postOnce(url: string, title: string, agent?: Agent, headers: Record<string, string> = {}) {
+  const own = { "content-type": "application/json", ...(agent === undefined && { connection: "close" }), ...headers };
+  return new Promise<number>((resolve, reject) => {
+    const sent = request(url, { method: "POST", agent: agent ?? false, headers: own }, (response) => {
+      response.on("error", reject);
+      response.on("end", () => resolve(response.statusCode ?? 0));
+      response.resume();
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ title }));
+  });
+}
+
+/** Begins so many a second, numbered from 0, until it is stopped, which waits for those that have begun. */
+export function sendAtRate(perSecond: number, send: (serial: number) => Promise<void>) {
+  const sending = new Set<Promise<void>>();
+  let serial = 0;
+  const timer = setInterval(() => {
+    const one = send(serial).finally(() => sending.delete(one));
+    sending.add(one);
+    serial += 1;
+  }, 1_000 / perSecond);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    nextSerial: () => serial,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(sending);
     },
   };
 }

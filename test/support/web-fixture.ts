@@ -132,6 +132,26 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   downtimes?: Downtime[];
 }
 
+/** What a page says, without its tags. */
+export const plain = (page: string) =>
+  page
+    .replaceAll(/<[^>]+>/g, " ")
+    .replaceAll("&#39;", "'")
+    .replaceAll(/\s+/g, " ");
+
+export const route = (name: string, over: Partial<Route> = {}): Route => ({
+  ...{
+    name,
+    matchers: [],
+    to: ["ops"],
+    continue: false,
+    isDefault: false,
+    updates: "auto",
+    definedAt: "tocsin.yaml:9",
+  },
+  ...over,
+});
+
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
 export async function createWebFixture(options: WebFixtureOptions = {}): Promise<WebFixture> {
   const clock = options.clock ?? createTestClock();

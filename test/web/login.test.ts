@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { loginLink } from "../../src/contract/login-link.ts";
 import { AppError } from "../../src/core/errors.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -25,6 +26,10 @@ async function post(
     { incoming: { rawHeaders: [], socket: { remoteAddress: options.address ?? "192.0.2.1" } } },
   );
 }
+
+/** The status of a page for who has this cookie. */
+const statusFor = async ({ web }: WebFixture, cookie: string) =>
+  (await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }))).status;
 
 function codeOf(link: string): string {
   return new URL(link).searchParams.get("code") ?? "";
@@ -60,8 +65,7 @@ describe("the admin token", () => {
 
   test("in a form that is none is refused without a word to the log", async () => {
     const logged: unknown[] = [];
-    const log = { debug() {}, info() {}, warn() {}, error: (...event: unknown[]) => logged.push(event) };
-    const { web } = await createWebFixture({ log });
+    const { web } = await createWebFixture({ log: { ...silentLog, error: (...event) => void logged.push(event) } });
     const answer = await web.fetch(
       new Request("http://tocsin.test/login", {
         method: "POST",
@@ -118,8 +122,7 @@ describe("the admin token", () => {
 
   test("guessed is logged with the network that it came from, as often as it is not limited", async () => {
     const logged: unknown[] = [];
-    const log = { debug() {}, info() {}, error() {}, warn: (...event: unknown[]) => logged.push(event) };
-    const fixture = await createWebFixture({ log });
+    const fixture = await createWebFixture({ log: { ...silentLog, warn: (...event) => void logged.push(event) } });
     for (let round = 0; round < 30; round += 1) {
       await post(fixture, "/login", { token: "wrong" }, { address: `2001:db8:1:2::${round + 1}` });
     }
@@ -163,8 +166,7 @@ describe("the admin token", () => {
 
   test("as a bearer: many wrong ones get 429, and the right one from the same address passes", async () => {
     const logged: unknown[] = [];
-    const log = { debug() {}, info() {}, error() {}, warn: (event: string) => logged.push(event) };
-    const fixture = await createWebFixture({ log });
+    const fixture = await createWebFixture({ log: { ...silentLog, warn: (event) => void logged.push(event) } });
     const ask = (token: string) =>
       fixture.web.fetch(
         new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${token}` } }),
@@ -314,9 +316,7 @@ describe("a session", () => {
     const { cookie } = await logIn();
     const restarted = await createWebFixture({ clock });
     const rotated = await createWebFixture({ clock, adminToken: new Secret("another-admin-token-0001") });
-    const ask = ({ web }: WebFixture) => web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
-    expect((await ask(restarted)).status).toBe(200);
-    expect((await ask(rotated)).status).toBe(303);
+    expect([await statusFor(restarted, cookie), await statusFor(rotated, cookie)]).toEqual([200, 303]);
   });
 
   test("that was logged out stays over after a restart, and others do not; the database holds none", async () => {
@@ -326,9 +326,8 @@ describe("a session", () => {
     expect((await ended.post("/logout")).headers.get("set-cookie")).toContain("Max-Age=0");
     expect((await ended.get("/")).status).toBe(303);
     const restarted = await createWebFixture({ clock: fixture.clock, store: fixture.store });
-    const ask = (cookie: string) => restarted.web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
-    expect((await ask(ended.cookie)).status).toBe(303);
-    expect((await ask(other.cookie)).status).toBe(200);
+    expect(await statusFor(restarted, ended.cookie)).toBe(303);
+    expect(await statusFor(restarted, other.cookie)).toBe(200);
     const keys = JSON.stringify(await fixture.store.listKeys("ended-session", fixture.clock.now()));
     const [id = ""] = ended.cookie.split("=", 2)[1]?.split(".") ?? [];
     expect(id).not.toBe("");
@@ -349,11 +348,8 @@ describe("a session", () => {
     expect(answer.headers.get("location")).toBe("/login");
     await second.post("/logout");
     const restarted = await createWebFixture({ clock, store });
-    for (const { web } of [fixture, restarted]) {
-      for (const cookie of [renewed, second.cookie]) {
-        expect((await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }))).status).toBe(303);
-      }
-    }
+    for (const relay of [fixture, restarted])
+      for (const cookie of [renewed, second.cookie]) expect(await statusFor(relay, cookie)).toBe(303);
   });
 
   test("is over even if that cannot be recorded, and the page says what that means", async () => {
@@ -376,10 +372,10 @@ describe("a session", () => {
     ["another signature", (parts: string[]) => [...parts.slice(0, 3), "AAAA"]],
     ["nothing signed", (parts: string[]) => parts.slice(0, 3)],
   ])("with %s is none", async (_what, change) => {
-    const { logIn, web } = await createWebFixture();
-    const [name, value = ""] = (await logIn()).cookie.split("=", 2);
+    const fixture = await createWebFixture();
+    const [name, value = ""] = (await fixture.logIn()).cookie.split("=", 2);
     const cookie = `${name}=${change(value.split(".")).join(".")}`;
-    expect((await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }))).status).toBe(303);
+    expect(await statusFor(fixture, cookie)).toBe(303);
   });
 
   test("sends a browser back to the page that a form was on", async () => {

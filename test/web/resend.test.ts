@@ -170,12 +170,6 @@ describe("trying a destination", () => {
     expect(await forged.text()).not.toContain("Call us");
   });
 
-  test("a destination that nothing was sent to yet is not said to work", async () => {
-    const { read } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
-    const page = await read("/destinations");
-    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*works \(.*<\/span>/s);
-  });
-
   test("says so when one that was thought well does not answer", async () => {
     const { logIn } = await createWebFixture({
       probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },

@@ -4,18 +4,8 @@ import { createRouteAgain } from "../../src/explain/route-again.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { chat, noon } from "../routing/sample.ts";
-import { type AlertInput, createWebFixture } from "../support/web-fixture.ts";
+import { type AlertInput, createWebFixture, plain, route } from "../support/web-fixture.ts";
 
-const route = (name: string, over: Partial<Route> = {}): Route => ({
-  name,
-  matchers: [],
-  to: ["ops"],
-  continue: false,
-  isDefault: false,
-  updates: "auto",
-  definedAt: "tocsin.yaml:9",
-  ...over,
-});
 const isCritical = { field: "severity", condition: { equals: ["critical"] } };
 const isWhale = { field: "payload.kind", condition: { equals: ["whale"] } };
 const decided = (name: string, result: Decision["result"], destination?: string, reason = "as it was"): Decision => ({
@@ -24,12 +14,6 @@ const decided = (name: string, result: Decision["result"], destination?: string,
   reason,
   ...(destination !== undefined && { destination }),
 });
-const plain = (page: string) =>
-  page
-    .replaceAll(/<[^>]+>/g, " ")
-    .replaceAll("&#39;", "'")
-    .replaceAll(/\s+/g, " ");
-
 async function routedAgain(routes: Route[], alert: AlertInput) {
   const fixture = await createWebFixture({ routes });
   const { id } = await fixture.addAlert(alert);
@@ -120,13 +104,8 @@ describe("what today's routes would do", () => {
       deliveries: [],
       decisions: [decided("critical", "not_matched")],
     });
-    expect(routed.data.differences).toMatchObject([
-      {
-        destination: null,
-        before: { result: "nothing", reason: "there was no route noise" },
-        now: { result: "dropped" },
-      },
-    ]);
+    const before = { result: "nothing", reason: "there was no route noise" };
+    expect(routed.data.differences).toMatchObject([{ destination: null, before, now: { result: "dropped" } }]);
     expect(page).toMatch(/nobody nothing : there was no route noise dropped by noise/);
   });
 

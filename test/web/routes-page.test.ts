@@ -1,19 +1,8 @@
 import { expect, it } from "vitest";
 import type { DestinationView } from "../../src/contract/operations.ts";
-import type { Route } from "../../src/core/rules.ts";
 import { referTo } from "../../src/ground/shape/refusal.ts";
-import { createWebFixture } from "../support/web-fixture.ts";
+import { createWebFixture, plain, route } from "../support/web-fixture.ts";
 
-const route = (name: string, over: Partial<Route> = {}): Route => ({
-  name,
-  matchers: [],
-  to: ["ops"],
-  continue: false,
-  isDefault: false,
-  updates: "auto",
-  definedAt: "tocsin.yaml:9",
-  ...over,
-});
 const routes = [
   route("critical", {
     matchers: [{ field: "severity", condition: { equals: ["critical"] } }],
@@ -22,7 +11,6 @@ const routes = [
   route("noise", { matchers: [{ field: "severity", condition: { equals: ["info"] } }], to: [] }),
   route("rest", { isDefault: true, to: ["treasury"] }),
 ];
-const plain = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 
 it("says since when it counts: the log's first alert, not the hour in which that came", async () => {
   const fixture = await createWebFixture({ routes });

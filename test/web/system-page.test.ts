@@ -1,12 +1,8 @@
 import { expect, it } from "vitest";
 import type { RunningRelay } from "../../src/contract/operations.ts";
-import { createWebFixture } from "../support/web-fixture.ts";
+import { createWebFixture, plain as wordsOf } from "../support/web-fixture.ts";
 
-const plain = (page: string) =>
-  page
-    .replaceAll(/<\/?bdi>/g, "")
-    .replaceAll(/<[^>]+>/g, " ")
-    .replaceAll(/\s+/g, " ");
+const plain = (page: string) => wordsOf(page.replaceAll(/<\/?bdi>/g, ""));
 
 it("says why the relay is not ready", async () => {
   const { read, operations } = await createWebFixture();

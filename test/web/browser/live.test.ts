@@ -351,20 +351,6 @@ describe("in a browser", () => {
     expect(await box.isChecked()).toBe(true);
   });
 
-  test("mutes alerts like one, by keyboard alone", async () => {
-    const { url, addAlert, operations } = await serveWebFixture();
-    const page = await openPage({ width: 360 });
-    const { id } = await addAlert();
-    await logIn(page, url, `/alerts/${id}`);
-    await page.focus("summary:has-text('Mute alerts like this')");
-    await page.keyboard.press("Enter");
-    await page.focus("input[name=reason]");
-    await page.keyboard.type("known, the airdrop");
-    await page.keyboard.press("Enter");
-    await page.waitForSelector(".notice.done:has-text('Muted')");
-    expect(await operations.listMutes()).toMatchObject([{ reason: "known, the airdrop" }]);
-  });
-
   test("a login link asks for one press, and leaves no code behind", async () => {
     const { url, clock } = await serveWebFixture();
     const page = await openPage();
