@@ -1,7 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { onTestFinished } from "vitest";
@@ -83,10 +82,12 @@ export function startProgram(argv: string[], { env, ...options }: SpawnOptions =
     env: given,
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const read = async (stream: ChildProcess["stdout"]) => (stream === null ? "" : text(stream));
-  const ended = Promise.all([read(child.stdout), read(child.stderr), once(child, "close")]).then(
-    ([stdout, stderr, [status]]) => ({ status: status as number | null, stdout, stderr }),
-  );
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name]?.setEncoding("utf8").on("data", (chunk: string) => {
+      said[name] += chunk;
+    });
+  const ended = once(child, "close").then(([status]) => ({ status: status as number | null, ...said }));
   return { child, ended };
 }
 
