@@ -49,6 +49,8 @@ it.each([
   "tocsin_repeated_alerts_total 3",
   "tocsin_database_damaged 1",
   "tocsin_unreadable_alerts_total 2",
+  'tocsin_silent{watch="hook"} 1',
+  'tocsin_silent{watch="source:Pyth"} 0',
 ])("has %s, with no other labels", (line) => {
   const now = 1_000_000;
   const store = {
@@ -64,6 +66,10 @@ it.each([
     store,
     destinations: [{ ...view("ops", "webhook"), counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     routing: { givenUp: 2, repeats: 3, senderLag: new Histogram([1]) },
+    silence: [
+      { watch: "hook", state: "silent", quietMs: 1 } as SilenceView,
+      { watch: "source:Pyth", state: "watching", quietMs: 1 } as SilenceView,
+    ],
     delivery: Object.assign(new DeliveryFigures(), { refusedMessages: new Map([["ops", 2]]) }),
     now,
   });
