@@ -46,7 +46,7 @@ export function postOnce(url: string, title: string, agent?: Agent, headers: Rec
   });
 }
 
-/** Begins so many a second, numbered from 0, until it is stopped, which waits for those that have begun. */
+/** Begins this many a second, numbered from 0. A stop waits for those that have begun. */
 export function sendAtRate(perSecond: number, send: (serial: number) => Promise<void>) {
   const sending = new Set<Promise<void>>();
   let serial = 0;
