@@ -32,7 +32,7 @@ export interface MoveMark {
 }
 
 /** Two moves at once on one database: not. */
-const lock = 8_072_401_174;
+const lock = 8_072_401_175;
 
 /**
  * As of now. `to_regclass` would answer from the session's cache of names, which a wait for an advisory lock does not renew:
