@@ -47,9 +47,8 @@ describe("explicitKey", () => {
   });
 
   it("keeps two kinds apart whose words are equal", () => {
-    expect(explicitKey({ "webhook-id": "1" }, noBody, [])).not.toBe(
-      explicitKey({ "idempotency-key": "1" }, noBody, []),
-    );
+    const other = explicitKey({ "idempotency-key": "1" }, noBody, []);
+    expect(explicitKey({ "webhook-id": "1" }, noBody, [])).not.toBe(other);
   });
 
   it("hashes a key of absurd length without joining two of them", () => {
@@ -75,30 +74,24 @@ describe("explicitKey", () => {
   });
 
   it("does not climb a prototype", () => {
-    expect(
-      explicitKey({}, request({ a: 1 }), ["payload.constructor.name", "payload.__proto__.x", "payload.toString"]),
-    ).toBeUndefined();
+    const paths = ["payload.constructor.name", "payload.__proto__.x", "payload.toString"];
+    expect(explicitKey({}, request({ a: 1 }), paths)).toBeUndefined();
   });
 });
 
 describe("namesItself", () => {
+  const midnight = "2026-11-21T00:00:00Z";
+
   it.each([
     [{ event_id: "e1" }],
     [{ data: { timestamp: 1795219200 } }],
-    [{ timestamp: "2026-11-21T00:00:00Z", title: "x" }],
-    [{ alert: { triggeredAt: "2026-11-21T00:00:00Z" } }],
+    [{ timestamp: midnight, title: "x" }],
+    [{ alert: { triggeredAt: midnight } }],
     [{ specversion: "1.0", id: "1", source: "/a", type: "t" }],
     [{ event: { id: "e1" } }],
     [[{ timestamp: 1795219200 }, { timestamp: 1795219201 }]],
-    [
-      {
-        action: "labeled",
-        issue: { updated_at: "2026-11-21T00:00:00Z" },
-        repository: {},
-        sender: { login: "octocat" },
-      },
-    ],
-    [{ ref: "main", head_commit: { timestamp: "2026-11-21T00:00:00Z" }, repository: {}, sender: { login: "octocat" } }],
+    [{ action: "labeled", issue: { updated_at: midnight }, repository: {}, sender: { login: "octocat" } }],
+    [{ ref: "main", head_commit: { timestamp: midnight }, repository: {}, sender: { login: "octocat" } }],
   ])("is true of %j", (payload) => {
     expect(namesItself(bytes(payload))).toBe(true);
   });
@@ -107,19 +100,12 @@ describe("namesItself", () => {
     [{ id: "rule-7", value: 3 }],
     [{ alertId: "a1", ruleId: 5, subscriptionId: "s1", metric: { id: "m", key: "k" } }],
     [{ alert: { id: "a1" }, status: "firing" }],
-    [
-      {
-        data: {
-          subscription: { id: "s", createdAt: "2026-01-01T00:00:00Z" },
-          metric: { key: "k", updatedAt: 1795219200 },
-        },
-      },
-    ],
+    [{ data: { subscription: { id: "s", createdAt: midnight }, metric: { key: "k", updatedAt: 1795219200 } } }],
     [{ rule: { timestamp: 1795219200 }, value: 1 }],
     [{ action: "added", member: { login: "hubot" }, team: { id: 1 }, sender: { login: "octocat" } }],
-    [{ action: "added", repository: { updated_at: "2026-11-21T00:00:00Z" }, sender: { login: "octocat" } }],
-    [{ issue: { updated_at: "2026-11-21T00:00:00Z" }, title: "a tracker of another kind" }],
-    [{ fingerprint: "f", startsAt: "2026-11-21T00:00:00Z" }],
+    [{ action: "added", repository: { updated_at: midnight }, sender: { login: "octocat" } }],
+    [{ issue: { updated_at: midnight }, title: "a tracker of another kind" }],
+    [{ fingerprint: "f", startsAt: midnight }],
     [{ timestamp: 0 }],
     [{ date: "2026-11-21", time: "10:00" }],
     [[{ timestamp: 1795219200 }, { title: "x" }]],

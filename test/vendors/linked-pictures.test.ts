@@ -1,15 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Secret } from "../../src/core/secret.ts";
 import { createNtfyChannel } from "../../src/vendors/ntfy/send.ts";
 import { createSlackChannel } from "../../src/vendors/slack/send.ts";
+import { httpVendors } from "../conformance/http-vendors.ts";
 import { fullFacts, makeAlert, makeContext, publicUrl } from "../rendering/sample.ts";
-import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sayOutcome } from "../support/say-outcome.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
 import { type HttpVendor, json, parseObject, text } from "../support/vendors/http-vendor.ts";
 
 const picture = { url: `${publicUrl}/pictures/a.b.light.c.d.png`, alt: "Value over time: USDC" };
@@ -24,22 +22,16 @@ function messageFor(kind: Kind, withPicture = true, form: "rich" | "plain" = "ri
 }
 
 const clock = createTestClock();
-const open = { slack: openSlack, ntfy: openNtfy };
-
-async function openSlack() {
-  const vendor = await createSlackVendor();
-  const url = new Secret(`${vendor.origin}${vendor.path}`);
-  const destination = { ...destinationBase("desk"), type: "slack" as const, url, allowInternal: ["127.0.0.1"] };
-  return sceneOf("slack", vendor, createSlackChannel(destination, { now: clock.now }), () => vendor.seen.length);
-}
-
-async function openNtfy() {
-  const vendor = await createNtfyVendor();
-  const { origin: server, topic } = vendor;
-  const base = { ...destinationBase("phone"), type: "ntfy" as const, allowInternal: ["127.0.0.1"] };
-  const destination = { ...base, server, topic, token: new Secret(vendor.token) };
-  return sceneOf("ntfy", vendor, createNtfyChannel(destination, { now: clock.now }), () => vendor.shown.length);
-}
+const open = {
+  async slack() {
+    const { vendor, destination } = await httpVendors.slack();
+    return sceneOf("slack", vendor, createSlackChannel(destination, { now: clock.now }), () => vendor.seen.length);
+  },
+  async ntfy() {
+    const { vendor, destination } = await httpVendors.ntfy();
+    return sceneOf("ntfy", vendor, createNtfyChannel(destination, { now: clock.now }), () => vendor.shown.length);
+  },
+};
 
 function sceneOf(kind: Kind, vendor: HttpVendor, channel: Channel, seen: () => number) {
   onTestFinished(async () => {
@@ -77,7 +69,7 @@ const refusals = {
 };
 
 it("a message to Slack shows its picture behind the text, with words for whoever does not see it", async () => {
-  const { send, bodies } = await openSlack();
+  const { send, bodies } = await open.slack();
   expect(await send()).toEqual({ kind: "sent" });
   const blocks = bodies()[0]?.blocks as unknown[];
   expect(blocks.at(-1)).toEqual({ type: "image", image_url: picture.url, alt_text: picture.alt });
@@ -90,7 +82,7 @@ it("says the same as without, and has none in its plain form", () => {
 });
 
 it("a push by ntfy has it as an attachment that phones know as a picture, also when it is changed", async () => {
-  const { send, channel, bodies } = await openNtfy();
+  const { send, channel, bodies } = await open.ntfy();
   expect(await send()).toMatchObject({ kind: "sent" });
   const attached = { attach: picture.url, filename: "chart.png", click: expect.stringContaining(publicUrl) };
   await channel.edit?.("d1", messageFor("ntfy"), sendContext());
