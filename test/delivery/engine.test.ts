@@ -154,14 +154,6 @@ describe("digests", () => {
     expect(digests[0]?.context.deliveryId).toBe(digests[1]?.context.deliveryId);
   });
 
-  it("turns pings that are no longer fresh into a digest", async () => {
-    const { accept, clock, chat } = await startFixture([telegramTo("chat")]);
-    chat.script.push(flood(20 * minute));
-    for (let index = 0; index < 3; index += 1) await accept({}, { planned: { freshnessMs: 15 * minute } });
-    await clock.advance(25 * minute);
-    expect(chat.texts.slice(1)).toEqual([expect.stringContaining("3 warnings in 1 s")]);
-  });
-
   it("shows the titles of routes", async () => {
     const { accept, clock, chat } = await startFixture([telegramTo("chat", { digestOver: 3 })]);
     const titles = Array.from({ length: 6 }, (_, index) => `Titled ${index}`);

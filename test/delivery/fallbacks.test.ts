@@ -22,13 +22,6 @@ it("uses the fallback once when the first has been down for the set time, and st
   expect(await states(id)).toEqual({ chat: "sent", hook: "sent" });
 });
 
-it("does not touch the fallback when the first destination delivers", async () => {
-  const { accept, clock, hook, planned } = await start();
-  await accept({}, planned(minute));
-  await clock.advance(2 * minute);
-  expect(hook.calls).toHaveLength(0);
-});
-
 it("leaves both failed, with reasons, where the fallback is dead as well, and goes round no further", async () => {
   const { accept, clock, chat, hook, detail, planned } = await start();
   chat.always = () => kicked;
