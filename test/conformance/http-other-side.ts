@@ -1,6 +1,14 @@
 import { echo, type HttpVendor, text, type VendorAnswer } from "../support/vendors/http-vendor.ts";
 import { askedWaitMs, type OtherSide, type Situation } from "./channel-suite.ts";
 
+const kinds: Partial<
+  Record<Situation | "behaves", "normal" | `take_then_${"hang" | "reset" | "half_answer"}` | "garbage">
+> = {
+  ...{ behaves: "normal", speaks_garbage: "garbage" },
+  ...{ takes_and_hangs: "take_then_hang", takes_and_resets: "take_then_reset" },
+  takes_and_breaks_off: "take_then_half_answer",
+};
+
 /** How an HTTP vendor is brought into each situation; `answers` says what it answers where it has words of its own. */
 export function otherSideOf(
   vendor: HttpVendor,
@@ -20,27 +28,13 @@ export function otherSideOf(
     seen,
     nextCall: () => vendor.nextRequest(),
     meet: async (situation) => {
-      switch (situation) {
-        case "behaves":
-          return vendor.behave({ kind: "normal" });
-        case "takes_and_hangs":
-          return vendor.behave({ kind: "take_then_hang" });
-        case "takes_and_resets":
-          return vendor.behave({ kind: "take_then_reset" });
-        case "takes_and_breaks_off":
-          return vendor.behave({ kind: "take_then_half_answer" });
-        case "speaks_garbage":
-          return vendor.behave({ kind: "garbage" });
-        case "echoes_everything":
-          return vendor.behave({ kind: "answer", answer: echo(400) });
-        case "is_unreachable":
-          return vendor.close();
-        default: {
-          const answer = answers[situation] ?? usual[situation];
-          if (answer === undefined) throw new Error(`no answer for ${situation}`);
-          return vendor.behave({ kind: "answer", answer: () => answer });
-        }
-      }
+      if (situation === "is_unreachable") return vendor.close();
+      const kind = kinds[situation];
+      if (kind !== undefined) return vendor.behave({ kind });
+      if (situation === "echoes_everything") return vendor.behave({ kind: "answer", answer: echo(400) });
+      const answer = situation === "behaves" ? undefined : (answers[situation] ?? usual[situation]);
+      if (answer === undefined) throw new Error(`no answer for ${situation}`);
+      return vendor.behave({ kind: "answer", answer: () => answer });
     },
   };
 }

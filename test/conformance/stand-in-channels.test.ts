@@ -15,19 +15,34 @@ import {
 
 const chatId = "-1001000000001";
 
-const chatSituations: Situation[] = [
-  "asks_to_wait",
-  "fails",
-  "is_gone",
-  "takes_and_hangs",
-  "takes_and_resets",
-  "speaks_garbage",
-  "is_unreachable",
-];
+type Faults<StandIn extends { faults: { next(fault: never): void } }> = Partial<
+  Record<Situation, Parameters<StandIn["faults"]["next"]>[0]>
+>;
+
+const chatFaults: Faults<ChatStandIn> = {
+  asks_to_wait: { kind: "flood", retryAfterSeconds: askedWaitMs / 1_000 },
+  fails: { kind: "error_500" },
+  takes_and_hangs: { kind: "hang", delivered: true },
+  takes_and_resets: { kind: "reset", delivered: true },
+  speaks_garbage: { kind: "not_json", delivered: true },
+};
+
+const mailFaults: Faults<MailboxStandIn> = {
+  fails: { stage: "sender", kind: 451, text: "4.3.0 try again later" },
+  is_unavailable: { stage: "recipient", kind: 421, text: "4.7.0 busy" },
+  refuses_the_account: { stage: "login", kind: 535, text: "5.7.8 wrong password" },
+  refuses_the_message: { stage: "mail", kind: 554, text: "5.6.0 refused" },
+  takes_and_hangs: { stage: "mail", kind: "hang", delivered: true },
+  takes_and_resets: { stage: "mail", kind: "drop", delivered: true },
+};
+
+/** Those that the stand-in has faults for, and those that each has. */
+const situationsOf = (faults: Partial<Record<Situation, unknown>>) =>
+  [...Object.keys(faults), "is_gone", "is_unreachable"] as Situation[];
 
 describeChannel(
   "telegram",
-  { situations: chatSituations, edits: true },
+  { situations: situationsOf(chatFaults), edits: true },
   async (answerMs): Promise<ChannelUnderTest> => {
     const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
     const standIn = await createChatStandIn({
@@ -58,96 +73,79 @@ describeChannel(
   },
 );
 
+function faultIn<Fault>(faults: Partial<Record<Situation, Fault>>, situation: Situation): Fault {
+  const fault = faults[situation];
+  if (fault === undefined) throw new Error(`the stand-in does not know "${situation}"`);
+  return fault;
+}
+
 function chatSide(standIn: ChatStandIn): OtherSide {
   return {
     seen: () => standIn.messages(chatId).map(({ text }) => text),
     nextCall: () => standIn.waitForMessages(chatId, standIn.messages(chatId).length + 1),
     meet: (situation) => {
-      switch (situation) {
-        case "behaves":
-          return standIn.faults.clear();
-        case "asks_to_wait":
-          return standIn.faults.next({ kind: "flood", retryAfterSeconds: askedWaitMs / 1_000 });
-        case "fails":
-          return standIn.faults.next({ kind: "error_500" });
-        case "is_gone":
-          return standIn.setMembership(chatId, "kicked");
-        case "takes_and_hangs":
-          return standIn.faults.next({ kind: "hang", delivered: true });
-        case "takes_and_resets":
-          return standIn.faults.next({ kind: "reset", delivered: true });
-        case "speaks_garbage":
-          return standIn.faults.next({ kind: "not_json", delivered: true });
-        case "is_unreachable":
-          return standIn.close();
-        default:
-          throw new Error(`the stand-in does not know "${situation}"`);
-      }
+      if (situation === "behaves") return standIn.faults.clear();
+      if (situation === "is_gone") return standIn.setMembership(chatId, "kicked");
+      if (situation === "is_unreachable") return standIn.close();
+      return standIn.faults.next(faultIn(chatFaults, situation));
     },
   };
 }
 
 const mailbox = "ops@example.com";
 
-const mailSituations: Situation[] = [
-  "fails",
-  "is_unavailable",
-  "refuses_the_account",
-  "is_gone",
-  "refuses_the_message",
-  "takes_and_hangs",
-  "takes_and_resets",
-  "is_unreachable",
-];
-
-describeChannel("email", { situations: mailSituations, edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
-  const password = "canaryMailPasswordXXXXXXXX";
-  const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
-  return {
-    channel: createEmailChannel(
-      {
-        ...destinationBase("desk"),
-        type: "email",
-        to: [mailbox],
-        from: "tocsin@example.com",
-        account: {
-          id: "relay",
-          host: "127.0.0.1",
-          port: standIn.smtpPort,
-          secure: false,
-          user: "relay",
-          password: new Secret(password),
-          allowInsecureAuth: true,
-          rejectUnauthorized: true,
+describeChannel(
+  "email",
+  { situations: situationsOf(mailFaults), edits: false },
+  async (answerMs): Promise<ChannelUnderTest> => {
+    const password = "canaryMailPasswordXXXXXXXX";
+    const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
+    return {
+      channel: createEmailChannel(
+        {
+          ...destinationBase("desk"),
+          type: "email",
+          to: [mailbox],
+          from: "tocsin@example.com",
+          account: {
+            id: "relay",
+            host: "127.0.0.1",
+            port: standIn.smtpPort,
+            secure: false,
+            user: "relay",
+            password: new Secret(password),
+            allowInsecureAuth: true,
+            rejectUnauthorized: true,
+          },
         },
-      },
-      {
-        timeouts: {
-          connectMs: patientMs,
-          greetingMs: patientMs,
-          commandMs: patientMs,
-          verdictMs: answerMs,
+        {
+          timeouts: {
+            connectMs: patientMs,
+            greetingMs: patientMs,
+            commandMs: patientMs,
+            verdictMs: answerMs,
+          },
         },
+      ),
+      recipient: mailbox,
+      message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
+      longestText: "é".repeat(100_000),
+      other: mailSide(standIn),
+      secrets: [
+        password,
+        Buffer.from(password).toString("base64"),
+        Buffer.from(`\0relay\0${password}`).toString("base64"),
+      ],
+      verdicts: {
+        fails: { kind: "retry" },
+        is_unavailable: { kind: "retry" },
+        refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
+        is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
       },
-    ),
-    recipient: mailbox,
-    message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
-    longestText: "é".repeat(100_000),
-    other: mailSide(standIn),
-    secrets: [
-      password,
-      Buffer.from(password).toString("base64"),
-      Buffer.from(`\0relay\0${password}`).toString("base64"),
-    ],
-    verdicts: {
-      fails: { kind: "retry" },
-      is_unavailable: { kind: "retry" },
-      refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
-      is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
-    },
-    close: () => standIn.close(),
-  };
-});
+      close: () => standIn.close(),
+    };
+  },
+);
 
 function mailSide(standIn: MailboxStandIn): OtherSide {
   return {
@@ -155,28 +153,10 @@ function mailSide(standIn: MailboxStandIn): OtherSide {
     seen: () => standIn.mails(mailbox).map(({ text }) => text.replace(/\r?\n$/, "")),
     nextCall: () => standIn.waitForMails(standIn.mails(mailbox).length + 1, mailbox),
     meet: (situation) => {
-      switch (situation) {
-        case "behaves":
-          return standIn.faults.clear();
-        case "fails":
-          return standIn.faults.next({ stage: "sender", kind: 451, text: "4.3.0 try again later" });
-        case "is_unavailable":
-          return standIn.faults.next({ stage: "recipient", kind: 421, text: "4.7.0 busy" });
-        case "refuses_the_account":
-          return standIn.faults.next({ stage: "login", kind: 535, text: "5.7.8 wrong password" });
-        case "is_gone":
-          return standIn.setExists(mailbox, false);
-        case "refuses_the_message":
-          return standIn.faults.next({ stage: "mail", kind: 554, text: "5.6.0 refused" });
-        case "takes_and_hangs":
-          return standIn.faults.next({ stage: "mail", kind: "hang", delivered: true });
-        case "takes_and_resets":
-          return standIn.faults.next({ stage: "mail", kind: "drop", delivered: true });
-        case "is_unreachable":
-          return standIn.close();
-        default:
-          throw new Error(`the stand-in does not know "${situation}"`);
-      }
+      if (situation === "behaves") return standIn.faults.clear();
+      if (situation === "is_gone") return standIn.setExists(mailbox, false);
+      if (situation === "is_unreachable") return standIn.close();
+      return standIn.faults.next(faultIn(mailFaults, situation));
     },
   };
 }

@@ -72,24 +72,14 @@ async function startOn(clock: Clock) {
   const chat = await createChatStandIn({ now: clock.now, tokens: [token], chats });
   const mailbox = await createMailboxStandIn({ now: clock.now });
   const env = {
-    PORT: "0",
-    DATA_DIR: dataDir,
-    TOCSIN_CONFIG: join(dataDir, "tocsin.yaml"),
-    TELEGRAM_BOT_TOKEN: token,
-    TELEGRAM_API_ROOT: chat.url,
-    SMTP_URL: mailbox.smtpUrl,
-    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+    ...{ PORT: "0", DATA_DIR: dataDir, TOCSIN_CONFIG: join(dataDir, "tocsin.yaml") },
+    ...{ TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_ROOT: chat.url },
+    ...{ SMTP_URL: mailbox.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>" },
   };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
-  const relay = await startRelay({
-    config,
-    secrets,
-    clock,
-    log: silentLog,
-    storeThreadEntry: compiledThread(),
-    readingThreadEntry,
-  });
+  const threads = { storeThreadEntry: compiledThread(), readingThreadEntry };
+  const relay = await startRelay({ config, secrets, clock, log: silentLog, ...threads });
   onTestFinished(async () => {
     await relay.stop();
     await chat.close();
@@ -171,12 +161,8 @@ it("takes over a database of the version before: shows all of it, sends what wai
     (now) => now.listed.length === now.total,
     { what: "a log that counts what it lists" },
   );
-  expect(
-    listed
-      .map(({ id }) => id)
-      .reverse()
-      .slice(0, former.length),
-  ).toEqual(former.map(({ id }) => id));
+  const oldest = listed.map(({ id }) => id).reverse();
+  expect(oldest.slice(0, former.length)).toEqual(former.map(({ id }) => id));
   const changed = new Set((await store.listChanges(undefined, 200)).map(({ id }) => id));
   expect(listed.filter(({ id }) => !changed.has(id))).toEqual([]);
   expect((await store.listAlerts({ limit: 9, q: "burst 5" })).map(({ facts }) => facts?.title)).toEqual(["Burst 5"]);
