@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createJourneyWorld, deskChat, mailAddress, opsChat, waitForState } from "../support/journey-world.ts";
+import type { RelayProcess } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 const alert = {
@@ -85,4 +86,27 @@ it("sends mail on time while the Bot API is down, and each chat message once whe
       expect(texts.filter((text) => text.includes(`During the outage ${index}`))).toHaveLength(1);
     }
   }
+});
+
+it("delivers after SIGKILL between the answer and the delivery", async () => {
+  const world = await createJourneyWorld();
+  const first = await world.start();
+  const destinations = [`telegram:${deskChat}`, `telegram:${opsChat}`, "email"];
+  const all = (relay: RelayProcess, what: "pause" | "resume") =>
+    Promise.all(
+      destinations.map(async (name) => {
+        const path = `/api/destinations/${encodeURIComponent(name)}/${what}`;
+        expect((await relay.api(path, { method: "POST" })).status).toBe(200);
+      }),
+    );
+  // An alert that comes alone is on its way with its answer: a call that had begun would have to be a possible repeat.
+  await all(first, "pause");
+  const { status, ids } = await first.post(JSON.stringify(alert));
+  expect(status).toBe(202);
+  await first.kill();
+  const second = await world.start();
+  await all(second, "resume");
+  await waitForState(second, ids[0] ?? "", "sent");
+  for (const chatId of [deskChat, opsChat]) expect(world.chat.messages(chatId)).toHaveLength(1);
+  expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
 });

@@ -351,6 +351,30 @@ describe("setup that is cut off", () => {
     }
   });
 
+  it("by SIGKILL while --restore asks for the change or has made it can be told and run again", async () => {
+    const { sandbox, spawnSetup, setupHere, webhookUrl, setWebhookUrl } = await createSetupWorld();
+    const former = "https://other.example/in";
+    await setWebhookUrl(former);
+    for (const [when, state] of [
+      ["before", "old"],
+      ["after", "new"],
+    ] as const) {
+      await setupHere({}, ["--skip-proof", "--take-over"]);
+      const registered = await webhookUrl();
+      const gate = createGate(nth(/^PUT /), when);
+      const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
+      const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
+      expect(await Promise.race([gate.reached, ended])).toBeUndefined();
+      child.kill("SIGKILL");
+      await ended;
+      expect(await webhookUrl()).toBe(state === "old" ? registered : former);
+      const next = await setupHere({}, ["--restore", "--json"]);
+      expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
+      expect(next.json().data).toMatchObject({ interrupted: { account: state } });
+      expect(await webhookUrl()).toBe(former);
+    }
+  });
+
   it("by Ctrl-C says what it leaves, before the change and after it", async () => {
     const { relay, sandbox, spawnSetup, setup, webhookUrl } = await createSetupWorld();
     for (const [pattern, words] of [
