@@ -8,6 +8,9 @@ function line(...said: Parameters<typeof writeValueLine>): string {
 }
 
 describe("the line of numbers", () => {
+  const below = [{ name: "condition", value: "below" }];
+  const huge = "1234567890123456789";
+
   it.each([
     [{}, ""],
     [{ value: "1.10" }, "1.10"],
@@ -39,6 +42,19 @@ describe("the line of numbers", () => {
     [{ value: "100.0001", previousValue: "100" }, "100.0001 · was 100 (+0.0001)"],
     [{ value: "1", previousValue: "0" }, "1 · was 0 (+1)"],
     [{ value: "12345678.9", unit: "USD" }, "12,345,679 USD"],
+    // No side that the sender denies.
+    [{ value: "10", threshold: "5", fields: below }, "10 · limit 5"],
+    [{ value: "10", threshold: "5", fields: below, status: "resolved" as const }, "10 · 100 % above 5"],
+    [{ value: "10", threshold: "5", title: "ETH below $5" }, "10 · limit 5"],
+    // What are no plain decimals is not compared.
+    [{ value: "1,000", threshold: "5 M", previousValue: "0x10" }, "1,000 · limit 5 M · was 0x10"],
+    // A difference that a double cannot hold.
+    [{ value: `${huge}1`, threshold: `${huge}2` }, "12,345,678,901,234,567,891 · below 12,345,678,901,234,567,892"],
+    // No value is rounded onto its threshold, nor onto what it was.
+    [
+      { value: "4999.9999", threshold: "5000", previousValue: "5000.0001" },
+      "4,999.9999 · below 5,000 · was 5,000.0001 (−0.0002)",
+    ],
   ])("says %o as %s", (facts, expected) => {
     expect(line(facts)).toBe(expected);
   });
@@ -61,13 +77,6 @@ describe("the line of numbers", () => {
     }
   });
 
-  it("states no side that the sender denies", () => {
-    const fields = [{ name: "condition", value: "below" }];
-    expect(line({ value: "10", threshold: "5", fields })).toBe("10 · limit 5");
-    expect(line({ value: "10", threshold: "5", fields, status: "resolved" })).toBe("10 · 100 % above 5");
-    expect(line({ value: "10", threshold: "5", title: "ETH below $5" })).toBe("10 · limit 5");
-  });
-
   it("does not say again what the first line says, as numbers of their own", () => {
     const facts = { value: "24.1", threshold: "25" };
     expect(line(facts, "USDC pool TVL 24.1, below 25 (eth)")).toBe("3.6 % below 25");
@@ -77,22 +86,6 @@ describe("the line of numbers", () => {
     // The number of a vault, a chain, a fee tier is not taken for the value.
     expect(line({ value: "1", threshold: "1.2" }, "Health of vault 1 fell")).toBe("1 · 16.7 % below 1.2");
     expect(line({ value: "0.3", threshold: "1" }, "USDC/WETH 0.3 moved")).toBe("0.3 · 70.0 % below 1");
-  });
-
-  it("does not compare what are no plain decimals", () => {
-    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · limit 5 M · was 0x10");
-  });
-
-  it("compares numbers whose difference a double cannot hold", () => {
-    expect(line({ value: "12345678901234567891", threshold: "12345678901234567892" })).toBe(
-      "12,345,678,901,234,567,891 · below 12,345,678,901,234,567,892",
-    );
-  });
-
-  it("does not round a value onto its threshold, nor onto what it was", () => {
-    expect(line({ value: "4999.9999", threshold: "5000", previousValue: "5000.0001" })).toBe(
-      "4,999.9999 · below 5,000 · was 5,000.0001 (−0.0002)",
-    );
   });
 
   it("leaves an amount out where it is too long, and never shows a part of a number", () => {
