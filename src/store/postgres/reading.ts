@@ -13,6 +13,12 @@ export interface OneRow<Row extends object> {
 
 export type Reading = ReturnType<typeof createReading>;
 
+/**
+ * A statement of more rows is planned each time. Many pages that are woken together ask in one turn, another number of them each time, and
+ * each connection would keep a plan of each number.
+ */
+const mostPrepared = 6;
+
 interface Asked {
   one: OneRow<object>;
   resolve(row: object): void;
@@ -30,7 +36,7 @@ export function createReading(read: Sql) {
         `SELECT ${wanted.map((one, index) => `(SELECT to_json(r) FROM (${one.sql(add)}) r) AS r${index}`).join(", ")}`,
     );
     for (let look = 1; ; look += 1) {
-      const { rows } = await read.query<Record<string, object>>(sql, values);
+      const { rows } = await read.query<Record<string, object>>(sql, values, wanted.length <= mostPrepared);
       const found = wanted.map((_one, index) => rows[0]?.[`r${index}`] as object);
       if (wanted.every((one, index) => one.isEnough?.(found[index] as object, look) ?? true)) return found;
     }

@@ -3,12 +3,11 @@ import { createReading, type OneRow } from "../../../src/store/postgres/reading.
 
 /** A server that answers when it is told to. */
 function createScene() {
-  const asked: { sql: string; values: readonly unknown[] }[] = [];
+  const asked: { sql: string; values: readonly unknown[]; isPrepared: boolean }[] = [];
   const answers: ((row: object) => void)[] = [];
   const reading = createReading({
     query(sql, values = [], isPrepared = true) {
-      expect(isPrepared).toBe(true);
-      asked.push({ sql, values });
+      asked.push({ sql, values, isPrepared });
       return new Promise((resolve) => answers.push((row) => resolve({ rows: [row] as never[], rowCount: 1 })));
     },
   });
@@ -30,8 +29,18 @@ it("what is asked for in one turn is one statement, prepared with one text for o
     ["1", "2"].map((value) => ({
       sql: "SELECT (SELECT to_json(r) FROM (SELECT $1 AS is) r) AS r0, (SELECT to_json(r) FROM (SELECT $2 AS is) r) AS r1",
       values: [value, value],
+      isPrepared: true,
     })),
   );
+});
+
+it("a statement of many rows is not prepared: no two turns have as many", async () => {
+  const { reading, asked, turn } = createScene();
+  for (const many of [6, 7]) {
+    for (let count = 0; count < many; count += 1) void reading.row(one("a"));
+    await turn();
+  }
+  expect(asked.map(({ isPrepared }) => isPrepared)).toEqual([true, false]);
 });
 
 it("nothing that is asked for after the latest row is read before it, also where that has to be read again", async () => {
