@@ -3,7 +3,7 @@ import { factsOf, type Panel, paragraph, tableOf } from "../panels/panel.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
-import { terminalLines } from "./shell/terminal-text.ts";
+import { terminalLines } from "./shell/output.ts";
 
 /**
  * `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends

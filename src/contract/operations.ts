@@ -13,7 +13,6 @@ import type * as alerts from "./views/alerts.ts";
 import type * as destinations from "./views/destinations.ts";
 import type * as mutes from "./views/mutes.ts";
 import type * as refused from "./views/refused.ts";
-import type * as relays from "./views/status.ts";
 import type * as status from "./views/status.ts";
 import type * as watches from "./views/watches.ts";
 
@@ -46,7 +45,7 @@ export interface Readiness {
 }
 
 /** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
-export type RunningRelay = z.output<typeof relays.runningRelayView>;
+export type RunningRelay = z.output<typeof status.runningRelayView>;
 
 /** What the relay says of itself. */
 export type RelayView = StatusView["relay"];

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError, type ErrorCode, errorCodes } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import { exchangeText, readBoundedText } from "../ground/net/exchange-text.ts";
-import { nameNetworkFailure } from "../ground/net/network-failure.ts";
+import { nameNetworkFailure } from "../ground/net/network-code.ts";
 import { isTimeout } from "../ground/net/time-limit.ts";
 import { readJson } from "../ground/text/read-json.ts";
 

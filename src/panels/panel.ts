@@ -213,10 +213,6 @@ export const actsOf = (...acts: (Action | false | undefined)[]): Section => ({ k
 /** There is nothing to show, and what to do for it. */
 export const emptyOf = (empty: Cell, text?: Cell): Section => ({ kind: "empty", empty, text });
 
-export function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 export function isNothing(cell: Cell): boolean {
   if (typeof cell === "object" && "lines" in cell) return cell.lines.length === 0;
   return cell === undefined || cell === false || cell === "";

@@ -3,6 +3,7 @@ import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { sentence } from "../ground/text/plain-text.ts";
 import {
   actsOf,
   aside,
@@ -16,7 +17,6 @@ import {
   paragraph,
   type Section,
   say,
-  sentence,
   tableOf,
 } from "./panel.ts";
 

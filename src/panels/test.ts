@@ -1,8 +1,9 @@
 import { isSettled, type ReasonCode } from "../core/delivery.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
+import { sentence } from "../ground/text/plain-text.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { repairOf } from "../vendors/verdict.ts";
-import { noteDone, noteFailed, noteWarning, type Panel, type Section, say, sentence } from "./panel.ts";
+import { noteDone, noteFailed, noteWarning, type Panel, type Section, say } from "./panel.ts";
 
 type Delivery = Pick<
   AlertDetail["deliveries"][number],

@@ -1,16 +1,7 @@
 import type { AccountView, StatusView, WatchView } from "../contract/operations.ts";
 import type { WatchVerdict } from "../core/ports/watch.ts";
-import {
-  actsOf,
-  type Card,
-  type Fact,
-  factsOf,
-  groupOf,
-  noteDone,
-  type Section,
-  sentence,
-  type Tone,
-} from "./panel.ts";
+import { sentence } from "../ground/text/plain-text.ts";
+import { actsOf, type Card, type Fact, factsOf, groupOf, noteDone, type Section, type Tone } from "./panel.ts";
 
 /** The one rule for how a watch looks everywhere: green only for what was looked at and is well. */
 export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };

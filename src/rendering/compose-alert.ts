@@ -1,10 +1,11 @@
 import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import type { BareSubject, NameOf } from "../core/subject-name.ts";
-import { wordsOfSender } from "../core/what-happened.ts";
+import { type BareSubject, type NameOf, wordsOfSender } from "../core/subject-name.ts";
+import { ordinal } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
+import { sentence } from "../ground/text/plain-text.ts";
 import { formatDuration, splitInstants } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
@@ -267,15 +268,4 @@ function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
 function isEmpty(block: Block): boolean {
   if (block.kind === "fields") return block.rows.length === 0;
   return block.kind === "paragraph" && block.inlines.length === 0;
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function ordinal(value: number): string {
-  const lastTwo = value % 100;
-  const teen = lastTwo >= 11 && lastTwo <= 13;
-  const ending = teen ? "th" : (["th", "st", "nd", "rd"][value % 10] ?? "th");
-  return `${value}${ending}`;
 }

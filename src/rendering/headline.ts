@@ -1,9 +1,8 @@
 import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import { type FactLine, writeFactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import type { NameOf } from "../core/subject-name.ts";
+import { type NameOf, sayWhatHappened } from "../core/subject-name.ts";
 import { cutTitle, writeTitle } from "../core/title.ts";
-import { sayWhatHappened } from "../core/what-happened.ts";
 import { isolate } from "../ground/text/clean.ts";
 import { bold, markLongWords } from "./inlines.ts";
 

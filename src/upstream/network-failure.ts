@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import { nameNetworkFailure } from "../ground/net/network-failure.ts";
+import { nameNetworkFailure } from "../ground/net/network-code.ts";
 
 /**
  * No answer came. `sent: "no"` is certain: nothing of the request left this machine, so it may be repeated whatever it

@@ -1,5 +1,6 @@
 import type { ChannelType, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
+import { sentence } from "../ground/text/plain-text.ts";
 import { vendorOf } from "./index.ts";
 
 /**
@@ -104,7 +105,7 @@ export function adviseOn(
   { where = "", waiting = 0, isTriedNext = false }: { where?: string; waiting?: number; isTriedNext?: boolean } = {},
 ): string {
   const repair = repairOf(destination.reasonCode, destination);
-  const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
+  const firstly = sentence(repair);
   const tryNow = `press Try now${where}`;
   switch (destination.health) {
     case "ok":

@@ -7,8 +7,7 @@ import { openReplacement } from "../../ground/files/replace-file.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { type RelayRun, withClient } from "../relay/connect-relay.ts";
 import { fileFailure } from "../shell/failure.ts";
-import type { ExportOptions } from "./alerts.ts";
-import { filtersOf, findEach, walkLog } from "./filters.ts";
+import { type ExportOptions, filtersOf, findEach, walkLog } from "./alerts.ts";
 
 /** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
 export async function exportAlerts(run: RelayRun, options: ExportOptions): Promise<void> {

@@ -11,8 +11,7 @@ import { wordsOf } from "../../panels/log.ts";
 import type { Cell, Section } from "../../panels/panel.ts";
 import { type RelayClient, type RelayRun, unlessMissing } from "../relay/connect-relay.ts";
 import { toSeconds } from "../shell/instants.ts";
-import type { Output } from "../shell/output.ts";
-import { fitText } from "../shell/terminal-text.ts";
+import { fitText, type Output } from "../shell/output.ts";
 
 /** In words; a title may be long. */
 const longestTitle = 60;

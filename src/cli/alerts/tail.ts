@@ -14,7 +14,7 @@ import { connectRelay, type RelayClient, type RelayRun } from "../relay/connect-
 import type { CliContext } from "../shell/context.ts";
 import { toSeconds } from "../shell/instants.ts";
 import type { Output } from "../shell/output.ts";
-import { readFullPage } from "./filters.ts";
+import { readFullPage } from "./alerts.ts";
 
 export interface TailOptions {
   /** How many that are there already. */

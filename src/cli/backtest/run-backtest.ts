@@ -4,7 +4,7 @@ import { toIso } from "../../contract/encode.ts";
 import { isMadeAtRuntime } from "../../core/rules.ts";
 import { tallyPanel } from "../../panels/backtest.ts";
 import type { LeftLog } from "../../start/open-left.ts";
-import { findEach, walkLog } from "../alerts/filters.ts";
+import { findEach, walkLog } from "../alerts/alerts.ts";
 import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
 import type { BacktestOptions } from "./backtest.ts";
 

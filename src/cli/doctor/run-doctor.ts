@@ -3,9 +3,8 @@ import { ConfigError, type ConfigProblem, whatOf } from "../../config/shape/prob
 import { type Finding, ok, problem, toFinding, type Verdict, warning } from "../../core/finding.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { type RelayRun, readConfigOrPlace } from "../relay/connect-relay.ts";
-import type { Output, StyleName } from "../shell/output.ts";
+import { hangText, type Output, type StyleName, terminalText } from "../shell/output.ts";
 import { asTyped } from "../shell/own-command.ts";
-import { hangText, terminalText } from "../shell/terminal-text.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import {
   checkClock,

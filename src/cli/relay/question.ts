@@ -3,8 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { type CommandSpec, command, type Entry, type Given, type None, type Run } from "../command.ts";
 import { flag, type Readers } from "../options.ts";
 import { writeText } from "../shell/context.ts";
-import type { Shown } from "../shell/output.ts";
-import { terminalLines } from "../shell/terminal-text.ts";
+import { type Shown, terminalLines } from "../shell/output.ts";
 import { connectRelay, type RelayClient, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 
 /** @typeParam S what is asked for: what the route says, or with `json` as much of it as is known, and more */

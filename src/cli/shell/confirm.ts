@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
-import { terminalText } from "./terminal-text.ts";
+import { terminalText } from "./output.ts";
 
 /** Whether a person sits at both ends and can be asked. */
 export function canAsk({ isTty }: CliContext): boolean {

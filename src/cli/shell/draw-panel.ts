@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
+import { sentence } from "../../ground/text/plain-text.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 import {
@@ -11,14 +12,12 @@ import {
   type Panel,
   type Section,
   say,
-  sentence,
   type Tone,
 } from "../../panels/panel.ts";
 import { toSeconds, withAge } from "./instants.ts";
-import type { Style, StyleName } from "./output.ts";
+import { fitText, hangText, type Style, type StyleName, terminalLines, terminalText, wrapText } from "./output.ts";
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
-import { fitText, hangText, terminalLines, terminalText, wrapText } from "./terminal-text.ts";
 
 /** Where a panel is drawn. */
 interface Pen {

@@ -1,8 +1,7 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
 import { type CliContext, OutputClosed, writeText } from "./context.ts";
-import { asAppError, createStyle, DocumentedFailure, errorDocument } from "./output.ts";
+import { asAppError, createStyle, DocumentedFailure, errorDocument, terminalLines } from "./output.ts";
 import { asTyped } from "./own-command.ts";
-import { terminalLines } from "./terminal-text.ts";
 
 /**
  * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.

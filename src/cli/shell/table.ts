@@ -1,5 +1,5 @@
 import stringWidth from "string-width";
-import { hangText, wrapText } from "./terminal-text.ts";
+import { hangText, wrapText } from "./output.ts";
 
 /** Texts in tables and fields are safe for a terminal already, and may be styled. */
 

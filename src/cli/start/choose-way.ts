@@ -13,8 +13,7 @@ import { listen } from "../../vendors/telegram/listen.ts";
 import { describeNews, howToAdd } from "../../vendors/telegram/new-chat.ts";
 import { readChat, readTelegramEnv, tokenHint } from "../chats/find-bots.ts";
 import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
-import { hangText, terminalText } from "../shell/terminal-text.ts";
+import { hangText, type Output, terminalText } from "../shell/output.ts";
 import { ask, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
 

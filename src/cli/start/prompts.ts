@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { canAsk } from "../shell/confirm.ts";
 import type { CliContext } from "../shell/context.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { terminalText } from "../shell/output.ts";
 
 interface TextOptions {
   /** Why a value cannot be taken. */

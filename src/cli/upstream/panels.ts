@@ -3,9 +3,8 @@ import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { type Fact, factsOf, type Panel, tableOf } from "../../panels/panel.ts";
 import type { Account } from "../../upstream/alerting-client.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-client.ts";
-import type { Output } from "../shell/output.ts";
+import { type Output, terminalText } from "../shell/output.ts";
 import { layOutTable } from "../shell/table.ts";
-import { terminalText } from "../shell/terminal-text.ts";
 
 /** Anybody who holds a hook's address can send alerts, so it is shown only when that is asked for. */
 export function showAccount(account: Account, { showSecrets }: { showSecrets?: boolean }) {

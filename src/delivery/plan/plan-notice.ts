@@ -3,6 +3,7 @@ import type { DestinationHealth, DestinationStatus, UndeliveredSummary } from ".
 import { ownFacts } from "../../core/own-facts.ts";
 import type { Destination } from "../../core/rules.ts";
 import { countOf } from "../../ground/text/count-of.ts";
+import { sentence } from "../../ground/text/plain-text.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { adviseOn } from "../../vendors/verdict.ts";
 import { explainReason } from "./explain-reason.ts";
@@ -123,10 +124,6 @@ function describeRest(undelivered: Undelivered | undefined): string {
   if (failed === 0) return rest === "" ? "All alerts have arrived." : rest;
   const lost = `${countOf(failed, "alert")} did not arrive: resend ${failed === 1 ? "it" : "them"} at Destinations on the page.`;
   return rest === "" ? lost : `${lost} ${rest}`;
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Alerts that waited for a destination which a change of the configuration has removed. */

@@ -267,3 +267,10 @@ const zero: Decimal = { negative: false, digits: "", magnitude: 0 };
 function isExtreme({ digits, magnitude }: Decimal): boolean {
   return digits.length > 80 || Math.abs(magnitude) > 80;
 }
+
+/** `1st`, `12th`, `22nd` */
+export function ordinal(number: number): string {
+  const rest = number % 100;
+  const ending = rest >= 11 && rest <= 13 ? "th" : (["th", "st", "nd", "rd"][number % 10] ?? "th");
+  return `${number}${ending}`;
+}

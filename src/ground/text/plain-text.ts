@@ -107,3 +107,8 @@ function bordersOf(part: string): Uint32Array {
   }
   return borders;
 }
+
+/** Words as a sentence begins with them. */
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -5,7 +5,7 @@ import { type Leaf, laterElement } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
+import { contains, sentence, toPlainLine } from "../../ground/text/plain-text.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { isCredential } from "./list-fields.ts";
 
@@ -82,7 +82,7 @@ function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
   const symbol = symbolOf(found, leaves, parts.kind);
   if (symbol === undefined) {
     const of = parts.kind === "token" ? parts.address : `pool ${parts.address}`;
-    return `${capitalize(words || "a metric")} of ${of} on ${chain}`;
+    return `${sentence(words || "a metric")} of ${of} on ${chain}`;
   }
   // A pool has one TVL, so "total" says nothing there.
   const measure = parts.kind === "token" ? words : `pool ${words.replace(/^total /, "")}`;
@@ -113,10 +113,6 @@ const tokenName = /(?:^|\.)token\.?(?:symbol|name)$/;
 function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
   const isName = kind === "string" && text.length <= 60 && /\p{L}/u.test(text) && !isAddress(text.trim());
   return isName && !names.includes(laterElement) && pattern.test(names.slice(-2).join("."));
-}
-
-function capitalize(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
+import { ordinal } from "../../ground/numbers/format-number.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import { weekMs } from "../../ground/time/spans.ts";
 import { type Cell, say, tableOf } from "../../panels/panel.ts";
@@ -48,12 +49,6 @@ function describeState({ now, episode, isCurrent, isSinceLeast, since: at, time 
   if (now === "firing")
     return say`${{ bold: say`Firing since` }} ${since}, and nothing has said that it is over${again}`;
   return say`${{ bold: say`Over since` }} ${since}${lasted !== undefined && { words: `, after ${lasted}` }}${again}`;
-}
-
-function ordinal(number: number): string {
-  const rest = number % 100;
-  const ending = rest >= 11 && rest <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th");
-  return `${number}${ending}`;
 }
 
 interface KeyProps {

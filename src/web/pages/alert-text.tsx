@@ -1,7 +1,6 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
-import type { LearnedName } from "../../core/subject-name.ts";
-import { titleForPeople } from "../../core/what-happened.ts";
+import { type LearnedName, titleForPeople } from "../../core/subject-name.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 
 /** What an alert is called until its body was read. */

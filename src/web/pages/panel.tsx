@@ -1,4 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { sentence } from "../../ground/text/plain-text.ts";
 import {
   type Action,
   type Card,
@@ -8,7 +9,6 @@ import {
   isNothing,
   type Panel,
   type Section,
-  sentence,
 } from "../../panels/panel.ts";
 import type { Frame } from "../web-env.ts";
 import { Amount } from "./alert-text.tsx";

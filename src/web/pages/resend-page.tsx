@@ -5,7 +5,8 @@ import type { DestinationView, ResendPreview } from "../../contract/operations.t
 import { standingOf, toneOf, wordOf } from "../../contract/words.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
-import { actsOf, aside, type Cell, groupOf, type Panel, paragraph, say, sentence } from "../../panels/panel.ts";
+import { sentence } from "../../ground/text/plain-text.ts";
+import { actsOf, aside, type Cell, groupOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { readField, readForm } from "../form.ts";
 import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";

@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import type { WatchView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { sentence } from "../../ground/text/plain-text.ts";
 import { gapsPanel } from "../../panels/gaps.ts";
 import {
   actsOf,
@@ -15,7 +16,6 @@ import {
   paragraph,
   type Section,
   say,
-  sentence,
 } from "../../panels/panel.ts";
 import { doorPanel, refusedListPanel, refusedPanel } from "../../panels/refused.ts";
 import { tryPanel } from "../../panels/setup.ts";

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { isLoopback, localHost } from "../../../src/ground/net/local-host.ts";
-import { isDnsCode, isTlsCode, networkCodeOf } from "../../../src/ground/net/network-code.ts";
-import { nameNetworkFailure } from "../../../src/ground/net/network-failure.ts";
+import { isDnsCode, isTlsCode, nameNetworkFailure, networkCodeOf } from "../../../src/ground/net/network-code.ts";
 import { parseRetryAfter } from "../../../src/ground/net/retry-after.ts";
 import { isTimeout, startTimeLimit, withTimeLimit } from "../../../src/ground/net/time-limit.ts";
 
