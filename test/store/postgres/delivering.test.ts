@@ -100,7 +100,7 @@ describe("lanes that write together", () => {
       await client.query("SELECT FROM lanes WHERE lane_group = 'mail' FOR UPDATE");
       const waiting = groups.map((group) => ({ group, done: work(group) }));
       await Promise.all(waiting.flatMap(({ group, done }) => (group === "mail" ? [] : done)));
-      await someoneWaits(url);
+      await someoneWaits(url, Promise.all(waiting.map(({ done }) => done)));
       await client.query("ROLLBACK");
       for (const { done } of waiting) expect(await done).not.toBe("lost");
     }
@@ -160,7 +160,7 @@ describe("fallbacks that two relays call at once", () => {
     ];
     const first = await pauseIn(database, (tx) => shared.callFallbacks(tx, call(0, "m"), noon));
     const second = other.callFallbacks(call(index, recipient), noon);
-    await someoneWaits(url).finally(first.goOn);
+    await someoneWaits(url, second).finally(first.goOn);
     await Promise.all([first.done, second]);
     const made = await runSql(url, "SELECT recipient FROM deliveries WHERE destination = 'mail'");
     expect(made).toEqual([{ recipient: "m" }]);
@@ -181,7 +181,7 @@ describe("a fence", () => {
     const { url, database, other, lane } = await open();
     const writing = await pauseIn(database, (tx) => savePaces(tx, lane, pace(noon)));
     const acquiring = other.acquireLanes("other", [bot], 60_000);
-    await someoneWaits(url).finally(writing.goOn);
+    await someoneWaits(url, acquiring).finally(writing.goOn);
     expect(await writing.done).toBe("done");
     // What the writer has saved is not lost on the one who comes after it.
     expect((await acquiring)[0]?.memory.paces).toEqual(pace(noon));
@@ -200,7 +200,7 @@ describe("a fence", () => {
       recordRouting({ ...tx, routeAlerts: () => pause().then(() => new Map()) }, [record]),
     );
     const acquiring = other.acquireLanes("other", [bot], 60_000);
-    await someoneWaits(url).finally(routing.goOn);
+    await someoneWaits(url, acquiring).finally(routing.goOn);
     await Promise.all([routing.done, acquiring]);
   });
 
@@ -212,7 +212,7 @@ describe("a fence", () => {
     await acquiring.query("SELECT FROM lanes WHERE lane_group = 'bot' FOR UPDATE");
     await acquiring.query("UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'bot'");
     const writing = other.savePaces(lane, pace(noon));
-    await someoneWaits(url);
+    await someoneWaits(url, writing);
     await acquiring.query("COMMIT");
     expect(await writing).toBe("lost");
     expect(await runSql(url, "SELECT FROM paces")).toEqual([]);

@@ -44,8 +44,14 @@ export const refusalOf = (work: Promise<unknown>): Promise<AppError> =>
     (error) => error as AppError,
   );
 
-/** Resolves as soon as a connection of this database waits for a lock of another one. */
-export async function someoneWaits(url: string): Promise<void> {
+/** Resolves as soon as a connection of this database waits for another one's lock; fails where this work ends first. */
+export async function someoneWaits(url: string, work: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const note = () => {
+    isOver = true;
+  };
+  work.then(note, note);
   const sql = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  await expect.poll(async () => (await runSql(url, sql)).length).toBeGreaterThan(0);
+  await expect.poll(async () => isOver || (await runSql(url, sql)).length > 0).toBe(true);
+  expect(isOver, "the work has waited for nobody").toBe(false);
 }

@@ -199,7 +199,7 @@ describe("routing by several relays", () => {
     await client.query("BEGIN");
     await client.query("UPDATE alerts SET routed_at = 1 WHERE seq = $1", [seq]);
     const recording = one.recordRouting([routed(seq ?? 0, { deliveries: [planned("chat")] })]);
-    await someoneWaits(url);
+    await someoneWaits(url, recording);
     await client.query("COMMIT");
     expect(await recording).toEqual([]);
     expect(await one.listDue("chat", noon, 9)).toEqual([]);
@@ -358,7 +358,7 @@ describe("routing by several relays", () => {
     const client = await openClient(url);
     await client.query("SELECT pg_advisory_lock(7)");
     const slow = former.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
-    await someoneWaits(url);
+    await someoneWaits(url, slow);
     const { loop, clock } = startLoop(
       next,
       createLocalReader(() => [{ facts: factsOf() }]),
@@ -418,7 +418,7 @@ describe("routing by several relays", () => {
     await client.query("SELECT pg_advisory_lock(hashtextextended($1, 4))", [JSON.stringify(["chat", allCauses])]);
     expect(await route(pool, { heldBy: [name] })).toHaveLength(1);
     const routing = route(bridge, { holds: [{ name, atMostMs: 60_000 }] });
-    await someoneWaits(url);
+    await someoneWaits(url, routing);
     await client.query("SELECT pg_advisory_unlock_all()");
     expect(await routing).toHaveLength(1);
   });
