@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
+import { keepPosting } from "../support/posting.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil, webhookSecret } from "../support/relay-process.ts";
 
@@ -11,7 +12,7 @@ async function createWorld() {
   onTestFinished(server.end);
   const { receiver, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, "sources:\n  git: {}\n");
   const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
-  return { server, dataDir, start, arrived };
+  return { server, receiver, dataDir, start, arrived };
 }
 
 const statusOf = async (url: string) => (await fetch(url)).status;
@@ -40,6 +41,22 @@ describe("a start while PostgreSQL is away", () => {
     expect(relay.log().match(/store\.awaited/g)).toHaveLength(1);
     expect(relay.log()).toContain("store.reached");
     expect(await relay.stop()).toBe(0);
+  });
+
+  it("takes alerts into its spool, over a stop in good order, and sends them when it is there", async () => {
+    const { server, start, dataDir, arrived } = await createWorld();
+    await server.stop("SIGQUIT");
+    const env = { SPOOL_DIR: join(dataDir, "spool") };
+    const first = await start(env);
+    const early = await first.post('{"title":"early"}');
+    expect(early.status).toBe(202);
+    expect(await (await fetch(`${first.url}/readyz`)).json()).toEqual({ data: { ready: false, spooled: 1 } });
+    expect(await statusOf(`${first.url}/readyz?alerts`)).toBe(200);
+    expect(await first.stop()).toBe(0);
+    const second = await start(env);
+    const late = await second.post('{"title":"late"}');
+    await server.start();
+    await expect.poll(() => arrived().sort()).toEqual([...early.ids, ...late.ids].sort());
   });
 
   it("says which limit leaves it without connections, waits, and works over two", async () => {
@@ -90,4 +107,29 @@ describe("a start while PostgreSQL is away", () => {
       expect(String(failure)).not.toContain(webhookSecret);
     }
   });
+});
+
+it("answers 503 while PostgreSQL is away, with one line in its log, and sends what it took, over a kill, doubling nothing unmarked", async () => {
+  const { server, receiver, start, arrived } = await createWorld();
+  const first = await start();
+  const posting = keepPosting(first, 4, (sender, count) => `{"title":"${sender} ${count}"}`);
+  await posting.grow(20);
+  await server.stop("SIGQUIT");
+  await expect.poll(() => statusOf(`${first.url}/readyz`)).toBe(503);
+  await expect.poll(() => posting.refused.length).toBeGreaterThanOrEqual(20);
+  const refused = await fetch(first.hookUrl, { method: "POST", body: "{}" });
+  expect([refused.status, Number(refused.headers.get("retry-after"))]).toEqual([503, expect.any(Number)]);
+  expect(first.log().match(/"store\.away"/g)).toHaveLength(1);
+  expect(first.log(), "one for each").not.toMatch(/does not answer[^\n]*"alert\.not_stored"/);
+  await server.start();
+  await posting.grow(20);
+  expect(await statusOf(`${first.url}/readyz`)).toBe(200);
+  await first.kill();
+  await posting.end();
+  expect(posting.refused.every((status) => status === 503 || status === 0)).toBe(true);
+
+  await start();
+  await expect.poll(() => posting.accepted.filter((id) => !arrived().includes(id))).toEqual([]);
+  const unmarked = receiver.received.filter(({ markedRepeat }) => !markedRepeat).flatMap(({ alertIds }) => alertIds);
+  expect(unmarked).toHaveLength(new Set(unmarked).size);
 });

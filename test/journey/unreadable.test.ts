@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
@@ -110,4 +111,23 @@ it("answers, shows and relays while a body hangs, and sends that one as it came"
   await expect.poll(() => [arrived(good), arrived(bad)]).toEqual([1, 1]);
   const metrics = await (await relay.api("/metrics")).text();
   expect(metrics).toContain("tocsin_unreadable_alerts_total 1");
+});
+
+it("reads an alert as always though the whole process stood still while it was read", async () => {
+  const { receiver, start } = await createWorld();
+  const relay = await start();
+  const state = () => readFileSync(`/proc/${relay.process.pid}/stat`, "utf8").replace(/.*\) /s, "")[0];
+  // Answered when it goes on.
+  const posting = relay.post("please stand still", { "content-type": "text/plain" });
+  await expect.poll(state).toBe("T");
+  // Longer than a body may take.
+  const since = performance.now();
+  await expect.poll(() => performance.now() - since).toBeGreaterThan(3_000);
+  relay.process.kill("SIGCONT");
+  const [id = ""] = (await posting).ids;
+  await expect.poll(() => receiver.received.filter(({ alertIds }) => alertIds.includes(id))).toHaveLength(1);
+  expect((await relay.getJson<{ data: unknown }>(`/api/alerts/${id}`)).data).toMatchObject({
+    title: "please stand still",
+  });
+  expect(relay.log()).not.toContain("alert.routing_failed");
 });
