@@ -31,6 +31,8 @@ const half = { cooldownMs: 12 * hour };
 const first = "the first of its key";
 const free = "no rule holds it back";
 const most = "it rang 4 times within";
+const notCalm = "it fired often, and was not calm for 15 min since";
+const inHours = "the most within 6 h";
 
 /** What the last of them is answered: it rings, or what holds it back, and why. */
 const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, why: string][] = [
@@ -50,7 +52,13 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
   ["the first end behind a ring", again, [fires(0, 90), fires(1, 89), end(2, 101)], "rings", "it ends what rang"],
   ["in quiet hours", again, [quiet(fires(0, 90)), fires(1, 90)], "rings", "quiet hours held the message before it"],
 
-  ["before a mute", again, [fires(0, 90), muted(fires(1, 89)), fires(2, 88)], "again", "2.2 % further than 90"],
+  [
+    "what rang before a mute",
+    again,
+    [fires(0, 90), muted(fires(1, 89)), fires(2, 88)],
+    "again",
+    "2.2 % further than 90",
+  ],
   ["after a beginning in a mute", again, [muted(fires(0, 90)), fires(1, 90)], "rings", first],
   ["the end behind a mute", again, [...each(1, 2, 90), muted(fires(2, 90)), end(3)], "rings", "it ends what rang"],
   ["many in a mute", edits, [...each(0.1, 9).map(muted), fires(2, 99)], "rings", first],
@@ -82,12 +90,12 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
 
   ["the sixth within fifteen minutes", edits, each(0.1, 6), "flapping", "it fired 6 times within 30 s"],
   ["six in fifteen minutes", { editsForMs: 4 * minute }, each(3, 6), "rings", "a quick repeat"],
-  ["not calm yet", edits, [...each(0.1, 6), fires(15.3, 99)], "flapping", "often, and was not calm for 15 min since"],
+  ["not calm yet", edits, [...each(0.1, 6), fires(15.3, 99)], "flapping", notCalm],
   ["calm again", edits, [...each(0.1, 6), fires(15.6, 99)], "rings", free],
   ["flapping is off", { flapping: false }, each(0.1, 30), "rings", free],
 
-  ["the fifth in six hours", {}, each(20, 5), "floor", `${most} 1 h 20 min, the most within 6 h`],
-  ["an end lifts no floor", {}, [...each(20, 4), end(70), fires(90, 99)], "floor", `${most} 1 h 30 min, the most`],
+  ["the fifth in six hours", {}, each(20, 5), "floor", `${most} 1 h 20 min, ${inHours}`],
+  ["an end lifts no floor", {}, [...each(20, 4), end(70), fires(90, 99)], "floor", `${most} 1 h 30 min, ${inHours}`],
   ["six hours after the first", {}, [...each(20, 5), fires(360, 99)], "rings", free],
   ["another severity", {}, [...each(20, 4), as("critical", 80)], "rings", "critical after warning"],
   [
@@ -95,10 +103,16 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
     {},
     [...[0, 20, 40, 60].map((at) => as("critical", at)), as("info", 80), as("critical", 85)],
     "floor",
-    `${most} 1 h 25 min, the most within 6 h`,
+    `${most} 1 h 25 min, ${inHours}`,
   ],
   ["a rise", hourly, [fires(0, 99), as("critical", 1)], "rings", "critical after warning"],
-  ["a rise again", hourly, [as("critical", 0), as("info", 60), as("warning", 61)], "rings", "warning after info"],
+  [
+    "a rise that was higher before",
+    hourly,
+    [as("critical", 0), as("info", 60), as("warning", 61)],
+    "rings",
+    "warning after info",
+  ],
   ["a turn", hourly, [fires(0, 99), fires(1, 101), fires(2, 99)], "rings", "it turned: down after up"],
   ["the first on the other side", {}, [...each(20, 5), fires(100, 101)], "rings", "the first value on this side"],
   [
@@ -116,7 +130,13 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
   ["twice as far from the threshold", {}, [...each(20, 5), fires(100, 98)], "rings", "1.0 % further than 99"],
   ["twice as far, but near", {}, [...each(20, 5, 99.8), fires(100, 99.5)], "floor", most],
   ["twice as far, 5 % asked for", fifth, [fires(0, 99), fires(20, 98)], "again", "1.0 % further than 99, 5 % needed"],
-  ["the furthest that rang", hourly, [fires(0, 90), fires(1, 80), end(2), fires(3, 78)], "cooldown", "2 min after it"],
+  [
+    "the extreme is the furthest that rang",
+    hourly,
+    [fires(0, 90), fires(1, 80), end(2), fires(3, 78)],
+    "cooldown",
+    "2 min after it rang",
+  ],
 ];
 
 test.each(cases)("%s", (_what, rule, steps, by, why) => {

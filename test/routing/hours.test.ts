@@ -28,8 +28,20 @@ test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
   // Autumn, 25 October 2026: an hour longer.
   ["in the repeated hour", {}, "Europe/Zurich", "2026-10-25T01:30:00Z", "2026-10-25T06:00:00.000Z"],
   // 02:30 does not exist on 29 March: the window ends when the clocks jump.
-  ["a missing end", { from: "01:00", to: "02:30" }, zurich, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00.000Z"],
-  ["a missing start", { from: "02:30", to: "04:00" }, zurich, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00.000Z"],
+  [
+    "an end that is jumped over",
+    { from: "01:00", to: "02:30" },
+    zurich,
+    "2026-03-29T00:30:00Z",
+    "2026-03-29T01:00:00.000Z",
+  ],
+  [
+    "a start that is jumped over",
+    { from: "02:30", to: "04:00" },
+    zurich,
+    "2026-03-29T01:00:00Z",
+    "2026-03-29T02:00:00.000Z",
+  ],
   // 02:30 comes twice on 25 October: the first ends the window.
   ["a repeated end", { from: "01:00", to: "02:30" }, "Europe/Zurich", "2026-10-25T00:30:00Z", undefined],
 ])("%s", (_what, over, zone, at, endsAt) => {
