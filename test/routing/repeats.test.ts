@@ -3,7 +3,7 @@ import type { Rules } from "../../src/core/rules.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { createLocalReader } from "../support/reader.ts";
-import { type LoopOptions, startLoop } from "./loop-fixture.ts";
+import { hourMs, type LoopOptions, startLoop } from "./loop-fixture.ts";
 import { chat, route } from "./sample.ts";
 
 const named = '{"eventId":"e-1","title":"TVL fell"}';
@@ -48,6 +48,13 @@ it("sends each time a body that may truly happen again", async () => {
   const { send, fateOf } = await start();
   const ids = await send('{"title":"TVL fell"}', '{"title":"TVL fell"}', "TVL fell", "TVL fell");
   expect(await Promise.all(ids.map(fateOf))).toEqual(["sent", "sent", "sent", "sent"]);
+});
+
+it("sends it again when the window is over", async () => {
+  const { send, fateOf, clock } = await start();
+  await send(named);
+  await clock.advance(hourMs);
+  expect(await fateOf((await send(named))[0])).toBe("sent");
 });
 
 it("does not send again what the rules did not want the first time", async () => {
