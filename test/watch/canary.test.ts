@@ -5,6 +5,7 @@ import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { type Canary, openCanary } from "../../src/watch/canary.ts";
+import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { hour, minute, second, startWatchWorld, type WatchWorld } from "./watch-world.ts";
@@ -281,6 +282,16 @@ describe("a canary", () => {
     expect(canary.events).toContain("canary.failed");
     expect(canary.told).toEqual([]);
     expect(canary.view().state).toBe("works");
+  });
+
+  it("is told to nobody while a mute matches its notice, and to all when that has ended", async () => {
+    const canary = await open({ serve: refuse });
+    canary.mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] }));
+    await canary.fly();
+    expect([canary.view().state, canary.told]).toEqual(["fails", []]);
+    canary.mutes.pop();
+    await canary.fly();
+    expect(canary.told).toHaveLength(1);
   });
 
   const redirecting = answering(301, "", { location: "http://tocsin.invalid/" });
