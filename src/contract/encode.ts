@@ -114,7 +114,7 @@ function createObjectWriter(shape: z.core.$ZodShape): Write {
 
 /**
  * What the views are made of. They are what anybody outside sees, each view once: its type for the program, where instants are
- * epoch milliseconds, its JSON (`encode.ts`), and its description at `/api`. Fields stand in the order of the answers.
+ * epoch milliseconds, its JSON (`encode`), and its description at `/api`. Fields stand in the order of the answers.
  */
 
 export const text = z.string();

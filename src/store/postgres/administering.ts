@@ -11,7 +11,7 @@ const foldEveryMs = 10_000;
 const mostGroups = 500;
 const mostRows = 20_000;
 
-/** For a rare statement: by then its tables may be of another size. */
+/** For a statement that is rarely run: a plan that was kept would be of tables that had another size. */
 const plannedAnew = [[], false] as const;
 
 /** Alerts whose words are written at once, and how often one after the other. */

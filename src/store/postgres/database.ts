@@ -4,7 +4,7 @@ import type { Notes } from "../signals.ts";
 export interface Sql {
   /**
    * One statement. Parameters are `$1`…. Numbers of 8 bytes come as numbers, `bytea` as bytes.
-   * @param isPrepared once a connection, with what it was planned by then. Default true
+   * @param isPrepared each connection plans it once, and keeps that plan. Default true
    * @throws AppError `store_unavailable` when the database is away, cannot write, or has no room.
    */
   query<Row extends object = Record<string, unknown>>(

@@ -15,9 +15,9 @@ import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, los
 export type How = "read" | "single" | "statement" | "transaction";
 
 const mostTries = 6;
-/** More than are prepared: each is made once. */
+/** More than there are statements, so that each name is made once. */
 const mostNames = 1_000;
-/** A prepared statement is kept under a name that its text has; the server's log has the text as well. */
+/** PostgreSQL keeps a prepared statement under the digest of its text. The server's log has the text as well. */
 const nameOf = remember(mostNames, (text: string) => hash("sha1", text));
 
 /** It had no effect for sure, and may be done again: the reason is the server's or the way's. */
