@@ -1,9 +1,8 @@
 // Compiles the script of the pages, and puts what runs into few files: dist/ and the packages it uses become dist/bundle/,
 // which bin/tocsin.js starts. Some 500 files less to find, read and compile, which is half of the processor time of a start.
 // Left outside are packages with a compiled part and fonts. Names and lines stay as they are, so that a stack names the
-// function; each file says which packages it holds, and NOTICES.txt their licences. The workshop's share is in
-// dist/bundle/workshop/, which is not part of the package. Where there is no workshop, as in the image's build, nothing is
-// made of it.
+// function; NOTICES.txt has the licence of each package. The workshop's share is in dist/bundle/workshop/, which is not
+// part of the package. Where there is no workshop, as in the image's build, nothing is made of it.
 //
 // load.js loads the files with the code that V8 has compiled of them before: finding, reading and compiling is half of a
 // start. At its end the build starts a relay once, and keeps what is compiled for it.
