@@ -42,7 +42,8 @@ const bugs: PlantedBug[] = [
   },
 ];
 
-const copied = ["bin", "dist", "package.json"];
+/** What runs, and what its bundle is made of. */
+const copied = ["bin", "dist", "package.json", "tsconfig.json", "scripts", "src", "workshop"];
 
 export interface PlantedOptions {
   seed: number;
@@ -63,8 +64,8 @@ export async function runPlanted({ seed, perSecond, only = "" }: PlantedOptions)
       const code = readFileSync(path, "utf8");
       if (!code.includes(from)) throw new Error(`${file} has changed: the bug "${name}" cannot be planted`);
       writeFileSync(path, code.replaceAll(from, to));
-      // What runs is the bundle.
-      spawnSync(process.execPath, [resolve("scripts/bundle.mjs")], { cwd: folder, stdio: "inherit" });
+      const built = spawnSync(process.execPath, ["scripts/bundle.mjs"], { cwd: folder, stdio: "inherit" });
+      if (built.status !== 0) throw new Error(`the bundle with the bug "${name}" was not built`);
       const bin = join(folder, "bin/tocsin.js");
       const { findings } = await runKillJourney({ seed, seconds, perSecond, faults, bin });
       console.log(
