@@ -46,6 +46,18 @@ it("calls the fallback at once when the first fails for good, and says instead o
   expect(hook.texts).toEqual([expect.stringContaining("Sent here because chat")]);
 });
 
+it("gets what waited together in a group as one message as well", async () => {
+  const { accept, clock, chat, phone } = await startFixture([telegramTo("chat"), telegramTo("phone")]);
+  chat.always = () => kicked;
+  const fallback = { to: "phone", at: clock.now() + hour };
+  const held = { state: "held" as const, dueAt: clock.now() + 30 * second, groupName: '["group","all"]', fallback };
+  const titles = ["Pool 1", "Pool 2", "Pool 3"];
+  for (const title of titles) await accept({ title, alertKey: title }, { to: ["chat"], planned: held });
+  await clock.advance(minute);
+  expect(phone.texts.filter((text) => text.includes("Pool"))).toHaveLength(1);
+  for (const title of titles) expect(phone.texts.join()).toContain(title);
+});
+
 it("calls it once, by time, and not again when the first fails for good afterwards", async () => {
   const { accept, clock, chat, hook, planned } = await start();
   chat.always = () => refused;
