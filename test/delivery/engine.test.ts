@@ -184,6 +184,18 @@ describe("digests", () => {
     expect(lines.join("\n")).not.toMatch(/Pool|Bridge|It is over|Other/);
   });
 
+  it("are followed by a silent message of what a cause in one of them holds back", async () => {
+    const { accept, clock, chat } = await startFixture([telegramTo("chat")]);
+    const held = { state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' };
+    for (const alertKey of ["bridge", "sequencer"]) await accept({ alertKey }, { planned: held });
+    await clock.advance(5_000);
+    const extras = { with: { count: 2, titles: ["Pool 1", "Pool 2"] } };
+    await accept({ alertKey: "bridge" }, { planned: { updates: "count", extras } });
+    await clock.advance(5_000);
+    expect(chat.texts).toEqual([expect.anything(), expect.stringContaining("With it: 2 (Pool 1; Pool 2)")]);
+    expect(chat.silences).toEqual([false, true]);
+  });
+
   it("says what did not ring before each of its alerts", async () => {
     const { accept, clock, chat } = await startFixture([telegramTo("chat")]);
     const held = { state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' };

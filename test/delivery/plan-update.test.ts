@@ -113,6 +113,8 @@ const tables: Record<DeliveryUpdates, Row[]> = {
     ["what does not ring, though it is worse", aWhileAgo, { severity: "critical" }, [edit]],
     ["an end that does not ring", justNow, resolved, [edit]],
     ["what does not ring where nothing was sent", undefined, {}, []],
+    ["what is behind a cause that was told in a digest", undefined, { isOfCause: true }, [send]],
+    ["the same where nothing can be edited", undefined, { ...cannotEdit, isOfCause: true }, []],
     ["what does not ring where nothing can be edited", aWhileAgo, cannotEdit, []],
     ["what does not ring where the vendor gave no id", { ...aWhileAgo, ...noRefs }, {}, []],
     ["what does not ring after a day", { lastAt: now - 25 * hour }, {}, []],
