@@ -196,6 +196,23 @@ describe("digests", () => {
     expect(chat.silences).toEqual([false, true]);
   });
 
+  it("are not overtaken by what a cause in one of them holds back", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const { accept, clock, chat, draftOf } = fixture;
+    const held = { state: "held" as const, dueAt: clock.now() + 4_000, groupName: '["group","all"]' };
+    const extras = { with: { count: 1, titles: ["Pool 1"] } };
+    const heldBack = { route: "behind", updates: "count" as const, extras };
+    fixture.draftOf = (facts, options) => {
+      const cause = draftOf(facts, { ...options, planned: held });
+      return { ...cause, deliveries: [...cause.deliveries, ...draftOf(facts, { planned: heldBack }).deliveries] };
+    };
+    await accept({ title: "Bridge", alertKey: "bridge" });
+    await clock.advance(3_000);
+    expect(chat.texts).toEqual([]);
+    await clock.advance(8_000);
+    expect(chat.texts).toEqual([expect.stringContaining("Bridge"), expect.stringContaining("With it: 1 (Pool 1)")]);
+  });
+
   it("says what did not ring before each of its alerts", async () => {
     const { accept, clock, chat } = await startFixture([telegramTo("chat")]);
     const held = { state: "held" as const, dueAt: clock.now() + 2_000, groupName: '["group","all"]' };
