@@ -69,6 +69,8 @@ export async function startPostgresServer(
     async end() {
       if (child.exitCode !== null) return;
       const ended = once(child, "exit");
+      // Without it this process may end while it waits.
+      child.ref();
       child.stdin.end();
       await ended;
     },

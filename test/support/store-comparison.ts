@@ -103,7 +103,9 @@ async function compare(comparison: Comparison, seed: number, steps: number): Pro
       throw new Error(`seed ${seed}, step ${step}, ${name}`, { cause: error });
     }
   }
-  await comparison.compareRows();
+  await comparison.compareRows().catch((error) => {
+    throw new Error(`seed ${seed}, the rows after ${steps} steps`, { cause: error });
+  });
   return made;
 }
 
@@ -786,7 +788,7 @@ class Comparison {
           Object.fromEntries(
             Object.entries(row).map(([column, value]) => [
               column,
-              kinds[column]?.kind === "flag" || typeof value === "boolean" ? Number(value) : (value ?? ""),
+              kinds[column]?.kind === "flag" || typeof value === "boolean" ? Number(value) : readObject(value ?? ""),
             ]),
           ),
         );
@@ -794,6 +796,10 @@ class Comparison {
     }
   }
 }
+
+/** An object of a column: the order of its members says nothing. */
+const readObject = (value: unknown) =>
+  typeof value === "string" && value.startsWith('{"') ? (JSON.parse(value) as object) : value;
 
 /** That each database makes in its own way. */
 const ownColumns = ["alerts.version", "attempts.seq", "deliveries.claim_fence"];
