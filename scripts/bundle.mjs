@@ -1,6 +1,6 @@
 // Compiles the script of the pages, and puts what runs into few files: dist/ and the packages it uses become dist/bundle/,
 // which bin/tocsin.js starts. Some 500 files less to find, read and compile, which is half of the processor time of a start.
-// Left outside are packages with a compiled part and fonts. Names and lines stay as they are, so that a stack names the
+// Left outside are packages with a compiled part and fonts. Names stay as they are, so that a stack names the
 // function; NOTICES.txt has the licence of each package. The workshop's share is in dist/bundle/workshop/, which is not
 // part of the package. Where there is no workshop, as in the image's build, nothing is made of it.
 //
@@ -86,7 +86,7 @@ const findWorkshopsOwn = {
  *
  * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. Where a literal begins with a spread and has more behind it, the V8 of Node 20
  *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0027.
- * - `"\\u2026"` for `"…"`. V8 keeps the source of what is loaded, and one character beyond Latin-1 doubles the memory of its file.
+ * - `"\u2026"` for `"…"`. V8 keeps the source of what is loaded, and one character beyond Latin-1 doubles the memory of its file.
  *
  * It comes last, since the bundler takes away what spreads nothing.
  */
@@ -126,11 +126,12 @@ function* findChanges(node, code) {
 
 const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** What a package makes or loads at its start and a relay may never need: 50 ms of a start and 10 MB. */
+/** Leaves out what a package makes or loads at its start and a relay may never need: docs/adr/0028. */
 const packagesLater = {
   name: "packages-later",
   transform(code, id) {
     const [, file] = id.split("/node_modules/");
+    notSeen.delete(file);
     if (file in partsOfPackages) return partsOfPackages[file];
     if (file !== "string-width/index.js") return undefined;
     return replaceOnce(
@@ -138,6 +139,9 @@ const packagesLater = {
       "const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;",
       "const rgiEmojiRegex = { test: (text) => /^\\p{RGI_Emoji}$/v.test(text) };",
     );
+  },
+  buildEnd() {
+    if (notSeen.size > 0) throw new Error(`a package has changed and has no longer: ${[...notSeen].join(", ")}`);
   },
 };
 /** What Tocsin uses of each. */
@@ -156,6 +160,7 @@ exports.GrammyError = require("./core/error").GrammyError;
   // node-fetch asks for it where Node has no `URL`. It brings along the names of all characters in domains.
   "whatwg-url/lib/public-api.js": "",
 };
+const notSeen = new Set([...Object.keys(partsOfPackages), "string-width/index.js"]);
 const laterSegmenter = `
 let made;
 const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };

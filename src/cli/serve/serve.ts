@@ -72,7 +72,7 @@ export async function serve(
   output: Output,
   given: Pick<ServeOptions, "listenFd" | "picturesOnThisMachine" | "onTakeOver"> = {},
 ): Promise<void> {
-  // The log is in this process: its thread loads while this one reads the configuration.
+  // Without PostgreSQL the log has a thread here, which loads while this one reads the configuration.
   if (context.env.DATABASE_URL === undefined) startThreadAhead();
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");

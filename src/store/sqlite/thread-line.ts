@@ -65,7 +65,8 @@ export function startThreadAhead(): void {
 }
 
 function takeThread(entry: URL): Worker {
-  const worker = (entry === ownEntry && ahead) || startThread(entry);
+  if (entry !== ownEntry || ahead === undefined) return startThread(entry);
+  const worker = ahead;
   ahead = undefined;
   worker.ref();
   return worker;
