@@ -87,6 +87,7 @@ function withOptions(page: string, heading: string, map: z.ZodType): string {
 }
 
 const everyVendor = vendors.map(({ type, options }) => [`\`${type}\``, z.strictObject(options)] as const);
+const withoutAllowInternal = ({ allowInternal, ...others }: z.core.$ZodLooseShape) => z.strictObject(others);
 const [telegram] = destinationSchema.options;
 const destinationOptions = z.strictObject({ type: telegram.shape.type, ...ownOptions });
 test.each([
@@ -111,8 +112,10 @@ test.each([
       ["`defaults`", defaultsSchema],
       ["`destinations`", destinationOptions],
       ["`quietHours`", quietHoursSchema],
-      // Those of a secret address share a table.
-      ...everyVendor.filter(([, { shape }]) => Object.keys(shape).join() !== "url,allowInternal"),
+      // Those of a secret address share a table. What all with an address take is said above.
+      ...everyVendor
+        .filter(([, { shape }]) => Object.keys(shape).join() !== "url,allowInternal")
+        .map(([heading, { shape }]) => [heading, withoutAllowInternal(shape)] as const),
       ["`silence`", silenceMap],
       ["`canary`", canarySchema(destinationName())],
       ["`intake`", intakeSchema],
@@ -154,7 +157,11 @@ test("docs/monitoring.md has every metric with its text", async () => {
   });
   const rows = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help = ""]) => [
     `\`${name}\``,
-    help.replace(" (the same on every relay)", " (=)"),
+    help
+      .replace(" (the same on every relay)", " (=)")
+      // The page says this once.
+      .replace(/ (?:of|at) this relay/, "")
+      .replace(/ since its start(?:, or since it took over a changed file)?/, ""),
   ]);
   await expect(withRows(readText("docs/monitoring.md"), "metric", rows)).toMatchFileSnapshot(
     "../../docs/monitoring.md",
