@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 import { Secret } from "../core/secret.ts";
@@ -152,7 +152,7 @@ export function followSecrets(
         log.info("hook.secrets_changed", { hook: name, taken: secrets.length });
       }
     },
-    onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
+    onFailed: logFailure(log, "hook.secret_unread"),
   });
 }
 

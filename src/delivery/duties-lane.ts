@@ -1,5 +1,6 @@
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import type { Lease } from "./lease.ts";
 
 /** The lane group of the work that is done once for all relays on a database, such as notices. */
@@ -103,7 +104,7 @@ export class DutiesLane {
     if (mine === undefined || this.#serve === undefined || this.#serving !== undefined) return;
     this.#serving = this.#serve(mine.lane, mine.stop.signal)
       .catch(async (error) => {
-        this.deps.log.error("engine.duties_failed", { error: String(error).slice(0, 300) });
+        this.deps.log.error("engine.duties_failed", { error: errorText(error) });
         if (this.#held !== mine) return;
         this.#held = undefined;
         await this.#free(mine.lane);
@@ -116,8 +117,6 @@ export class DutiesLane {
   async #free(lane: LaneFence): Promise<void> {
     const { store, log } = this.deps;
     // Its lease ends by itself.
-    await store
-      .releaseLanes([lane])
-      .catch((error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }));
+    await store.releaseLanes([lane]).catch(logFailure(log, "engine.lanes_failed"));
   }
 }

@@ -3,6 +3,7 @@ import { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DestinationState, DestinationStatus, StatusKey, Trial } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
+import { logFailure } from "../core/log.ts";
 import type { PictureNotes } from "../core/picture-outcome.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
@@ -131,12 +132,8 @@ export class Engine implements ClaimingDesk {
       everyMs: this.#keeper.renewEveryMs,
     });
     this.#renewing = this.#keeper.renewing(() => this.#looking.wake());
-    this.#looking = createPoll({
-      look: () => this.#look(),
-      everyMs: this.#keeper.lookEveryMs,
-      clock,
-      onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
-    });
+    const onFailed = logFailure(log, "engine.lanes_failed");
+    this.#looking = createPoll({ look: () => this.#look(), everyMs: this.#keeper.lookEveryMs, clock, onFailed });
     this.wishes = new Wishes({
       ...shared,
       runs: (name) => {

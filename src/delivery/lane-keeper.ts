@@ -1,3 +1,4 @@
+import { logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { Relays } from "../core/ports/relays.ts";
@@ -122,7 +123,7 @@ export class LaneKeeper {
       },
       everyMs: this.renewEveryMs,
       clock: this.deps.clock,
-      onFailed: (error) => this.deps.log.error("engine.renewal_failed", { error: String(error).slice(0, 300) }),
+      onFailed: logFailure(this.deps.log, "engine.renewal_failed"),
     });
   }
 
@@ -149,7 +150,7 @@ export class LaneKeeper {
     for (const group of this.groups()) group.windDown();
     const ended = new AbortController();
     const all = Promise.all([looking, ...loops, ...this.#running]).then(() => ended.abort());
-    const failed = (error: unknown) => log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });
+    const failed = logFailure(log, "engine.state_unsaved");
     const left = sharedByRelays
       ? Promise.all([this.#leaveEach(looking).catch(failed), this.#keepUntil(ended.signal)])
       : undefined;
@@ -243,7 +244,7 @@ export class LaneKeeper {
     } catch (error) {
       // Its lease ends by itself.
       this.#lose(group, "its lease is renewed no more");
-      log.error("engine.lanes_failed", { error: String(error).slice(0, 300) });
+      logFailure(log, "engine.lanes_failed")(error);
     } finally {
       this.#leaving.delete(name);
     }

@@ -1,8 +1,10 @@
 import { within } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import { logFailure } from "../core/log.ts";
 import { Mailbox } from "../core/mailbox.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
+import { errorMessage } from "../ground/text/error-text.ts";
 import type { EngineContext } from "./lane/context.ts";
 
 /** What a person asks of a destination at a relay that does not run it. */
@@ -50,12 +52,8 @@ export class Wishes {
 
   constructor(private readonly deps: WishesDeps) {
     this.#mail = new Mailbox(deps.store, "lanes", mostWaiting);
-    this.#poll = createPoll({
-      look: () => this.#look(),
-      everyMs: lookEveryMs,
-      clock: deps.clock,
-      onFailed: (error) => deps.log.error("wishes.not_read", { error: String(error).slice(0, 300) }),
-    });
+    const onFailed = logFailure(deps.log, "wishes.not_read");
+    this.#poll = createPoll({ look: () => this.#look(), everyMs: lookEveryMs, clock: deps.clock, onFailed });
   }
 
   /** A relay may have left one. */
@@ -105,7 +103,7 @@ export class Wishes {
       if (isOld(wish)) continue;
       fulfil(wish).catch((error: unknown) => {
         const { destination } = wish;
-        const why = (error instanceof Error ? error.message : String(error)).slice(0, 300);
+        const why = errorMessage(error);
         log.error("wishes.not_fulfilled", { destination, error: why });
         // Where the store takes no answer either, it stays unknown.
         return this.#mail.put([{ ...wish, why }]).catch(() => undefined);

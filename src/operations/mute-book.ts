@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { listFormerMutes, releasableMs } from "../core/former-mutes.ts";
 import type { NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
@@ -49,12 +49,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
 
   await refresh();
   return {
-    ...createPoll({
-      look: refresh,
-      everyMs: 1_000,
-      clock,
-      onFailed: (error) => log.error("mutes.unread", { error: String(error).slice(0, 300) }),
-    }),
+    ...createPoll({ look: refresh, everyMs: 1_000, clock, onFailed: logFailure(log, "mutes.unread") }),
     active: () => known.filter((mute) => mute.endsAt > clock.now()),
     listMutes: (includeEnded) => listMutes(store, configured, clock.now(), includeEnded),
     async addMute(input) {

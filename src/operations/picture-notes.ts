@@ -11,6 +11,7 @@ import {
 import { createPoll } from "../core/poll.ts";
 import { type CommonStates, changeTogether } from "../core/ports/watch.ts";
 import { RecentMap } from "../ground/recent-map.ts";
+import { errorText } from "../ground/text/error-text.ts";
 
 export type KeptPictureNotes = ReturnType<typeof createPictureNotes>;
 
@@ -113,7 +114,7 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     isLoaded = true;
   }
 
-  const onFailed = (error: unknown) => log.warn("picture_notes.not_kept", { error: String(error).slice(0, 300) });
+  const onFailed = (error: unknown) => log.warn("picture_notes.not_kept", { error: errorText(error) });
   const poll = createPoll({ look: save, everyMs: saveEveryMs, clock, onFailed });
 
   const ofDelivery: PictureOf = ({ id, destination, state }, alertId) =>

@@ -10,6 +10,7 @@ import { listLeaves } from "../facts/leaves.ts";
 import { guessToken } from "../facts/usual-names.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf, whenAborted } from "./questions.ts";
@@ -136,7 +137,7 @@ export class TokenNames implements KnownNames {
   }
 
   readonly #onFailed = (error: unknown): void =>
-    this.deps.log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
+    this.deps.log.warn("token_names.not_kept", { error: errorText(error) });
 
   #learn(subject: BareSubject, symbol: string | undefined): void {
     const key = keyOf(subject);

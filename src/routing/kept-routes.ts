@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
@@ -57,7 +57,7 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
     },
     everyMs: () => waitMs,
     clock,
-    onFailed: (error) => log.error("routing.routes_not_kept", { error: String(error).slice(0, 300) }),
+    onFailed: logFailure(log, "routing.routes_not_kept"),
   });
   return {
     /** See `Router.route`. Undefined: they are not kept, or not yet. */

@@ -4,6 +4,7 @@ import type { Log } from "../core/log.ts";
 import type { ArrivalJournal, StoredBody } from "../core/ports/body-reader.ts";
 import type { Acceptance, ArrivalInbox, Inbox, IncomingRequest } from "../core/ports/inbox.ts";
 import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import type { Judging } from "./judging.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
@@ -132,7 +133,7 @@ export class RoutingOnArrival implements Inbox {
       for (const alert of alerts) judging.noteJudged(alert, drafts[alert.item] as RoutingDraft);
       judging.noteRead(alerts, translations, source);
     } catch (error) {
-      log.error("alert.not_noted", { ids, error: String(error).slice(0, 300) });
+      log.error("alert.not_noted", { ids, error: errorText(error) });
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingDesk, RoutingDraft, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import { groupBy } from "../ground/group-by.ts";
+import { errorMessage } from "../ground/text/error-text.ts";
 import type { Judging } from "./judging.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
@@ -163,7 +164,7 @@ export class Round {
       try {
         records.push(this.#toRecord(alert, judging.judge(alert, translation, request)));
       } catch (error) {
-        failed.push({ request, alert, reason: describe(error), facts: translation.facts });
+        failed.push({ request, alert, reason: errorMessage(error), facts: translation.facts });
       }
     }
     return { records, failed };
@@ -187,7 +188,7 @@ export class Round {
     } catch (error) {
       if (isStoreAway(error)) throw error;
       const [only, ...others] = records;
-      if (only !== undefined && others.length === 0) refused.set(only.alertSeq, describe(error));
+      if (only !== undefined && others.length === 0) refused.set(only.alertSeq, errorMessage(error));
       else for (const one of records) await this.#recordTogether([one], refused);
     }
   }
@@ -265,8 +266,4 @@ function withRow(facts: AlertFacts, reason: string): AlertFacts {
 
 export function seqsOf(requests: UnroutedRequest[]): number[] {
   return requests.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
-}
-
-function describe(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).slice(0, 300);
 }

@@ -1,4 +1,5 @@
 import { fullListBytes, type RoutingDesk, type UnroutedRequest } from "../core/ports/routing-desk.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
@@ -253,7 +254,7 @@ export class RoutingLoop {
   }
 
   #report(error: unknown): void {
-    this.deps.log.error("routing.failed", { error: String(error).slice(0, 300) });
+    this.deps.log.error("routing.failed", { error: errorText(error) });
   }
 }
 

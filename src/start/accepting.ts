@@ -10,6 +10,7 @@ import type { Inbox } from "../core/ports/inbox.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { Secret } from "../core/secret.ts";
 import { localHost } from "../ground/net/local-host.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
 import { Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
@@ -220,8 +221,7 @@ async function openRelayStore(
       log.error("store.stopped", { error: error.message });
       onFailed?.(error);
     },
-    onListenerFailed: (topic, error) =>
-      log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
+    onListenerFailed: (topic, error) => log.error("signal.listener_failed", { topic, error: errorText(error) }),
     onClockCorrected: (aheadMs) => log.warn("clock.corrected", { aheadMs }),
     onHearing: (hearing) =>
       hearing.by === "polls"

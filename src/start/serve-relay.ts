@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { FileInForce } from "../config/file-in-force.ts";
 import type { ServerSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { type HandedOver, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 
 export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
@@ -66,7 +67,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
     } catch (error) {
       if (ended.aborted) throw error;
       file.refuse(error);
-      log.error("configuration.not_started", { error: String(error).slice(0, 300) });
+      log.error("configuration.not_started", { error: errorText(error) });
       return start(config, handed);
     }
   }

@@ -4,6 +4,7 @@ import type { CanaryView, GapReport, ShapesView, SilenceView, WatchView } from "
 import { untilAborted } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapWindow } from "../core/gaps.ts";
+import { logFailure } from "../core/log.ts";
 import { Mailbox } from "../core/mailbox.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
@@ -187,8 +188,7 @@ export class SharedWatches {
 
   #pollOf(failed: string, everyMs: number, look: () => Promise<void>): Poll {
     const { clock, log } = this.#deps;
-    const onFailed = (error: unknown) => log.error(failed, { error: String(error).slice(0, 300) });
-    return createPoll({ look, everyMs, clock, onFailed });
+    return createPoll({ look, everyMs, clock, onFailed: logFailure(log, failed) });
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { AccountView, CanaryView, GapReport, ShapesView, SilenceView, WatchView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { DutyStates, WatchStore } from "../core/ports/watch.ts";
@@ -84,7 +84,7 @@ export class ShownWatches {
       },
       everyMs: showEveryMs,
       clock,
-      onFailed: (error) => log.error("watches.not_shown", { error: String(error).slice(0, 300) }),
+      onFailed: logFailure(log, "watches.not_shown"),
     });
   }
 

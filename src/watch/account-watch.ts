@@ -5,6 +5,7 @@ import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import { hashText, type Secret } from "../core/secret.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { type DueNotice, Findings, ofLastDay, toldSchema } from "./findings.ts";
@@ -221,7 +222,7 @@ class AccountRules implements WatchRules<Memory> {
       log.info("account.registration_found", { accountId });
     } catch (error) {
       // The next look finds it again.
-      log.error("account.registration_unkept", { error: String(error).slice(0, 300) });
+      log.error("account.registration_unkept", { error: errorText(error) });
     }
     return found;
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { keepFormerMutes, releasableMs } from "../core/former-mutes.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore, SilencedKeys } from "../core/ports/shared.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
@@ -75,12 +75,7 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
     }
   }
 
-  return createPoll({
-    look,
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("mutes.not_told", { error: String(error).slice(0, 300) }),
-  });
+  return createPoll({ look, everyMs: lookEveryMs, clock, onFailed: logFailure(log, "mutes.not_told") });
 }
 
 /** Alerts that another mute still holds ring nobody: the receipt waits for the end of the other mute. */

@@ -1,5 +1,5 @@
 import type { Clock, Now } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, logFailure } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Retention, RetentionRules } from "../core/ports/retention.ts";
 
@@ -125,7 +125,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
         },
         everyMs,
         clock,
-        onFailed: (error) => log.error("retention.failed", { error: String(error).slice(0, 300) }),
+        onFailed: logFailure(log, "retention.failed"),
       });
       await clock.sleep(firstAfterMs, stop);
       await poll.run(stop);

@@ -4,6 +4,7 @@ import type { Downtime } from "../core/gaps.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import { restoresStateName, type WatchStore } from "../core/ports/watch.ts";
+import { errorText } from "../ground/text/error-text.ts";
 
 /** How often it is saved that the relay runs. */
 const everyMs = 60_000;
@@ -85,7 +86,7 @@ export async function openRunningTimes(deps: {
     /** Until `stop` is aborted. Never rejects. */
     async run(stop: AbortSignal): Promise<void> {
       const onFailed = (error: unknown) => {
-        if (!stop.aborted) log.error("running.unsaved", { error: String(error).slice(0, 300) });
+        if (!stop.aborted) log.error("running.unsaved", { error: errorText(error) });
       };
       await createPoll({ look: save, everyMs, clock, onFailed }).run(stop);
       await save().catch(onFailed);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ShapesView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
+import { logFailure } from "../core/log.ts";
 import type { MappableFact } from "../core/mapping.ts";
 import { ownFacts } from "../core/own-facts.ts";
 import { fieldMatchers, type Route } from "../core/rules.ts";
@@ -49,9 +50,7 @@ export async function openShapeWatch(deps: ShapeWatchDeps) {
     view: () => watch.view(),
     async run(stop: AbortSignal): Promise<void> {
       await watch.run(stop);
-      await rules
-        .save(watch)
-        .catch((error: unknown) => deps.log.error("shapes.unsaved", { error: String(error).slice(0, 300) }));
+      await rules.save(watch).catch(logFailure(deps.log, "shapes.unsaved"));
     },
   };
 }
@@ -88,7 +87,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       this.#pending = pending;
     } catch (error) {
       // No alert waits for it.
-      this.deps.log.error("shapes.not_loaded", { error: String(error).slice(0, 300) });
+      logFailure(this.deps.log, "shapes.not_loaded")(error);
     }
   }
 
@@ -100,7 +99,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       for (const one of news) this.#write(one);
       return news.length > 0;
     } catch (error) {
-      this.deps.log.error("shapes.failed", { error: String(error).slice(0, 300) });
+      logFailure(this.deps.log, "shapes.failed")(error);
       return false;
     }
   }

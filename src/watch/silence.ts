@@ -5,6 +5,7 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { type Decision, type Mute, routesThatTook, type SilenceRule } from "../core/rules.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { type Arrival, SilenceBook, type SilenceNews, type SilenceState, silenceSchema } from "./silence-book.ts";
 import { writeSilenceNotice } from "./silence-notice.ts";
 import { slotMs, slotsKept } from "./slot-ring.ts";
@@ -118,7 +119,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     try {
       await this.#readLog(stop);
     } catch (error) {
-      this.deps.log.error("silence.log_unread", { error: String(error).slice(0, 300) });
+      this.deps.log.error("silence.log_unread", { error: errorText(error) });
     }
     this.#isReading = stop.aborted;
     return !this.#isReading;

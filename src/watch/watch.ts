@@ -7,6 +7,7 @@ import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
+import { errorText } from "../ground/text/error-text.ts";
 import { compileMatchers } from "../matching/judge.ts";
 
 /** A duty that looks at something around the relay, or does something again and again. */
@@ -85,8 +86,7 @@ export class Watch<Memory, View = WatchView> {
       everyMs: rules.everyMs,
       clock: deps.clock,
       onFailed: (error) => {
-        if (!this.#stop.aborted)
-          deps.log.error("watch.failed", { watch: rules.name, error: String(error).slice(0, 300) });
+        if (!this.#stop.aborted) deps.log.error("watch.failed", { watch: rules.name, error: errorText(error) });
       },
     });
   }

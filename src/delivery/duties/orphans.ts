@@ -1,4 +1,5 @@
 import { orphanReason } from "../../core/delivery.ts";
+import { logFailure } from "../../core/log.ts";
 import { createPoll, type Poll } from "../../core/poll.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
@@ -94,7 +95,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
     },
     everyMs: deps.everyMs,
     clock,
-    onFailed: (error) => log.error("delivery.orphans_unsettled", { error: String(error).slice(0, 300) }),
+    onFailed: logFailure(log, "delivery.orphans_unsettled"),
   });
 
   return {

@@ -1,6 +1,7 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { Trial } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { EngineContext, LaneContext, LaneStore } from "../lane/context.ts";
 import type { Lane } from "../lane/lane.ts";
@@ -144,7 +145,7 @@ export async function proveAll({ proven, health, clock, random, log }: ProvingDe
     if (!isFound && !hasFailed(one) && dueAt > now) return dueAt + 0.2 * everyMs * random();
     if (!lane.isIdle()) return now + busyMs;
     const trial = await prober.prove(stop).catch((error: unknown) => {
-      log.error("destination.not_proven", { destination: destination.name, error: String(error).slice(0, 300) });
+      log.error("destination.not_proven", { destination: destination.name, error: errorText(error) });
       return undefined;
     });
     if (trial?.kind === "parked") return Math.max(trial.until, now);

@@ -1,3 +1,4 @@
+import { logFailure } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import { anyDestination } from "../../core/rules.ts";
@@ -50,9 +51,7 @@ export class Sweeper {
       ["maintenance", () => this.#maintain(stop)],
     ];
     for (const [duty, perform] of duties) {
-      await perform().catch((error: unknown) => {
-        this.deps.log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
-      });
+      await perform().catch(logFailure(this.deps.log, "engine.sweep_failed", { duty }));
     }
   }
 

@@ -6,6 +6,7 @@ import type { Log } from "../../core/log.ts";
 import type { Document, Message, MessageData, MessageForm, RenderOptions } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
 import { renderDocument, vendorOf } from "../../vendors/index.ts";
@@ -59,7 +60,7 @@ export function createComposer({ rendering, log, publicUrl, planPicture }: Compo
     try {
       return renderDocument(channel, compose(), options);
     } catch (error) {
-      log.error("rendering.failed", { alert: alert.id, channel, error: String(error).slice(0, 300) });
+      log.error("rendering.failed", { alert: alert.id, channel, error: errorText(error) });
       const bare = { ...options, form: "plain" as const, picture: undefined };
       return renderDocument(channel, bareDocument(alert), bare);
     }

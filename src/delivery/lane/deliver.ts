@@ -9,6 +9,7 @@ import type { SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { settingsOf } from "../../vendors/index.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
@@ -383,7 +384,7 @@ export class Deliverer {
       return compose();
     } catch (error) {
       const alert = deliveries[0].alertId;
-      log.error("delivery.unwritable", { alert, error: String(error).slice(0, 300) });
+      log.error("delivery.unwritable", { alert, error: errorText(error) });
       return undefined;
     }
   }

@@ -1,4 +1,5 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { Prober } from "../duties/prober.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
@@ -137,7 +138,7 @@ export class Lane {
         waitMs = await this.#takeTurn(stop);
         this.#lastTurnAt = clock.now();
       } catch (error) {
-        log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
+        log.error("lane.failed", { destination: destination.name, error: errorText(error) });
       }
       this.#offers.endTurn();
       if (waitMs > 0 && !this.#isWoken) await this.#rest(Math.min(waitMs, pollMs));

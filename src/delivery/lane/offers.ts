@@ -1,4 +1,5 @@
 import type { ClaimedTogether } from "../../core/ports/dispatch.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import type { Claim } from "../plan/plan-claim.ts";
 import type { ClaimedOffer, Claims, Offer, Offered } from "./claims.ts";
 import type { LaneContext } from "./context.ts";
@@ -123,7 +124,7 @@ export class Offers {
       take(await claims.adopt(offers));
     } catch (error) {
       // Their lease returns them.
-      log.error("delivery.not_adopted", { destination: destination.name, error: String(error).slice(0, 300) });
+      log.error("delivery.not_adopted", { destination: destination.name, error: errorText(error) });
     } finally {
       this.#count -= offers.length;
       if (this.#count === 0) wake();

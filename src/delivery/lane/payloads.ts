@@ -2,6 +2,7 @@ import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
 import type { ReadPayloads } from "../../core/ports/body-reader.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import type { LoadedDelivery } from "../plan/plan-claim.ts";
 
 export interface PayloadDeps {
@@ -54,7 +55,7 @@ export class PayloadReader {
         const payloadOf = readPayloads(body, contentType);
         for (const { seq, item } of alerts) payloads.set(seq, payloadOf(item));
       } catch (error) {
-        log.error("payload.unreadable", { error: String(error).slice(0, 300) });
+        log.error("payload.unreadable", { error: errorText(error) });
       }
     }
     return payloads;

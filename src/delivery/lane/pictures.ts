@@ -1,5 +1,6 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ClaimedDelivery } from "../../core/delivery-job.ts";
+import { logFailure } from "../../core/log.ts";
 import type { Message } from "../../core/message.ts";
 import type { PictureOutcome } from "../../core/picture-outcome.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
@@ -112,9 +113,7 @@ export class LanePictures {
     const job: Job = { delivery, ref, context, sentAt: now, message, isBeingAdded: false, editsUnderWay: 0 };
     this.#jobs.set(ref, job);
     const run = this.#illustrate(job)
-      .catch((error: unknown) => {
-        log.error("picture.failed", { destination: destination.name, error: String(error).slice(0, 300) });
-      })
+      .catch(logFailure(log, "picture.failed", { destination: destination.name }))
       .finally(() => {
         if (this.#jobs.get(ref) === job) this.#jobs.delete(ref);
         this.#running.delete(run);

@@ -1,4 +1,5 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
+import { logFailure } from "../../core/log.ts";
 import { concurrencyOf } from "../plan/accounts.ts";
 import type { Claim } from "../plan/plan-claim.ts";
 import { type Claims, keyOf } from "./claims.ts";
@@ -98,9 +99,7 @@ export class Run {
         onAnswered: endCall,
         onRefused: () => void this.#refused.add(claim),
       })
-      .catch((error: unknown) => {
-        log.error("delivery.unrecorded", { destination: destination.name, error: String(error).slice(0, 300) });
-      })
+      .catch(logFailure(log, "delivery.unrecorded", { destination: destination.name }))
       .finally(() => {
         this.#refused.delete(claim);
         this.#keys.delete(key);
@@ -127,9 +126,7 @@ export class Run {
     for (const { claim } of rest) {
       const giving = claims
         .giveBack(claim)
-        .catch((error: unknown) => {
-          log.error("delivery.not_given_back", { destination: destination.name, error: String(error).slice(0, 300) });
-        })
+        .catch(logFailure(log, "delivery.not_given_back", { destination: destination.name }))
         .finally(() => this.#leave(giving));
       this.#underWay.add(giving);
     }

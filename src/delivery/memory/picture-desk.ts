@@ -1,6 +1,7 @@
 import { Budget } from "../../core/budget.ts";
 import type { PictureNotes } from "../../core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../core/ports/illustration.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { hourMs, minuteMs } from "../../ground/time/spans.ts";
 import type { EngineContext } from "../lane/context.ts";
 
@@ -47,7 +48,7 @@ export function createPictureDesk(deps: PictureDeskDeps) {
     const answer = (async () => illustrate(alertId, { timeZone, deadlineMs: drawWithinMs, signal: over.signal }))()
       .then((made): Drawing => ("none" in made ? { result: "not_drawn", reason: made.none } : { illustration: made }))
       .catch((error: unknown): Drawing => {
-        log.error("picture.not_drawn", { alert: alertId, error: String(error).slice(0, 300) });
+        log.error("picture.not_drawn", { alert: alertId, error: errorText(error) });
         return { result: "not_drawn", reason: "it could not be drawn; the log says more" };
       });
     const late = clock

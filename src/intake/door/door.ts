@@ -13,6 +13,7 @@ import {
   createRequestNetwork,
   type ProxyTrust,
 } from "../../ground/net/client-address.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { dedupeWindowMs } from "../key/keys.ts";
 import { readRequest } from "../read/read-request.ts";
@@ -236,7 +237,7 @@ export class Door {
       this.#answerAccepted(response, acceptance, source?.wants200);
     } catch (error) {
       const known = error instanceof AppError ? error : undefined;
-      const logged = { source: source?.name, error: known?.message ?? String(error).slice(0, 300) };
+      const logged = { source: source?.name, error: known?.message ?? errorText(error) };
       this.#refusals.refuse(response, "not_stored", { logged, retryAfterMs: known?.retryAfterMs });
     } finally {
       this.#leave(place);

@@ -3,6 +3,7 @@ import { type Clock, within } from "../../core/clock.ts";
 import { AppError, isStoreAway } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
+import { errorMessage } from "../../ground/text/error-text.ts";
 import { openSpoolDatabase, type SpoolDatabase, type SpooledCount, type SpooledRequest } from "./spool-database.ts";
 
 export interface SpoolOptions {
@@ -149,14 +150,14 @@ export class Spool implements Inbox {
     this.#behind += 1;
     const acceptance = await this.database.append(request).catch((error: unknown) => {
       this.#behind -= 1;
-      if (this.#problem === undefined) log.error("spool.refuses", { error: textOf(error) });
-      this.#problem = textOf(error);
+      if (this.#problem === undefined) log.error("spool.refuses", { error: errorMessage(error) });
+      this.#problem = errorMessage(error);
       if (error instanceof AppError) onRefused?.(error);
       throw error;
     });
     if (this.#problem !== undefined) log.info("spool.writes_again");
     this.#problem = undefined;
-    if (this.#since === undefined) log.warn("spool.begun", { because: textOf(why) });
+    if (this.#since === undefined) log.warn("spool.begun", { because: errorMessage(why) });
     // A duplicate is handed over as well, so that it is counted.
     this.#count(request.ids.length, request.receivedAt);
     this.#waiting.abort(woken);
@@ -198,7 +199,7 @@ export class Spool implements Inbox {
       this.#isUnread = false;
       return taken;
     } catch (error) {
-      if (!this.#isUnread) this.options.log.error("spool.unread", { error: textOf(error) });
+      if (!this.#isUnread) this.options.log.error("spool.unread", { error: errorMessage(error) });
       this.#isUnread = true;
       return undefined;
     }
@@ -246,7 +247,7 @@ export class Spool implements Inbox {
       return "done";
     } catch (error) {
       if (isStoreAway(error)) return "away";
-      log.error("spool.stuck", { ids: one.request.ids, error: textOf(error), triedAgainInMs: stuckAgainMs });
+      log.error("spool.stuck", { ids: one.request.ids, error: errorMessage(error), triedAgainInMs: stuckAgainMs });
       this.#stuck.push(one);
       this.#stuckAt = clock.now();
       return "stuck";
@@ -269,5 +270,3 @@ const idleMs = 5_000;
 
 /** The reason is made once: each `abort()` without one makes an exception with a stack. */
 const woken = new Error("woken");
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);

@@ -7,6 +7,7 @@ import type { Log } from "../../core/log.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
+import { errorText } from "../../ground/text/error-text.ts";
 import { turns } from "../../ground/turns.ts";
 
 export interface EventStreamsDeps extends ViewContext {
@@ -187,7 +188,7 @@ function toReadable(
       async pull(controller) {
         const next = await events.next().catch((error: unknown) => {
           // Its reader comes back behind what it has seen, and hears then why nothing can be read.
-          if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
+          if (!(error instanceof AppError)) log.error("stream.failed", { error: errorText(error) });
         });
         if (next?.value !== undefined) return controller.enqueue(next.value);
         cancelling.abort();
