@@ -1,3 +1,4 @@
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { createScale, timeWords, valueTicks, writeValue } from "./plot.ts";
 import { drawLabel, drawPicture, escapeXml, pixel } from "./svg.ts";
@@ -139,11 +140,11 @@ function wordsOf(bucket: BarBucket): string {
   const { problems = 0 } = bucket;
   const parts = stacked.flatMap((severity) => {
     const count = bucket[severity] ?? 0;
-    return count === 0 ? [] : [`${count.toLocaleString("en-US")} ${words[severity]}`];
+    return count === 0 ? [] : [`${groupThousands(count)} ${words[severity]}`];
   });
   return [
     countOf(totalOf(bucket), "alert"),
     ...parts,
-    ...(problems === 0 ? [] : [`${problems.toLocaleString("en-US")} with a problem`]),
+    ...(problems === 0 ? [] : [`${groupThousands(problems)} with a problem`]),
   ].join(", ");
 }

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { type Cell, factsOf, paragraph, say } from "../panels/panel.ts";
 import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
@@ -129,7 +130,7 @@ async function checkAndRepair(_: unknown, { context, output }: Run): Promise<voi
   });
 }
 
-const many = (count: number, what: string) => `${count.toLocaleString("en-US")} ${what}`;
+const many = (count: number, what: string) => `${groupThousands(count)} ${what}`;
 
 function describeLoss(tables: Repair["tables"], leftOut: Repair["leftOut"]): Cell {
   const { deliveries, unsent, withoutBody, withoutDelivery } = leftOut;

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { toIso } from "../contract/encode.ts";
 import { AppError } from "../core/errors.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { type Fact, factsOf, say } from "../panels/panel.ts";
@@ -139,7 +140,7 @@ function createProgress({ isTty, now }: CliContext, output: Output): (progress: 
     if (!isTty.stderr && at - toldAt < lineEveryMs) return;
     toldAt = at;
     const rate = at > began.at ? ((done - began.done) / (at - began.at)) * 1_000 : 0;
-    const [count, total, speed] = [done, all, Math.round(rate)].map((number) => number.toLocaleString("en-US"));
+    const [count, total, speed] = [done, all, Math.round(rate)].map(groupThousands);
     const left = rate > 0 ? `, ${lengthOf(((all - done) / rate) * 1_000)} left` : "";
     const rows = step === "indexing" ? "" : ` rows, ${speed}/s`;
     const what = table === undefined ? step : `${step} ${table.replaceAll("_", " ")}`;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import type { Destination, Mute, Route, Rules, SilenceRule } from "../core/rules.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { vendorOf } from "../vendors/index.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
@@ -113,7 +114,7 @@ const mostOfOther = 64 * 1024;
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
   if (Buffer.byteLength(text) > mostOfOther)
-    throw new AppError("too_large", `The file is larger than ${mostOfOther.toLocaleString("en")} bytes.`, {
+    throw new AppError("too_large", `The file is larger than ${groupThousands(mostOfOther)} bytes.`, {
       hint: "Compare it with tocsin backtest --config FILE.",
     });
   const file = new YamlFile(text, "file");

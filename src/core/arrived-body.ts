@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
 /** What is known of a body that has arrived: enough to compare it with the one that was sent. */
@@ -16,7 +17,7 @@ export interface ArrivedBody {
  * @returns undefined when it is the same
  */
 export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
-  const sizes = `${countOf(sent.byteLength, "byte")} sent, ${bytes.toLocaleString("en")} arrived`;
+  const sizes = `${countOf(sent.byteLength, "byte")} sent, ${groupThousands(bytes)} arrived`;
   if (encoding !== undefined) return `arrives compressed (${encoding}): ${sizes}`;
   if (hashBody(sent) === sha256) return undefined;
   if (bytes === 0) return `arrives without its body: ${sizes}`;

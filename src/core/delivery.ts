@@ -1,3 +1,4 @@
+import { groupThousands } from "../ground/numbers/format-number.ts";
 /**
  * One delivery is one alert for one recipient of one destination.
  *
@@ -35,7 +36,7 @@ export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 
 /** For every reader, of what is resent together. */
 export function describeResending({ made, arrived }: { made: number; arrived: number }): string {
-  return `${arrived.toLocaleString("en-US")} of ${made.toLocaleString("en-US")} resent`;
+  return `${groupThousands(arrived)} of ${groupThousands(made)} resent`;
 }
 
 const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];

@@ -1,4 +1,4 @@
-import { writeNumber } from "../ground/numbers/format-number.ts";
+import { groupThousands, writeNumber } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
 /** How certain it is that an alert is missing. What cannot be told is not in the list. */
@@ -64,14 +64,14 @@ export function summarizeGaps(counts: Counts): string {
     const sure = missing.filter(({ verdict }) => verdict === "sure").length;
     const likely = missing.length - sure;
     if (sure === 0) return `${countOf(likely, "alert")} likely missing, none for sure`;
-    return `${countOf(sure, "alert")} missing for sure${likely === 0 ? "" : `, ${likely.toLocaleString("en")} likely`}`;
+    return `${countOf(sure, "alert")} missing for sure${likely === 0 ? "" : `, ${groupThousands(likely)} likely`}`;
   }
   if (isUndecided(counts)) return "It cannot tell whether alerts are missing";
   if (rules === 0) return "The account has no subscription, so no alert is expected";
   if (crossings === 0) return "No metric crossed a threshold, so no alert was due";
   if (answered === 0) return "No alert was due yet";
   return unclear + fresh > 0
-    ? `No alert is missing of the ${answered.toLocaleString("en")} crossings that can be judged`
+    ? `No alert is missing of the ${groupThousands(answered)} crossings that can be judged`
     : "No alert is missing, as far as the records show";
 }
 
@@ -84,10 +84,9 @@ export function isUndecided({ answered, missing, unknown }: Counts): boolean {
 export function describeCrossings(counts: Omit<Counts, "unknown">): string {
   const { rules, crossings, answered, missing, fresh, unclear, notDue } = counts;
   const whole = `${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}`;
-  const are = (count: number, words: string) =>
-    count > 0 && `${count.toLocaleString("en")} ${count === 1 ? "is" : "are"} ${words}`;
+  const are = (count: number, words: string) => count > 0 && `${countOf(count, "is", "are")} ${words}`;
   const parts = [
-    answered > 0 && `${answered.toLocaleString("en")} brought an alert`,
+    answered > 0 && `${groupThousands(answered)} brought an alert`,
     are(missing.length, "missing"),
     are(fresh, "too fresh to judge"),
     are(unclear, "unclear"),
@@ -102,7 +101,7 @@ const mostOdds = 1_000_000;
 export function describeOdds(odds: number): string {
   if (odds >= mostOdds) return "less than 1 to a million";
   const digit = 10 ** Math.floor(Math.log10(Math.max(1, odds)));
-  return `1 to ${(Math.floor(odds / digit) * digit).toLocaleString("en")}`;
+  return `1 to ${groupThousands(Math.floor(odds / digit) * digit)}`;
 }
 
 /** `USDC price above 3,300`, `USDC price no longer above 3,300`. */
@@ -133,7 +132,7 @@ export function describeLoss(outage: {
     ? ", while Tocsin did not run"
     : asleep && ", while Tocsin's machine was asleep or its clock was set";
   const end = away || (comesAgainAt === undefined ? "; none has come since" : "");
-  return `${lost.toLocaleString("en")} of ${countOf(due, "alert")} did not arrive${whose}${end}`;
+  return `${groupThousands(lost)} of ${countOf(due, "alert")} did not arrive${whose}${end}`;
 }
 
 /** `sub_1, sub_2 and 47 more: alerting: 502 (12 crossings)` */
@@ -147,5 +146,5 @@ const mostNamed = 3;
 export function listNames(names: readonly string[]): string {
   const more = names.length - mostNamed;
   if (more <= 0) return names.join(", ");
-  return `${names.slice(0, mostNamed).join(", ")} and ${more.toLocaleString("en")} more`;
+  return `${names.slice(0, mostNamed).join(", ")} and ${groupThousands(more)} more`;
 }

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { readMetricKey } from "../core/metric-key.ts";
 import { longestTitle } from "../core/title.ts";
 import { type Leaves, listLeaves, looseLeaf } from "../facts/leaves.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, toPlainText } from "../ground/text/plain-text.ts";
@@ -71,7 +72,7 @@ function translateAlerts(body: Uint8Array, contentType: string | undefined, opti
 /** The first of thousands must not be taken for the only one. */
 function nameUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
   if (count === undefined) return facts;
-  const title = `${count.toLocaleString("en")} alerts in one request, the first: ${facts.title}`;
+  const title = `${groupThousands(count)} alerts in one request, the first: ${facts.title}`;
   return { ...facts, title: cut(title, longestTitle) };
 }
 

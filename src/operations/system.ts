@@ -3,6 +3,7 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -69,10 +70,9 @@ function describeStore(health: { writable: boolean; full: boolean; damage?: stri
 
 function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, damagedFiles }: SpoolView) {
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
-  const waits =
-    alerts === 0 ? "nothing waits" : `${alerts.toLocaleString("en-US")} alerts wait for the database, ${room}`;
+  const waits = alerts === 0 ? "nothing waits" : `${groupThousands(alerts)} alerts wait for the database, ${room}`;
   const refused = stuck === 0 ? "" : `; the database refuses ${stuck} of the requests`;
-  const lost = unreadable === 0 ? "" : `; ${unreadable.toLocaleString("en-US")} alerts cannot be read`;
+  const lost = unreadable === 0 ? "" : `; ${groupThousands(unreadable)} alerts cannot be read`;
   const kept = damagedFiles.length === 0 ? "" : `; damaged: ${damagedFiles.join(", ")}`;
   const isWell = alerts === 0 && problem === undefined && lost === "" && kept === "";
   return part("spool", isWell, `${waits}${refused}${lost}${kept}${problem ? `; ${problem}` : ""}`);

@@ -13,6 +13,7 @@ import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { Mute } from "../core/rules.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
@@ -132,17 +133,18 @@ function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolVi
   if (damage !== undefined)
     troubles.push(trouble("store", "The database is damaged", { notes: ["repeats may be sent"], reason: damage }));
   if (since !== undefined && now - since > unroutedForMs)
-    troubles.push(trouble("backlog", `${count(unrouted, "alert is", "alerts are")} not routed yet`, { since }));
+    troubles.push(trouble("backlog", `${countOf(unrouted, "alert is", "alerts are")} not routed yet`, { since }));
   return troubles;
 }
 
 function judgeSpool({ alerts, since, oldestAt, problem, stuck, unreadable, damagedFiles }: SpoolView): Trouble[] {
-  const many = unreadable === 0 ? "Alerts" : count(unreadable, "alert", "alerts");
+  const many = unreadable === 0 ? "Alerts" : countOf(unreadable, "alert");
   const lost = trouble("spool", `${many} in the spool of this relay cannot be read: the disk is damaged`, {
     notes: damagedFiles.map((file) => `what is left is in ${file}: look there, then move it away`),
   });
   const notes = ["they are sent when the database is back"];
-  if (stuck > 0) notes.push(`${count(stuck, "request is", "requests are")} refused by the database; the log says why`);
+  if (stuck > 0)
+    notes.push(`${countOf(stuck, "request is", "requests are")} refused by the database; the log says why`);
   return [
     ...(alerts === 0
       ? []
@@ -178,7 +180,7 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
   if (!isWell) return [trouble("destination", `${name} is ${word}`, { ...about, ...said })];
   const troubles: Trouble[] = [];
   if (failed > 0 && now - (lastFailedAt ?? now) < undeliveredForMs) {
-    const what = `${count(failed, "message was", "messages were")} not delivered to ${name}`;
+    const what = `${countOf(failed, "message was", "messages were")} not delivered to ${name}`;
     const none = verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
     troubles.push(trouble("undelivered", what, { ...about, notes: none, reason: said.reason }));
   }
@@ -187,7 +189,7 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
     troubles.push(trouble("resending", what, { ...about, level: "warn", since: resending.since }));
   }
   if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
-    const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;
+    const what = `${countOf(waiting, "message waits", "messages wait")} for ${name}`;
     troubles.push(trouble("backlog", what, { ...about, level: "warn", since: oldestWaitingAt, reason: said.reason }));
   }
   if (health === "degraded" && since !== undefined && now - since > degradedForMs) {
@@ -224,8 +226,4 @@ function judgeMute({ id, matchers, startsAt, endsAt, createdBy, reason }: Mute, 
   if (matchers.length > 0 || now < startsAt || now >= endsAt) return [];
   const notes = [`made by ${createdBy}`];
   return [trouble("muted", "Everything is muted", { name: id, until: endsAt, notes, reason })];
-}
-
-function count(number: number, one: string, several: string): string {
-  return `${number.toLocaleString("en-US")} ${number === 1 ? one : several}`;
 }

@@ -2,6 +2,7 @@ import type { MutePreview, MuteView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { isMadeAtRuntime, type Matcher } from "../core/rules.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { describeAll } from "../matching/describe-match.ts";
 import {
   type Action,
@@ -34,7 +35,7 @@ export const muteDurations = [
 /** "It would have muted 12 of the 1,204 alerts of the last 24 h." */
 export function describePreview({ matched, looked, complete }: Omit<MutePreview, "since">): string {
   if (looked === 0) return "No alert came in the last 24 h, so nothing shows what it would mute.";
-  const count = looked.toLocaleString("en-US");
+  const count = groupThousands(looked);
   if (complete && looked === 1) {
     return matched === 0
       ? "It does not match the one alert of the last 24 h."
@@ -43,7 +44,7 @@ export function describePreview({ matched, looked, complete }: Omit<MutePreview,
   const alerts = complete ? `the ${count} alerts of the last 24 h` : `the newest ${count} alerts of the last 24 h`;
   if (matched === 0) return `It matches none of ${alerts}.`;
   if (complete && matched === looked) return `It would have muted all ${count} alerts of the last 24 h.`;
-  return `It would have muted ${matched.toLocaleString("en-US")} of ${alerts}.`;
+  return `It would have muted ${groupThousands(matched)} of ${alerts}.`;
 }
 
 /** A mute that would have held nothing is probably written wrongly. */

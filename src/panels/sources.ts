@@ -1,4 +1,5 @@
 import { countRefused, type SourceView } from "../contract/operations.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { type Card, type Cell, factsOf, type Section, say } from "./panel.ts";
 
@@ -55,6 +56,6 @@ function describeRefused(view: SourceView): Cell {
   const count = countRefused(view);
   if (view.checks.length === 0 && count === 0) return undefined;
   const link = `/refused?source=${encodeURIComponent(view.name)}`;
-  const words = `${count.toLocaleString("en-US")} since the start`;
+  const words = `${groupThousands(count)} since the start`;
   return [{ link, text: { words } }, lastOf(view.lastRefusedAt)];
 }

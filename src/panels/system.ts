@@ -1,6 +1,7 @@
 import type { RelayView, RunningRelay, SpoolView, StatusView, SystemView } from "../contract/operations.ts";
 import { describeRetention } from "../core/ports/retention.ts";
 import { describeHearing } from "../core/ports/signals.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -142,7 +143,7 @@ function describeForecast(growth: SystemView["growth"], isKnown: boolean): strin
   if (!isKnown) return "not known: the database is another machine's";
   if (heldByRetention) return "does not fill: as much is removed before";
   if (fullInDays === undefined) return "not full within ten years";
-  return fullInDays < 1 ? "full within a day" : `full in about ${fullInDays.toLocaleString("en-US")} days`;
+  return fullInDays < 1 ? "full within a day" : `full in about ${groupThousands(fullInDays)} days`;
 }
 
 /** The relays on this log, and what each of them does. */

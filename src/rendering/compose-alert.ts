@@ -2,7 +2,7 @@ import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "
 import type { Block, Document, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { type BareSubject, type NameOf, wordsOfSender } from "../core/subject-name.ts";
-import { ordinal } from "../ground/numbers/format-number.ts";
+import { groupThousands, ordinal } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
 import { sentence } from "../ground/text/plain-text.ts";
@@ -118,7 +118,7 @@ function shorten(blocks: Block[], { format }: AlertFacts): Block[] {
     const kept = words.slice(0, end).trimEnd();
     // Nobody reads a piece of raw JSON; what could be read of it stands above.
     if (block.kind === "code" && format === "broken-json") return [];
-    const left = `… ${(words.length - kept.length).toLocaleString("en")} more characters on the page`;
+    const left = `… ${groupThousands(words.length - kept.length)} more characters on the page`;
     const shown: Block =
       block.kind === "code" ? { kind: "code", text: kept } : { ...block, ...paragraph([text(kept)]) };
     return [shown, note([text(left)])];
@@ -255,8 +255,8 @@ function writeWith({ extras }: MessageContext): Block[] {
   if (extras?.with === undefined) return [];
   const { count, titles } = extras.with;
   const listed = titles.map((title) => clip(cleanLine(title), maxWithUnits)).join("; ");
-  const more = count > titles.length ? ` and ${(count - titles.length).toLocaleString("en")} more` : "";
-  return [paragraph([bold(`With it: ${count.toLocaleString("en")}`), text(` (${listed}${more})`)])];
+  const more = count > titles.length ? ` and ${groupThousands(count - titles.length)} more` : "";
+  return [paragraph([bold(`With it: ${groupThousands(count)}`), text(` (${listed}${more})`)])];
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {

@@ -8,6 +8,7 @@ import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
 import { groupBy } from "../ground/group-by.ts";
 import { withoutGroups } from "../ground/numbers/decimal.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
@@ -121,7 +122,7 @@ function writeHead(
   { reason, quietHours, total: all = 0 }: DigestContext,
 ): string {
   const isPart = all > alerts.length;
-  const total = `${isPart ? `${count(alerts.length)} of ` : ""}${countOf(Math.max(all, alerts.length), "alert")}`;
+  const total = `${isPart ? `${groupThousands(alerts.length)} of ` : ""}${countOf(Math.max(all, alerts.length), "alert")}`;
   const firing = firingOf(items.map(({ alert }) => alert).filter((alert) => !isResolved(alert)));
   if (reason === "calm") return `Calm: ${countOf(items.length, "key")}, ${writeStill(firing)}`;
   if (reason !== "quiet_hours") {
@@ -149,7 +150,9 @@ export function writeWhile(held: string, alerts: string, firing: Firing): string
 
 function writeStill(firing: Firing): string {
   const open = Object.values(firing).reduce((sum, one) => sum + one, 0);
-  return open === 0 ? "none still firing" : `${count(open)} still firing (${writeSeverities(firing).join(", ")})`;
+  return open === 0
+    ? "none still firing"
+    : `${groupThousands(open)} still firing (${writeSeverities(firing).join(", ")})`;
 }
 
 /** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
@@ -162,11 +165,13 @@ function writeKinds(alerts: Alert[]): string {
   const shown = measures.slice(0, maxParts);
   const others = alerts.length - sum(shown);
   const what = [
-    ...shown.map(([name, one]) => `${count(one)} ${name}`),
-    ...(others > 0 ? [`${count(others)} other`] : []),
+    ...shown.map(([name, one]) => `${groupThousands(one)} ${name}`),
+    ...(others > 0 ? [`${groupThousands(others)} other`] : []),
   ];
   const chains = countEach(places.map(({ chain }) => chain));
-  const where = chains.slice(0, maxParts).map(([name, one]) => (chains.length === 1 ? name : `${name} ${count(one)}`));
+  const where = chains
+    .slice(0, maxParts)
+    .map(([name, one]) => (chains.length === 1 ? name : `${name} ${groupThousands(one)}`));
   const more = chains.length > maxParts ? " …" : "";
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
 }
@@ -209,7 +214,7 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
   const number = made === undefined || made === writeTitle(facts) ? writeAmount(facts, maxValueUnits) : "";
   const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
   const unrung = writeUnrung(all.flatMap(({ id }) => damped?.get(id) ?? []));
-  const times = all.length > 1 ? ` ×${count(all.length)}` : "";
+  const times = all.length > 1 ? ` ×${groupThousands(all.length)}` : "";
   const after = `${times}${lasted}${number === "" ? "" : ` · ${number}`}${hasTime ? " · " : ""}`;
   return [
     ...(hasSymbol ? [text(`${symbolOf(alert)} `)] : []),
@@ -294,7 +299,7 @@ function reasonWords({ reason, groupName }: DigestContext): string {
 function writeRest(items: DigestItem[]): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
-  return [paragraph([text(`and ${count(left.length)} more: ${writeCounts(left)}`)])];
+  return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}`)])];
 }
 
 /** What routes say of those that still fire: each note once, with how many it is about, and the links that all share. */
@@ -303,7 +308,7 @@ function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
   const noted = groupBy(firing, ({ note = "" }) => note);
   noted.delete("");
   const notes = [...noted].slice(0, maxParts).map(([note, { length }]) => {
-    return length === firing.length ? note : `${note} (${count(length)} of ${count(firing.length)})`;
+    return length === firing.length ? note : `${note} (${groupThousands(length)} of ${groupThousands(firing.length)})`;
   });
   const isShared = ({ url }: { url: string }) => firing.every(({ links }) => links?.some((one) => one.url === url));
   const links = firing[0]?.links?.filter(isShared);
@@ -326,7 +331,7 @@ function writeEnding(
 ): Block[] {
   const log = pageOfLog(publicUrl);
   if (log === undefined) return [];
-  const words = total === 1 ? "Show it" : `Show these ${count(total)}`;
+  const words = total === 1 ? "Show it" : `Show these ${groupThousands(total)}`;
   if (destination === undefined || !isInstant(firstAt) || !isInstant(lastAt)) return [paragraph([link(words, log)])];
   const [from, to] = [new Date(firstAt).toISOString(), new Date(lastAt).toISOString()];
   const filter = new URLSearchParams({ destination, state: "digested", from, to });
@@ -347,11 +352,7 @@ function worstSeverity(alerts: Alert[]): Severity {
 }
 
 function countPart(number: number, words: string): string | undefined {
-  return number === 0 ? undefined : `${count(number)} ${words}`;
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en");
+  return number === 0 ? undefined : `${groupThousands(number)} ${words}`;
 }
 
 /** One item for each alert key: what still fires first, the worst first, of equals the largest, then the newest. */

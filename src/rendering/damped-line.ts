@@ -2,7 +2,7 @@ import type { Alert } from "../core/alert.ts";
 import type { Block, Inline } from "../core/message.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { HeldBack } from "../core/ring.ts";
-import { writeNumber } from "../ground/numbers/format-number.ts";
+import { groupThousands, writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { addUp } from "../ringing/judge-ring.ts";
 import { link, note, pageOfAlert, text, time } from "./inlines.ts";
@@ -15,7 +15,7 @@ export function writeDamped(
 ): Block[] {
   if (damped === undefined) return [];
   const { count, sinceAt, lowest, highest, by, why, advice, isSummary } = damped;
-  const many = [text(`${count.toLocaleString("en")} since `), time(sinceAt, now)];
+  const many = [text(`${groupThousands(count)} since `), time(sinceAt, now)];
   const counted: Inline[] = count === 0 ? [] : [...many, text(`${rangeOf(lowest, highest)} did not ring`)];
   if (by === undefined && !isSummary) return count === 0 ? [] : [note([text("🔕 Before it, "), ...counted])];
   const mend = advise(advice, pageOfAlert(publicUrl, id));
@@ -35,7 +35,7 @@ export function writeUnrung(held: readonly HeldBack[]): string {
   const [first, ...others] = held.filter(({ count }) => count > 0);
   if (first === undefined) return "";
   const { count, lowest, highest } = others.reduce((one, other) => addUp(one, other, undefined), first);
-  return ` · ${count.toLocaleString("en")}${rangeOf(lowest, highest)} did not ring`;
+  return ` · ${groupThousands(count)}${rangeOf(lowest, highest)} did not ring`;
 }
 
 function rangeOf(lowest: number | undefined, highest: number | undefined): string {

@@ -1,4 +1,5 @@
 import type { AlertFacts } from "../core/alert.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { toPlainText } from "../ground/text/plain-text.ts";
@@ -22,7 +23,7 @@ const maxShownLength = 3_000;
  * alert's message. Linear, and bounded whatever the body holds.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
-  const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${alerts.toLocaleString("en")} alerts`;
+  const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${groupThousands(alerts)} alerts`;
   // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
   const beginning = body.subarray(0, maxShownLength * 4);
   const text = toPlainText(new TextDecoder().decode(beginning, { stream: true }));

@@ -1,5 +1,6 @@
 import type { ChannelType, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { sentence } from "../ground/text/plain-text.ts";
 import { vendorOf } from "./index.ts";
 
@@ -142,5 +143,5 @@ export function adviseOn(
 const reachedAgain = "It can be reached; whether it takes messages, the next one will show.";
 
 function countOf(waiting: number): string {
-  return waiting < 2 ? "Alerts" : `${waiting.toLocaleString("en")} alerts`;
+  return waiting < 2 ? "Alerts" : `${groupThousands(waiting)} alerts`;
 }

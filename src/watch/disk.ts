@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { WatchView } from "../contract/operations.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
@@ -208,7 +209,7 @@ function writeAccepting(
   level: Level,
 ): Said {
   const lasted = formatDuration(untilAt - since);
-  const many = `${deps.isShared ? "at least " : ""}${refused.toLocaleString("en")}`;
+  const many = `${deps.isShared ? "at least " : ""}${groupThousands(refused)}`;
   const lost =
     refused === 0
       ? "No request of a sender was refused meanwhile."

@@ -6,6 +6,7 @@ import type { MappableFact } from "../core/mapping.ts";
 import { ownFacts } from "../core/own-facts.ts";
 import { fieldMatchers, type Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
+import { groupThousands } from "../ground/numbers/format-number.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
@@ -219,8 +220,8 @@ function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): 
     text: [
       ...lines,
       ...more,
-      `It was in ${had.toLocaleString("en")} requests before, and in none ` +
-        `of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
+      `It was in ${groupThousands(had)} requests before, and in none ` +
+        `of the last ${groupThousands(since)}. Alerts are sent as before.`,
       "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
     ].join("\n"),
   };

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { groupDigits } from "../../ground/numbers/format-number.ts";
+import { groupDigits, groupThousands } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { sentence } from "../../ground/text/plain-text.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
@@ -89,7 +89,7 @@ function draw(section: Section, pen: Pen): string {
     case "block":
       return terminalLines(section.text);
     case "counts":
-      return section.counts.map(({ count, words }) => `${count.toLocaleString("en-US")} ${words}`).join(", ");
+      return section.counts.map(({ count, words }) => `${groupThousands(count)} ${words}`).join(", ");
     case "messages": {
       const texts = section.texts.flatMap((text, index, { length }) => [
         ...(length > 1 ? [`  message ${index + 1} of ${length}`] : []),
@@ -169,7 +169,7 @@ function prose(cell: Cell, pen: Pen, indent = 0): string {
 function write(cell: Cell, pen: Pen): string {
   const { now } = pen;
   if (cell === undefined || cell === false) return "";
-  if (typeof cell === "number") return cell.toLocaleString("en-US");
+  if (typeof cell === "number") return groupThousands(cell);
   if (typeof cell === "string") return terminalText(cell);
   if (Array.isArray(cell)) return cell.map((one) => write(one, pen)).join("");
   if ("words" in cell) return terminalText(cell.words);

@@ -14,6 +14,7 @@ import {
   type Scalar,
   visit,
 } from "yaml";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
 import type { Env } from "../variables.ts";
@@ -68,7 +69,7 @@ export class YamlFile {
       // What was cut off would be refused as well, at places that are in order.
       this.problems.push({
         where: `${name}:1:1`,
-        message: `the file has more than ${maxNodes.toLocaleString("en")} values, with those of aliases`,
+        message: `the file has more than ${groupThousands(maxNodes)} values, with those of aliases`,
         instead: "use fewer aliases, or shorter lists",
       });
     } else this.value = value ?? undefined;

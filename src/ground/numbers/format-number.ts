@@ -52,8 +52,9 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** A count: `1234` → `1,234`. */
-export const groupThousands = (count: number): string => groupDigits(String(count));
+/** A number of the program: `1234` → `1,234`, and of a fraction three digits at most. */
+export const groupThousands = (count: number): string =>
+  Number.isSafeInteger(count) ? groupDigits(String(count)) : count.toLocaleString("en");
 
 function inThrees(whole: string): string {
   const first = whole.length % 3 || 3;

@@ -1,8 +1,8 @@
 import { groupThousands } from "../numbers/format-number.ts";
 
-/** `1 token`, `1,234 tokens`. */
-export function countOf(count: number, noun: string): string {
-  return `${groupThousands(count)} ${noun}${count === 1 ? "" : "s"}`;
+/** `1 token`, `1,234 tokens`; with words for several: `1 alert waits`, `1,234 alerts wait`. */
+export function countOf(count: number, noun: string, several = `${noun}s`): string {
+  return `${groupThousands(count)} ${count === 1 ? noun : several}`;
 }
 
 /** `a`, `a or b`, `a, b or c`. */

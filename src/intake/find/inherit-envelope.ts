@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 import { listLeaves } from "../../facts/leaves.ts";
 import { guessAlert } from "../../facts/usual-names.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
@@ -38,7 +39,10 @@ export function limitEnvelope(envelope: JsonObject, count: number): { envelope: 
   }
   const left = countMembers(envelope) - kept.size;
   if (left === 0 && shortened === 0) return { envelope: limited, notes: [] };
-  const parts = [left === 0 ? "" : `${format(left)} left out`, shortened === 0 ? "" : `${format(shortened)} shortened`];
+  const parts = [
+    left === 0 ? "" : `${groupThousands(left)} left out`,
+    shortened === 0 ? "" : `${groupThousands(shortened)} shortened`,
+  ];
   const what = parts.filter((part) => part !== "").join(", ");
   return {
     envelope: limited,
@@ -94,10 +98,6 @@ function sizeOf(value: Json, limit: number): number {
     size += name.length + sizeOf((value as JsonObject)[name] ?? null, limit - size);
   }
   return size;
-}
-
-function format(count: number): string {
-  return count.toLocaleString("en");
 }
 
 /**

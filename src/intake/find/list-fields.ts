@@ -1,6 +1,7 @@
 import type { AlertFacts, AlertField } from "../../core/alert.ts";
 import { type Leaf, lineOf, perPlace } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
 
@@ -42,9 +43,7 @@ export function listFields(
   });
   const left = remaining.length - kept.length + more;
   const notes = [
-    left === 0
-      ? ""
-      : `${left.toLocaleString("en")} more ${left === 1 ? "field is" : "fields are"} only in the raw body`,
+    left === 0 ? "" : `${countOf(left, "more field is", "more fields are")} only in the raw body`,
     cutValues === 0 ? "" : `${cutValues === 1 ? "one long field is" : `${cutValues} long fields are`} cut`,
     hidden === 0
       ? ""

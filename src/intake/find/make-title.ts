@@ -4,6 +4,7 @@ import { longestTitle } from "../../core/title.ts";
 import { type Leaf, laterElement } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, sentence, toPlainLine } from "../../ground/text/plain-text.ts";
 import type { FoundFacts } from "./find-facts.ts";
@@ -39,7 +40,7 @@ export function headlineOfText(text: string): Headline {
 
 /** Says that a text of this length is not shown whole. */
 export function noteOfCut(length: number): string {
-  return `the text is cut from ${length.toLocaleString("en")} characters to ${maxTextLength.toLocaleString("en")}`;
+  return `the text is cut from ${groupThousands(length)} characters to ${groupThousands(maxTextLength)}`;
 }
 
 function cutHeadline(sent: string, sentText: string | undefined): Headline {

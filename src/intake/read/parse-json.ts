@@ -1,4 +1,5 @@
 import { type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 
 /** A text beyond one of these limits is refused, even if it is valid. */
 export interface JsonLimits {
@@ -118,7 +119,7 @@ class JsonReader {
   private readMember(): boolean {
     if (this.text.charCodeAt(this.at) !== quote) return this.fail("expected a name in double quotes");
     if (this.keys === this.limits.maxKeys) {
-      return this.fail(`it has more than ${this.limits.maxKeys.toLocaleString("en")} names`, true);
+      return this.fail(`it has more than ${groupThousands(this.limits.maxKeys)} names`, true);
     }
     this.keys += 1;
     if (!this.readString()) return false;
@@ -133,7 +134,7 @@ class JsonReader {
   private readValue(): boolean {
     this.values += 1;
     if (this.values > this.limits.maxValues) {
-      return this.fail(`it has more than ${this.limits.maxValues.toLocaleString("en")} values`, true);
+      return this.fail(`it has more than ${groupThousands(this.limits.maxValues)} values`, true);
     }
     const code = this.text.charCodeAt(this.at);
     if (code === quote) return this.readString() && this.put(this.string);

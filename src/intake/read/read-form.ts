@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { decodeText } from "./decode-text.ts";
 
@@ -31,7 +32,7 @@ export function readForm(text: string, contentType: string | undefined): ReadFor
   if (end === body.length) return { fields };
   return {
     fields,
-    note: `the form has more than ${maxFields.toLocaleString("en")} fields, and only these are read`,
+    note: `the form has more than ${groupThousands(maxFields)} fields, and only these are read`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { decodeText, gzipData } from "./decode-text.ts";
 import { defaultJsonLimits, type JsonLimits, type ParsedJson, parseJson } from "./parse-json.ts";
 import { type ReadForm, readForm, readMultipart } from "./read-form.ts";
@@ -109,8 +110,8 @@ function whyNotSplit(list: Json[]): string | undefined {
   if (list.length === 0) return "the list of alerts is empty";
   if (!list.every(isJsonObject)) return "the list holds more than objects, so it is sent as one alert";
   if (list.length <= maxAlertsOfBatch) return undefined;
-  const count = list.length.toLocaleString("en");
-  return `${count} alerts in one request are more than ${maxAlertsOfBatch.toLocaleString("en")}, so they are sent as one alert`;
+  const count = groupThousands(list.length);
+  return `${count} alerts in one request are more than ${groupThousands(maxAlertsOfBatch)}, so they are sent as one alert`;
 }
 
 const whyStillCompressed =

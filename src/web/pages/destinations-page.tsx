@@ -6,6 +6,7 @@ import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import {
   changedDestinationPanel,
@@ -141,7 +142,7 @@ function describeCounts(counts: DestinationStatistics["day"]): Cell {
   const some = outcomes.filter((outcome) => counts[outcome] > 0);
   if (some.length === 0) return say`nothing`;
   return some.flatMap((outcome): Cell[] => [
-    { chip: `${counts[outcome].toLocaleString("en-US")} ${shortWords[outcome]}`, tone: toneOf(outcome) },
+    { chip: `${groupThousands(counts[outcome])} ${shortWords[outcome]}`, tone: toneOf(outcome) },
     { words: " " },
   ]);
 }

@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
 import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { breakOffOf } from "../export.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
@@ -207,7 +208,7 @@ function Matches({ count, isMore, view }: { count: number; isMore: boolean; view
   return (
     <>
       <b>
-        {count.toLocaleString("en-US")}
+        {groupThousands(count)}
         {isMore && "+"} {what}
       </b>
       {count === 1 && !isMore ? " matches, of " : " match, of "}
@@ -270,8 +271,8 @@ function SearchedTo({ to, looked, now, found }: { to: number; looked: number; no
     <div class="empty">
       {found === 0 && <h2>No match so far</h2>}
       <p>
-        Searched back to <Instant at={to} now={now} />: {looked.toLocaleString("en-US")} alerts. Older ones may match as
-        well: search further back, or export, which looks at all of them.
+        Searched back to <Instant at={to} now={now} />: {groupThousands(looked)} alerts. Older ones may match as well:
+        search further back, or export, which looks at all of them.
       </p>
     </div>
   );

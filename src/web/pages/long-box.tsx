@@ -1,4 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 
 /** Up to so much is shown whole. */
 const shownLines = 20;
@@ -11,8 +12,7 @@ const shownCharacters = 1_500;
 export function LongBox({ name, text, children }: PropsWithChildren<{ name: string; text: string }>) {
   const lines = text.split("\n").length;
   if (lines <= shownLines && text.length <= shownCharacters) return <>{children}</>;
-  const size =
-    lines > shownLines ? `${lines.toLocaleString("en-US")} lines` : `${text.length.toLocaleString("en-US")} characters`;
+  const size = lines > shownLines ? `${groupThousands(lines)} lines` : `${groupThousands(text.length)} characters`;
   return (
     <div class="long">
       <label class="check">

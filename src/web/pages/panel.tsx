@@ -1,4 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { sentence } from "../../ground/text/plain-text.ts";
 import {
   type Action,
@@ -111,7 +112,7 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           {section.counts.map(({ count, words, tone, link }) => (
             <li class={tone}>
               <a href={link}>
-                <b>{count.toLocaleString("en-US")}</b> {words}
+                <b>{groupThousands(count)}</b> {words}
               </a>
             </li>
           ))}
@@ -243,7 +244,7 @@ function saysItself(cell: Cell): boolean {
 }
 
 const More = ({ all }: { all: number }) =>
-  all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
+  all > mostShown ? <p>And {groupThousands(all - mostShown)} more: the API has all of them.</p> : null;
 
 type CardProps = PropsWithChildren<{ card: Card; frame: Frame; level: 2 | 3 }>;
 
@@ -279,7 +280,7 @@ function textOf(cell: Cell, frame: Frame): Child {
   const { now } = frame;
   const text = (one: Cell) => textOf(one, frame);
   if (cell === undefined || cell === false || cell === "") return null;
-  if (typeof cell === "number") return cell.toLocaleString("en-US");
+  if (typeof cell === "number") return groupThousands(cell);
   if (typeof cell === "string") return <bdi>{cell}</bdi>;
   if (Array.isArray(cell)) return cell.map(text);
   if ("words" in cell) return cell.words;
