@@ -173,7 +173,7 @@ describe("tocsin setup", () => {
     const { setup, outputs, setOutputs, sandbox } = await startWorld();
     await setOutputs({ webhookUrl: "https://first.example/in" });
     await setup(["--webhook-off", "--take-over"]);
-    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+    sandbox.faults.next({ kind: "status", status: 500, route: "PUT /account", times: 1 });
     expect((await setup()).status).toBe(1);
     const next = await setup(["--json"]);
     expect(next.stderr).toContain("did not finish. It changed nothing");
@@ -184,7 +184,7 @@ describe("tocsin setup", () => {
 
   it("says that somebody else has changed the account since a run that was cut off, or that it cannot tell", async () => {
     const { setup, setOutputs, sandbox } = await startWorld();
-    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+    sandbox.faults.next({ kind: "status", status: 500, route: "PUT /account", times: 1 });
     await setup();
     const unknown = await setup([], { ALERTING_URL: "http://127.0.0.1:2" });
     expect(unknown.stderr).toContain("Whether the account was changed cannot be seen now.");
@@ -307,7 +307,7 @@ describe("tocsin setup", () => {
     const own = { WEBHOOK_SECRET: "" };
     await setup([], own);
     const registered = (await outputs()).webhookUrl?.split("/").at(-1) ?? "";
-    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 10 });
+    sandbox.faults.next({ kind: "status", status: 500, route: "PUT /account", times: 10 });
     expect((await setup(["--rotate-secret"], own)).status).toBe(1);
     expect((await setup(["--rotate-secret"], own)).status).toBe(1);
 
@@ -318,7 +318,7 @@ describe("tocsin setup", () => {
     const answer = await fetch(`${relay.localUrl}/hooks/${registered}`, { method: "POST", body: "TVL fell" });
     expect(answer.status).toBe(202);
 
-    sandbox.clearFaults();
+    sandbox.faults.clear();
     expect((await setup([], own)).status).toBe(0);
     expect((await outputs()).webhookUrl).not.toContain(registered);
     expect((await loadOrCreateSecrets(keptFiles(dataDir), config)).previousWebhookSecrets).toEqual([]);
@@ -452,7 +452,7 @@ describe("when the service or the configuration is not right", () => {
     const { setup, sandbox, setOutputs, dataDir } = await startWorld();
     await setOutputs({ webhookUrl: "https://other.example/in" });
     for (const argv of [["--take-over"], ["--webhook-off", "--take-over"]]) {
-      sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+      sandbox.faults.next({ kind: "status", status: 500, route: "PUT /account", times: 1 });
       expect((await setup(argv)).status).toBe(1);
       const path = join(dataDir, "outputs-before-setup.json");
       expect(readFileSync(path, "utf8")).toContain("other.example");

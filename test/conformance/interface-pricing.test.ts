@@ -20,7 +20,7 @@ async function register(
   times: { durationMs: number; advanceMs: number; failsAt?: "catalog" | "pools" | "internal" },
 ) {
   const { durationMs, failsAt } = times;
-  api.sandbox.addFault({ kind: "discovery", route: "POST /v1/assets", times: 1, durationMs, failsAt });
+  api.sandbox.faults.next({ kind: "discovery", route: "POST /v1/assets", times: 1, durationMs, failsAt });
   const answer = api.pricing.registerAsset(body);
   await expect.poll(() => api.sandbox.describe().waiting).toBe(1);
   api.advance(times.advanceMs);

@@ -90,7 +90,7 @@ it("each of two accounts is registered, watched, told of once and put back by it
   expect(metrics).toContain('tocsin_watch{watch="account",verdict="well"} 1');
   expect(relay.log() + metrics).not.toMatch(new RegExp(`4f1c9a|${webhookSecret}|${second.sandbox.apiKey}`));
 
-  second.sandbox.addFault({ kind: "delay", delayMs: 3_600_000, route: "GET /account", times: "always" });
+  second.sandbox.faults.next({ kind: "delay", delayMs: 3_600_000, route: "GET /account", times: "always" });
   const refused = putBack().catch(() => undefined);
   await expect.poll(() => second.sandbox.describe().waiting).toBeGreaterThan(0);
   expect(await relay.stop()).toBe(0);

@@ -124,7 +124,7 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
       result: "restored",
     });
     expect(await webhookUrl()).toBeNull();
-    expect(sandbox.listFaults()).toEqual([]);
+    expect(sandbox.faults.pending()).toEqual([]);
   });
 
   it("owes another test to the next run when a destination has not got the first", async () => {
@@ -219,7 +219,7 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
   it("whichever it is", async () => {
     const { setup, setupHere, sandbox, world, relay } = await createSetupWorld();
     // Still there afterwards: no PUT has come.
-    sandbox.addFault({ kind: "delay", delayMs: 0, route: "PUT /account", times: 1 });
+    sandbox.faults.next({ kind: "delay", delayMs: 0, route: "PUT /account", times: 1 });
     for (const [index, [change, words]] of cases.entries()) {
       const name = String(words);
       const run = await (index === 0 ? setup : setupHere)(
@@ -231,7 +231,7 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
       expect.soft(rest.join(), name).toMatch(/^hint: {2}\S/);
       for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"])
         expect.soft(run.stdout + run.stderr, name).not.toContain(canary);
-      expect.soft([sandbox.listFaults().length, world.chat.messages(deskChat)], name).toEqual([1, []]);
+      expect.soft([sandbox.faults.pending().length, world.chat.messages(deskChat)], name).toEqual([1, []]);
     }
   });
 
@@ -395,6 +395,6 @@ describe("setup that is cut off", () => {
       if (isChanged)
         expect((await setup({ PUBLIC_URL: publicUrl }, ["--dry-run"])).stderr).toContain("The account has its change");
     }
-    expect(sandbox.listFaults()).toEqual([]);
+    expect(sandbox.faults.pending()).toEqual([]);
   });
 });

@@ -112,13 +112,13 @@ describe("what the market does around an alert", () => {
 
   it("is left out while the pricing interface fails, and the records are there all the same", async () => {
     const { sandbox, fire, describeOne } = await open();
-    sandbox.addFault({ kind: "broken-json", route: "GET /v1/pools/state", times: "always" });
+    sandbox.faults.next({ kind: "broken-json", route: "GET /v1/pools/state", times: "always" });
     expect(await describeOne((await fire()).id)).toMatch(/^1 h .* · 7 d low [^·]*$/);
   });
 
   it("is not waited for longer than asked for, and what comes later is there for the next", async () => {
     const { sandbox, fixture, market, fire, describeOne, pass } = await open();
-    sandbox.addFault({ kind: "delay", delayMs: 30_000, route: "*", times: "always" });
+    sandbox.faults.next({ kind: "delay", delayMs: 30_000, route: "*", times: "always" });
     const { id } = await fire();
     const late = market.context?.describe(id, { deadlineMs: 1_000 });
     await fixture.clock.advance(1_000);
@@ -127,7 +127,7 @@ describe("what the market does around an alert", () => {
     const aborted = market.context?.describe(id, { ...patience, signal: ended.signal });
     ended.abort();
     expect(await aborted).toBeUndefined();
-    sandbox.clearFaults();
+    sandbox.faults.clear();
     await pass(31_000);
     expect(await market.histories?.read((await fixture.store.getAlert(id))?.facts?.metric ?? "")).toBeDefined();
     expect(await describeOne(id)).toMatch(/^1 h /);

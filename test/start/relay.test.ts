@@ -109,7 +109,7 @@ it("names a token that an alert gives by its address in what comes later, and st
   };
   await untilNamed(relay);
   await end(relay);
-  sandbox.addFault({ kind: "status", status: 500, route: "*", times: "always" });
+  sandbox.faults.next({ kind: "status", status: 500, route: "*", times: "always" });
   const { relay: next } = await start({ destinations, routes, env, clock, dataDir });
   await untilNamed(next);
   await end(next);

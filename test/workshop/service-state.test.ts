@@ -62,7 +62,7 @@ describe("a restart", () => {
 
 test("an asset under registration is on disk before its answer, and queryable after a restart", async () => {
   const first = await startSandbox({ dataDir: folder });
-  first.sandbox.addFault({ kind: "discovery", route: "*", times: 1, durationMs: 15_000 });
+  first.sandbox.faults.next({ kind: "discovery", route: "*", times: 1, durationMs: 15_000 });
   const answer = first
     .call(`${first.sandbox.pricingUrl}/v1/assets`, {
       method: "POST",

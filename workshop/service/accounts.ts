@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Now, Random } from "../../src/core/clock.ts";
+import type { Random } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Market } from "./market.ts";
-import type { SandboxAccount, SandboxState, WatchCondition, WatchSubscription } from "./state.ts";
+import type { ServiceSandbox } from "./service.ts";
+import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.ts";
 
 /** Each start renews the first account's key for this long. */
 export const keyLifeMs = 90 * 24 * 3_600_000;
@@ -39,24 +40,18 @@ export interface NewSubscription {
   severity?: WatchSubscription["severity"];
 }
 
-interface AccountsDeps {
-  state: SandboxState;
-  catalogue: Catalogue;
-  now: Now;
-  random: Random;
-}
-
-/** Accounts, their keys, users and subscriptions, within the given state; saving it is the caller's. */
+/** Accounts, their keys, users and subscriptions, within the sandbox's state; saving it is the caller's. */
 export class Accounts {
-  constructor(private readonly deps: AccountsDeps) {}
+  constructor(private readonly sandbox: Pick<ServiceSandbox, "state" | "settings" | "catalogue">) {}
 
   newId(prefix: string): string {
-    return `${prefix}_${this.deps.now().toString(36)}${randomDigits(this.deps.random, 10)}`;
+    const { now, random } = this.sandbox.settings;
+    return `${prefix}_${now().toString(36)}${randomDigits(random, 10)}`;
   }
 
   /** The first one without an id. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount {
-    const { accounts } = this.deps.state;
+    const { accounts } = this.sandbox.state;
     const found = id === undefined ? accounts[0] : accounts.find((account) => account.id === id);
     if (found !== undefined) return found;
     const hint = "GET /_sandbox lists the accounts";
@@ -66,7 +61,7 @@ export class Accounts {
   /** The account that owns the key, also of an expired one: see `expiresAt`. */
   findByKey(key: string): Caller | undefined {
     const keyHash = hashKey(key);
-    for (const account of this.deps.state.accounts) {
+    for (const account of this.sandbox.state.accounts) {
       const entry = account.keys.find(({ hash }) => hash === keyHash);
       if (entry !== undefined) return { account, keyHash, expiresAt: entry.expiresAt };
     }
@@ -74,19 +69,19 @@ export class Accounts {
   }
 
   createAccount({ accountName, key, expiresAt, userNames = ["Ada"] }: NewAccount): SandboxAccount {
-    const at = this.deps.now();
+    const at = this.sandbox.settings.now();
     const account: SandboxAccount = {
       ...{ id: this.newId("acc"), accountName, webhookUrl: null, messengerChannelId: null },
       keys: [{ hash: hashKey(key), expiresAt: expiresAt ?? at + keyLifeMs }],
       users: userNames.map((name) => ({ id: this.newId("usr"), name, createdAt: at })),
       ...{ subscriptions: [], createdAt: at, updatedAt: at },
     };
-    this.deps.state.accounts.push(account);
+    this.sandbox.state.accounts.push(account);
     return account;
   }
 
-  /** Gives the account one more key, or a known key another expiry. */
-  setKey(accountId: string, key: string, expiresAt: number): void {
+  /** Gives the account one more key, or a known key another expiry. Default account: the first. */
+  setKey(key: string, expiresAt: number, accountId?: string): void {
     const account = this.getAccount(accountId);
     const hash = hashKey(key);
     account.keys = [...account.keys.filter((known) => known.hash !== hash), { hash, expiresAt }];
@@ -95,7 +90,7 @@ export class Accounts {
   updateOutputs(account: SandboxAccount, { webhookUrl, messengerChannelId }: OutputChange): void {
     if (webhookUrl !== undefined) account.webhookUrl = webhookUrl;
     if (messengerChannelId !== undefined) account.messengerChannelId = messengerChannelId;
-    account.updatedAt = this.deps.now();
+    account.updatedAt = this.sandbox.settings.now();
   }
 
   /** Throws `AppError` "not_found" for an unknown metric or user. */
@@ -103,8 +98,8 @@ export class Accounts {
     const account = this.getAccount(accountId);
     const user = account.users.find(({ id }) => userId === undefined || id === userId);
     if (user === undefined) throw new AppError("not_found", `The account has no user ${userId ?? ""}`);
-    this.deps.catalogue.getMetric(metricKey);
-    const facts = { metricKey, condition, severity, createdAt: this.deps.now(), isFiring: false };
+    this.sandbox.catalogue.getMetric(metricKey);
+    const facts = { metricKey, condition, severity, createdAt: this.sandbox.settings.now(), isFiring: false };
     const subscription: WatchSubscription = { id: this.newId("sub"), userId: user.id, ...facts };
     account.subscriptions.push(subscription);
     return subscription;

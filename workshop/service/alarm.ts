@@ -1,11 +1,9 @@
-import type { Now, Random } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { Accounts } from "./accounts.ts";
-import type { Catalogue, Metric } from "./catalogue.ts";
+import type { Metric } from "./catalogue.ts";
 import { type Market, roundTo } from "./market.ts";
 import type { AlertEvent } from "./notification.ts";
-import type { Notifier } from "./notifier.ts";
-import type { SandboxAccount, SandboxState, WatchCondition, WatchSubscription } from "./state.ts";
+import type { ServiceSandbox } from "./service.ts";
+import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.ts";
 
 /** A manual alert; what is absent is filled in from the market. */
 export interface FireInput {
@@ -26,20 +24,6 @@ export interface FireInput {
   condition?: string;
 }
 
-interface AlarmDeps {
-  state: SandboxState;
-  accounts: Accounts;
-  catalogue: Catalogue;
-  market: Market;
-  notifier: Notifier;
-  now: Now;
-  random: Random;
-  speed: number;
-  /** Where a reader sees the event. */
-  linkOf: (eventId: string) => string;
-  changed: () => void;
-}
-
 const severities = ["critical", "warning", "info"] as const;
 
 /** Watches the subscriptions' conditions and turns what changes into events. */
@@ -48,19 +32,19 @@ export class Alarm {
   readonly #manual = new Map<string, { condition: "above" | "below"; threshold: number }>();
   #lookedAt: number;
 
-  constructor(private readonly deps: AlarmDeps) {
-    this.#lookedAt = deps.now();
+  constructor(private readonly sandbox: ServiceSandbox) {
+    this.#lookedAt = sandbox.settings.now();
   }
 
   /** Looks at every subscription once; each turn becomes an event. */
   watch(): void {
-    const { state, notifier, changed, now, speed } = this.deps;
-    const times = { at: now(), previousAt: this.#lookedAt, speed };
+    const { state, notifier, settings } = this.sandbox;
+    const times = { at: settings.now(), previousAt: this.#lookedAt, speed: settings.speed };
     this.#lookedAt = times.at;
     for (const account of state.accounts) {
       const events = account.subscriptions.flatMap((subscription) => this.#look(account, subscription, times));
       if (events.length === 0) continue;
-      changed();
+      this.sandbox.changed();
       notifier.notify(account, events);
     }
   }
@@ -68,7 +52,7 @@ export class Alarm {
   /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
   fire(input: FireInput = {}): AlertEvent {
     const event = this.#compose(input);
-    this.deps.notifier.notify(this.deps.accounts.getAccount(event.accountId), [event]);
+    this.#notify(event.accountId, [event]);
     return event;
   }
 
@@ -77,13 +61,18 @@ export class Alarm {
     const events = Array.from({ length: count }, (_, index) =>
       this.#compose({ accountId, severity: severities[index % severities.length] }),
     );
-    this.deps.notifier.notify(this.deps.accounts.getAccount(accountId), events);
+    this.#notify(accountId, events);
     return events;
+  }
+
+  #notify(accountId: string | undefined, events: AlertEvent[]): void {
+    const { notifier, accounts } = this.sandbox;
+    notifier.notify(accounts.getAccount(accountId), events);
   }
 
   /** Nothing, or the event that says how the condition turned. */
   #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
-    const { catalogue, market, accounts, linkOf } = this.deps;
+    const { catalogue, market, accounts } = this.sandbox;
     const { metricKey, condition, severity } = subscription;
     const metric = catalogue.findMetric(metricKey);
     // A state kept from a larger catalogue may watch what is not there any more.
@@ -94,30 +83,33 @@ export class Alarm {
     subscription.changedAt = times.at;
     const id = accounts.newId("evt");
     const status = holds ? "firing" : "resolved";
-    const facts = {
-      id,
-      accountId: account.id,
-      subscriptionId: subscription.id,
-      at: times.at,
-      status,
-      severity,
-    } as const;
-    return [{ ...facts, ...factsOf(metric), condition: condition.kind, ...sight, link: linkOf(id) }];
+    const facts = { id, accountId: account.id, subscriptionId: subscription.id, at: times.at } as const;
+    return [
+      {
+        ...facts,
+        ...{ status, severity },
+        ...factsOf(metric),
+        condition: condition.kind,
+        ...sight,
+        link: this.#linkOf(id),
+      },
+    ];
   }
 
   #compose(input: FireInput): AlertEvent {
-    const { catalogue, accounts, random, now, linkOf } = this.deps;
+    const { catalogue, accounts, settings } = this.sandbox;
     const metric = input.metricKey === undefined ? this.#anyMetric() : catalogue.getMetric(input.metricKey);
     const id = accounts.newId("evt");
     const status = input.status ?? "firing";
-    const draw = random();
+    const draw = settings.random();
     const { value, threshold, condition } = this.#chooseNumbers(input, metric, status === "firing", draw);
     // On the other side of the threshold, since this is a turn.
     const before = threshold * (1 + (value > threshold ? -1 : 1) * (0.01 + 0.08 * draw));
     return {
-      ...{ id, accountId: accounts.getAccount(input.accountId).id, subscriptionId: "manual", at: now(), status },
+      ...{ id, accountId: accounts.getAccount(input.accountId).id, subscriptionId: "manual", status },
+      at: settings.now(),
       ...{ severity: input.severity ?? "warning", ...factsOf(metric), condition, value },
-      ...{ previousValue: input.previousValue ?? roundTo(before, 8), threshold, link: linkOf(id) },
+      ...{ previousValue: input.previousValue ?? roundTo(before, 8), threshold, link: this.#linkOf(id) },
     };
   }
 
@@ -127,7 +119,7 @@ export class Alarm {
     isFiring: boolean,
     draw: number,
   ): { value: number; threshold: number; condition: string } {
-    const { market, now } = this.deps;
+    const { market, settings } = this.sandbox;
     const known = this.#manual.get(metric.key);
     const isFree = input.threshold === undefined && input.condition === undefined;
     if (known !== undefined && isFree) {
@@ -136,7 +128,7 @@ export class Alarm {
       const value = input.value ?? roundTo(known.threshold * (1 + (isOver ? 1 : -1) * (0.005 + 0.02 * draw)), 8);
       if (value > known.threshold === isOver) return { value, ...known };
     }
-    const value = input.value ?? market.metricValue(metric, now());
+    const value = input.value ?? market.metricValue(metric, settings.now());
     const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
     const natural = value > threshold === isFiring ? "above" : "below";
     const condition = input.condition ?? natural;
@@ -145,7 +137,8 @@ export class Alarm {
   }
 
   #anyMetric(): Metric {
-    const { catalogue, random } = this.deps;
+    const { catalogue, settings } = this.sandbox;
+    const { random } = settings;
     const { chainIds, metricCount } = catalogue;
     const chainId = chainIds[Math.floor(random() * chainIds.length)] ?? "eth";
     // The first chain's share is the largest; an ordinal that another chain lacks falls back to its first metric.
@@ -153,6 +146,11 @@ export class Alarm {
     const found = catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
     if (found === undefined) throw new AppError("not_found", `The sandbox has no metric on ${chainId}`);
     return found;
+  }
+
+  /** Where a reader sees the event. */
+  #linkOf(eventId: string): string {
+    return `${this.sandbox.url}/?event=${eventId}`;
   }
 }
 

@@ -1,35 +1,21 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Now } from "../../src/core/clock.ts";
-import type { Accounts, Caller } from "./accounts.ts";
+import type { Caller } from "./accounts.ts";
 import { metricNames, unitOfMetric } from "./alarm.ts";
 import { addReads, listParameter, readBody, refuse, requiredParameter, type SandboxEnv } from "./answers.ts";
-import type { Catalogue, Metric } from "./catalogue.ts";
+import type { Metric } from "./catalogue.ts";
 import type { Gate } from "./gate.ts";
 import { averageByBucket, listRecords, type Market, parseGranularity } from "./market.ts";
-import type { TimestampUnit } from "./options.ts";
+import type { ServiceSandbox } from "./service.ts";
 import type { SandboxAccount } from "./state.ts";
 
 /** Section 8: at most 100 metrics per page. */
 const pageSize = 100;
 
-export interface AlertingDeps {
-  accounts: Accounts;
-  catalogue: Catalogue;
-  market: Market;
-  now: Now;
-  save: () => Promise<void>;
-}
-
-export interface AlertingOptions {
-  timestampUnit: TimestampUnit;
-  firstPage: 0 | 1;
-}
-
 /** Sections 4.6 to 4.12. */
-export function createAlertingApi(deps: AlertingDeps, gate: Gate, options: AlertingOptions): Hono<SandboxEnv> {
-  const { accounts, catalogue, market, now } = deps;
-  const { timestampUnit, firstPage } = options;
+export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<SandboxEnv> {
+  const { accounts, catalogue, market } = sandbox;
+  const { now, timestampUnit, firstPage } = sandbox.settings;
   const app = new Hono<SandboxEnv>();
   const read = addReads(app, gate);
   const unitMs = timestampUnit === "seconds" ? 1000 : 1;
@@ -53,7 +39,7 @@ export function createAlertingApi(deps: AlertingDeps, gate: Gate, options: Alert
     if (change instanceof Response) return change;
     const { account } = context.var.caller;
     accounts.updateOutputs(account, change);
-    await deps.save();
+    await sandbox.save();
     return context.json({ data: { alertOutputs: describeOutputs(account), message: "Alert outputs updated" } });
   });
 

@@ -1,10 +1,9 @@
-import type { Now } from "../../src/core/clock.ts";
-import { buildPool, type Catalogue, type Pool, type Token } from "./catalogue.ts";
+import { buildPool, type Pool, type Token } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";
-import type { ServiceFaults } from "./faults.ts";
-import type { Timeline } from "./gate.ts";
+import { takeFault } from "./faults.ts";
 import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
-import type { RegisteredAsset, SandboxState } from "./state.ts";
+import type { ServiceSandbox } from "./service.ts";
+import type { RegisteredAsset } from "./state.ts";
 
 /** Section 8: after this long the answer is 202 and discovery goes on. */
 const answerWithinMs = 20_000;
@@ -22,21 +21,11 @@ export type Registration =
   | { kind: "failed"; at: "catalog" | "pools" | "internal" }
   | { kind: "closed" };
 
-interface AssetsDeps {
-  state: SandboxState;
-  catalogue: Catalogue;
-  timeline: Timeline;
-  faults: Pick<ServiceFaults, "take">;
-  now: Now;
-  save: () => Promise<void>;
-  speed: number;
-}
-
 /** Registered assets within the state; an asset is saved before the wait, so that a restart does not lose it. */
 export class Assets {
   readonly #underWay = new Set<string>();
 
-  constructor(private readonly deps: AssetsDeps) {}
+  constructor(private readonly sandbox: ServiceSandbox) {}
 
   /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
   async register(input: NewAsset, route: string): Promise<Registration> {
@@ -52,14 +41,15 @@ export class Assets {
 
   /** Pools of the registered assets that have become queryable. */
   pools(): Pool[] {
-    const { state, now } = this.deps;
-    return state.assets.filter((asset) => asset.queryableAt <= now()).flatMap((asset) => this.#poolsOf(asset));
+    const { state, settings } = this.sandbox;
+    return state.assets.filter((asset) => asset.queryableAt <= settings.now()).flatMap((asset) => this.#poolsOf(asset));
   }
 
   async #discover(input: NewAsset, id: string, route: string): Promise<Registration> {
-    const { state, faults, timeline, now, speed } = this.deps;
+    const { state, faults, timeline, settings } = this.sandbox;
+    const { now, speed } = settings;
     const hash = hashText(state.seed, `asset:${id}`);
-    const fault = faults.take(route, "discovery");
+    const fault = takeFault(faults, route, "discovery");
     const durationMs = fault?.durationMs ?? discoveryMs(hash);
     const startedAt = now();
     const answerAt = startedAt + Math.min(durationMs, answerWithinMs) / speed;
@@ -69,7 +59,7 @@ export class Assets {
     }
     const asset = planAsset(input, { id, hash, startedAt, durationMs, speed });
     state.assets.push(asset);
-    await this.deps.save();
+    await this.sandbox.save();
     if (!(await timeline.waitUntil(answerAt))) return { kind: "closed" };
     return durationMs > answerWithinMs
       ? { kind: "in_progress", asset }
@@ -77,7 +67,7 @@ export class Assets {
   }
 
   #isKnown(input: NewAsset, id: string): boolean {
-    const { state, catalogue } = this.deps;
+    const { state, catalogue } = this.sandbox;
     const inCatalogue =
       input.catalogId === undefined
         ? catalogue.poolsOf(input.symbol).length > 0
@@ -87,7 +77,7 @@ export class Assets {
 
   /** One pool against the chain's USDC for each token of the asset. */
   #poolsOf({ id, symbol, name, tokenMapping }: RegisteredAsset): Pool[] {
-    const { state, catalogue } = this.deps;
+    const { state, catalogue } = this.sandbox;
     return Object.entries(tokenMapping).flatMap(([chainId, address]) => {
       const quote = catalogue.listTokens(chainId)?.[1];
       const plan = chainPlans.find((chain) => chain.chainId === chainId);

@@ -13,10 +13,10 @@ import { conditionSchema, notificationStates, severitySchema } from "./state.ts"
  * A page of another site cannot reach it: what changes something takes JSON by its content type, which a browser asks
  * about first and gets no permission for. `needsKey` is set when the sandbox listens beyond this machine.
  */
-export function createControlApi(sandbox: () => ServiceSandbox, options: { needsKey: boolean }): Hono<SandboxEnv> {
+export function createControlApi(sandbox: ServiceSandbox, options: { needsKey: boolean }): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
   app.use(async (context, next) => {
-    if (options.needsKey && context.req.header("authorization") !== sandbox().apiKey) {
+    if (options.needsKey && context.req.header("authorization") !== sandbox.apiKey) {
       return refuse(401, "Send the sandbox's key as the value of the authorization header");
     }
     const isJson = context.req.header("content-type")?.split(";")[0]?.trim() === "application/json";
@@ -29,14 +29,14 @@ export function createControlApi(sandbox: () => ServiceSandbox, options: { needs
     return refuse(httpStatusOf(error.code), `${error.message}${hint}`);
   });
 
-  app.get("/", (context) => context.json({ data: sandbox().describe() }));
+  app.get("/", (context) => context.json({ data: sandbox.describe() }));
   app.get("/deliveries", (context) => {
     const query = readQuery(context, deliveriesQuery);
-    return query instanceof Response ? query : context.json({ data: sandbox().listNotifications(query) });
+    return query instanceof Response ? query : context.json({ data: sandbox.listNotifications(query) });
   });
-  app.get("/faults", (context) => context.json({ data: sandbox().listFaults() }));
+  app.get("/faults", (context) => context.json({ data: sandbox.faults.pending() }));
   app.delete("/faults", (context) => {
-    sandbox().clearFaults();
+    sandbox.faults.clear();
     return context.json({ data: [] });
   });
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
@@ -45,14 +45,14 @@ export function createControlApi(sandbox: () => ServiceSandbox, options: { needs
       return body instanceof Response ? body : context.json({ data: (await act(body)) ?? null });
     });
 
-  post("/faults", faultSchema, (fault) => sandbox().addFault(fault));
-  post("/fire", fireBody, (input) => sandbox().fire(input));
-  post("/storm", stormBody, ({ count, accountId }) => ({ fired: sandbox().storm(count, accountId).length }));
-  post("/shape", z.strictObject({ shape: z.enum(notificationShapes) }), ({ shape }) => sandbox().setShape(shape));
-  post("/accounts", accountBody, (input) => sandbox().createAccount(input));
-  post("/keys", keyBody, ({ accountId, key, expiresAt }) => sandbox().setKey(key, expiresAt, accountId));
-  post("/subscriptions", subscriptionBody, (input) => sandbox().subscribe(input));
-  post("/move", moveBody, ({ metricKey, percent, forMs }) => sandbox().moveMetric(metricKey, percent, forMs));
+  post("/faults", faultSchema, sandbox.faults.next);
+  post("/fire", fireBody, (input) => sandbox.fire(input));
+  post("/storm", stormBody, ({ count, accountId }) => ({ fired: sandbox.storm(count, accountId).length }));
+  post("/shape", z.strictObject({ shape: z.enum(notificationShapes) }), ({ shape }) => sandbox.setShape(shape));
+  post("/accounts", accountBody, (input) => sandbox.createAccount(input));
+  post("/keys", keyBody, ({ accountId, key, expiresAt }) => sandbox.setKey(key, expiresAt, accountId));
+  post("/subscriptions", subscriptionBody, (input) => sandbox.subscribe(input));
+  post("/move", moveBody, ({ metricKey, percent, forMs }) => sandbox.moveMetric(metricKey, percent, forMs));
   return app;
 }
 

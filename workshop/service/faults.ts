@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createFaults } from "../stand-in.ts";
+import type { Faults } from "../stand-in.ts";
 
 /** What every fault has. Durations are milliseconds of the sandbox's clock and are not shortened by `speed`. */
 const common = {
@@ -32,13 +32,8 @@ export const faultSchema = z.discriminatedUnion("kind", [
 ]);
 export type Fault = z.infer<typeof faultSchema>;
 
-/** Faults by route and kind. */
-export class ServiceFaults {
-  readonly queue = createFaults<Fault>();
-
-  /** The oldest fault of the kind for the route, counted down. */
-  take<K extends Fault["kind"]>(asked: string, kind: K): Extract<Fault, { kind: K }> | undefined {
-    const fits = (fault: Fault) => fault.kind === kind && (fault.route === "*" || fault.route === asked);
-    return this.queue.take(fits) as Extract<Fault, { kind: K }> | undefined;
-  }
+/** The oldest fault of the kind for the route, counted down. */
+export function takeFault<K extends Fault["kind"]>(faults: Faults<Fault>, asked: string, kind: K) {
+  const fits = (fault: Fault) => fault.kind === kind && (fault.route === "*" || fault.route === asked);
+  return faults.take(fits) as Extract<Fault, { kind: K }> | undefined;
 }

@@ -1,50 +1,41 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { MiddlewareHandler } from "hono";
 import type { Now } from "../../src/core/clock.ts";
-import type { Accounts } from "./accounts.ts";
 import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import type { ServiceFaults } from "./faults.ts";
+import { type Fault, takeFault } from "./faults.ts";
+import type { ServiceSandbox } from "./service.ts";
 
 /** Which of the two interfaces: they differ in the header and in the status for a wrong key (section 5). */
 export type Interface = "alerting" | "pricing";
 
-export interface GateDeps {
-  accounts: Accounts;
-  faults: ServiceFaults;
-  rateLimit: RateLimit;
-  timeline: Timeline;
-  now: Now;
-}
-
 /** What comes before a route: queued faults, then the key, then the rate limit. */
 export type Gate = (route: string) => MiddlewareHandler<SandboxEnv>;
 
-export function createGate(deps: GateDeps, which: Interface): Gate {
-  return (route) => async (context, next) => {
-    const broken = await applyFaults(deps, context, route);
-    if (broken !== undefined) return broken;
-    const refusal = admit(deps, context, which, route);
-    if (refusal !== undefined) return refusal;
-    return await next();
-  };
+export function createGate(sandbox: ServiceSandbox, which: Interface): Gate {
+  return (route) => async (context, next) =>
+    (await applyFaults(sandbox, context, route)) ?? admit(sandbox, context, which, route) ?? (await next());
 }
 
-async function applyFaults(deps: GateDeps, context: SandboxContext, route: string): Promise<Response | undefined> {
-  const { faults, timeline, now } = deps;
-  const delay = faults.take(route, "delay");
-  if (delay !== undefined && !(await timeline.waitUntil(now() + delay.delayMs))) return cutOff(context);
-  if (faults.take(route, "reset") !== undefined) return cutOff(context);
-  const html = faults.take(route, "html");
+async function applyFaults(
+  { faults, timeline, settings }: ServiceSandbox,
+  context: SandboxContext,
+  route: string,
+): Promise<Response | undefined> {
+  const take = <K extends Fault["kind"]>(kind: K) => takeFault(faults, route, kind);
+  const delay = take("delay");
+  if (delay !== undefined && !(await timeline.waitUntil(settings.now() + delay.delayMs))) return cutOff(context);
+  if (take("reset") !== undefined) return cutOff(context);
+  const html = take("html");
   if (html !== undefined) {
     const page = `<!doctype html><title>${html.status}</title><h1>${html.status} from the gateway</h1>`;
     return new Response(page, { status: html.status, headers: { "content-type": "text/html" } });
   }
-  if (faults.take(route, "broken-json") !== undefined) {
+  if (take("broken-json") !== undefined) {
     return new Response('{"data":{"id":"brok', { headers: { "content-type": "application/json" } });
   }
-  const status = faults.take(route, "status");
+  const status = take("status");
   if (status !== undefined) return refuse(status.status, status.message ?? "Asked for by a fault");
-  const limited = faults.take(route, "rate-limit");
+  const limited = take("rate-limit");
   if (limited !== undefined) return refuseTooMany(limited.retryAfterSeconds * 1000);
   return undefined;
 }
@@ -55,7 +46,12 @@ export function cutOff(context: SandboxContext): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-function admit(deps: GateDeps, context: SandboxContext, which: Interface, route: string): Response | undefined {
+function admit(
+  { accounts, faults, rateLimit, settings }: ServiceSandbox,
+  context: SandboxContext,
+  which: Interface,
+  route: string,
+): Response | undefined {
   const header = which === "alerting" ? "authorization" : "x-api-key";
   const key = context.req.header(header);
   // Section 7 gives pricing 401 and 403; alerting's statuses are not shown, and the sandbox says 401 to both.
@@ -63,15 +59,15 @@ function admit(deps: GateDeps, context: SandboxContext, which: Interface, route:
   if (key === undefined || key === "") {
     return refuse(401, `Missing API key: send it as the value of the ${header} header`);
   }
-  const caller = deps.accounts.findByKey(key);
+  const caller = accounts.findByKey(key);
   if (caller === undefined) {
     const hint = /^bearer /i.test(key) ? ": send the key itself, without Bearer" : "";
     return refuse(invalid, `Invalid API key${hint}`);
   }
-  if (deps.faults.take(route, "expired-key") !== undefined || caller.expiresAt <= deps.now()) {
+  if (takeFault(faults, route, "expired-key") !== undefined || caller.expiresAt <= settings.now()) {
     return refuse(invalid, "The API key has expired");
   }
-  const waitMs = deps.rateLimit.take(route, caller.keyHash);
+  const waitMs = rateLimit.take(route, caller.keyHash);
   if (waitMs !== undefined) return refuseTooMany(waitMs);
   context.set("caller", caller);
   return undefined;
@@ -89,25 +85,20 @@ const windowMs = 60_000;
  * option.
  */
 export class RateLimit {
-  readonly #now: Now;
-  readonly #requestsPerMinute: number;
   /** Only known keys are counted, so it stays as small as routes times keys. */
   readonly #counts = new Map<string, { windowAt: number; count: number }>();
 
-  constructor({ now, requestsPerMinute }: { now: Now; requestsPerMinute: number }) {
-    this.#now = now;
-    this.#requestsPerMinute = requestsPerMinute;
-  }
+  constructor(private readonly options: { now: Now; requestsPerMinute: number }) {}
 
   /** Counts the request; the milliseconds to wait when it is one too many, else undefined. */
   take(route: string, keyHash: string): number | undefined {
-    const at = this.#now();
+    const at = this.options.now();
     const windowAt = Math.floor(at / windowMs) * windowMs;
     const name = `${route} ${keyHash}`;
     const current = this.#counts.get(name);
     const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
     this.#counts.set(name, entry);
-    if (entry.count >= this.#requestsPerMinute) return windowAt + windowMs - at;
+    if (entry.count >= this.options.requestsPerMinute) return windowAt + windowMs - at;
     entry.count += 1;
     return undefined;
   }

@@ -1,32 +1,16 @@
 import { setMaxListeners } from "node:events";
 import { z } from "zod";
-import type { Now, Random } from "../../src/core/clock.ts";
 import type { Secret } from "../../src/core/secret.ts";
 import { networkCodeOf } from "../../src/ground/net/network-code.ts";
 import { isTimeout, withTimeLimit } from "../../src/ground/net/time-limit.ts";
-import type { Accounts } from "./accounts.ts";
 import { type AlertEvent, composeNotifications, describeEvent, type NotificationBody } from "./notification.ts";
+import type { ServiceSandbox } from "./service.ts";
 import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
 
 const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 
 /** Finished notifications that are kept for the log. */
 const keptNotifications = 1000;
-
-interface NotifierDeps {
-  state: SandboxState;
-  accounts: Accounts;
-  post: Post;
-  now: Now;
-  random: Random;
-  changed: () => void;
-  speed: number;
-  /** Attempts for one notification. */
-  attempts: number;
-  /** Attempts under way at once for each output of each account. */
-  concurrency: number;
-  hasBot: boolean;
-}
 
 /**
  * Sends events to an account's outputs, each until one attempt is accepted, with back-off:
@@ -35,25 +19,28 @@ interface NotifierDeps {
  *        │──anything else──▶ pending, due later │ failed (attempts used up)
  *        └──output disabled or changed to null──▶ cancelled
  *
- * An attempt runs in parallel with everything else: one that hangs holds one of its output's `concurrency` places until its
+ * An attempt runs in parallel with everything else: one that hangs holds one of its output's `deliveryConcurrency` places until its
  * timeout.
  */
 export class Notifier {
   readonly #lanes = new Map<string, Lane>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #closing = new AbortController();
+  readonly #post: ReturnType<typeof createPost>;
 
-  constructor(private readonly deps: NotifierDeps) {
+  constructor(private readonly sandbox: ServiceSandbox) {
+    this.#post = createPost(sandbox.settings);
     // Every notification under way listens, so that many listeners are no sign of a leak.
     setMaxListeners(0, this.#closing.signal);
-    for (const notification of deps.state.notifications) {
+    for (const notification of sandbox.state.notifications) {
       if (notification.state === "pending") this.#laneOf(notification).pending.add(notification);
     }
   }
 
   /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
-    const { state, accounts, now, changed } = this.deps;
+    const { state, accounts, settings } = this.sandbox;
+    const { now } = settings;
     const queue = (output: SandboxNotification["output"], body: NotificationBody): SandboxNotification => ({
       ...{ id: accounts.newId("ntf"), accountId: account.id, output, ...body },
       ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
@@ -71,7 +58,7 @@ export class Notifier {
     for (const notification of queued) this.#laneOf(notification).pending.add(notification);
     state.notifications = state.notifications.concat(queued);
     forgetOldest(state);
-    changed();
+    this.sandbox.changed();
     this.runDue();
   }
 
@@ -97,7 +84,7 @@ export class Notifier {
   }
 
   #hasChannel({ messengerChannelId }: SandboxAccount): boolean {
-    return messengerChannelId !== null && this.deps.hasBot;
+    return messengerChannelId !== null && this.sandbox.settings.botToken !== undefined;
   }
 
   #laneOf({ accountId, output }: SandboxNotification): Lane {
@@ -108,9 +95,9 @@ export class Notifier {
   }
 
   #run(lane: Lane): void {
-    const { concurrency, now } = this.deps;
+    const { deliveryConcurrency, now } = this.sandbox.settings;
     for (const notification of lane.pending) {
-      if (lane.busy.size >= concurrency || this.#closing.signal.aborted) return;
+      if (lane.busy.size >= deliveryConcurrency || this.#closing.signal.aborted) return;
       if (lane.busy.has(notification) || (notification.dueAt ?? 0) > now()) continue;
       lane.busy.add(notification);
       const attempt = this.#tryOnce(notification).finally(() => {
@@ -123,34 +110,35 @@ export class Notifier {
   }
 
   async #tryOnce(notification: SandboxNotification): Promise<void> {
-    const { accounts, now, post, attempts: mostAttempts } = this.deps;
+    const { accounts, settings } = this.sandbox;
+    const { now, deliveryAttempts } = settings;
     const { webhookUrl, messengerChannelId } = accounts.getAccount(notification.accountId);
     const target = notification.output === "webhook" ? webhookUrl : messengerChannelId;
     if (target === null) return this.#finish(notification, "cancelled");
     const at = now();
-    const { attempt, waitMs } = await post(notification, target, this.#closing.signal);
+    const { attempt, waitMs } = await this.#post(notification, target, this.#closing.signal);
     // Ended by us, so nothing is known: it stays pending, and a restart sends it again.
     if (this.#closing.signal.aborted) return;
     notification.attempts.push({ at, durationMs: now() - at, ...attempt });
     if (attempt.outcome === "accepted") this.#finish(notification, "delivered");
-    else if (notification.attempts.length >= mostAttempts) this.#finish(notification, "failed");
+    else if (notification.attempts.length >= deliveryAttempts) this.#finish(notification, "failed");
     else this.#postpone(notification, waitMs ?? 0);
   }
 
   /** What a receiver asks for is its own clock's time and is not shortened. */
   #postpone(notification: SandboxNotification, askedMs: number): void {
-    const { random, speed, now, changed } = this.deps;
+    const { random, speed, now } = this.sandbox.settings;
     const tried = Math.min(notification.attempts.length, backoffMs.length);
     const jittered = ((backoffMs[tried - 1] ?? 1000) / speed) * (0.8 + 0.4 * random());
     notification.dueAt = Math.round(now() + Math.max(jittered, askedMs));
-    changed();
+    this.sandbox.changed();
   }
 
   #finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
     notification.state = outcome;
     this.#laneOf(notification).pending.delete(notification);
     delete notification.dueAt;
-    this.deps.changed();
+    this.sandbox.changed();
   }
 }
 
@@ -174,14 +162,11 @@ function forgetOldest(state: SandboxState): void {
   });
 }
 
-export interface PostAnswer {
+interface PostAnswer {
   attempt: Pick<NotificationAttempt, "status" | "outcome" | "detail">;
   /** The receiver asked to wait this long. */
   waitMs?: number;
 }
-
-/** One attempt at one output; never throws. `target` is the webhook's URL or the channel's id. */
-export type Post = (notification: SandboxNotification, target: string, signal: AbortSignal) => Promise<PostAnswer>;
 
 const botAnswerSchema = z.object({
   description: z.string().optional(),
@@ -198,9 +183,10 @@ interface PostOptions {
   telegramApiRoot: string;
 }
 
-export function createPost(options: PostOptions): Post {
+/** Gives what makes one attempt at one output, and never throws; `target` is the webhook's URL or the channel's id. */
+export function createPost(options: PostOptions) {
   const { deliveryTimeoutMs: timeoutMs } = options;
-  return async (notification, target, signal) => {
+  return async (notification: SandboxNotification, target: string, signal: AbortSignal): Promise<PostAnswer> => {
     try {
       return await withTimeLimit(timeoutMs, signal, (limit) =>
         notification.output === "webhook"

@@ -6,8 +6,6 @@ import type { Secret } from "../../src/core/secret.ts";
 export const notificationShapes = ["flat", "nested", "text", "form", "batch", "minimal"] as const;
 export type NotificationShape = (typeof notificationShapes)[number];
 
-export type TimestampUnit = "seconds" | "milliseconds";
-
 const defaults = {
   /** Divides every waiting time and runs the market's clock faster. */
   speed: 1,
@@ -30,7 +28,7 @@ const defaults = {
   /** Attempts under way at once for each output of each account. */
   deliveryConcurrency: 16,
   /** Unit of every Unix timestamp; the interface does not say it. */
-  timestampUnit: "seconds" as TimestampUnit,
+  timestampUnit: "seconds" as "seconds" | "milliseconds",
   /** Number of the first page of metrics; the interface does not say it. */
   firstPage: 1 as 0 | 1,
 };

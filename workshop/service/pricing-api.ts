@@ -1,26 +1,20 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Now } from "../../src/core/clock.ts";
 import { addReads, readBody, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import type { Assets, NewAsset, Registration } from "./assets.ts";
-import type { Catalogue, Pool } from "./catalogue.ts";
+import type { NewAsset, Registration } from "./assets.ts";
+import type { Pool } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
 import { type Market, roundTo } from "./market.ts";
 import { hashText, noiseAt } from "./seeded.ts";
-
-export interface PricingDeps {
-  catalogue: Catalogue;
-  market: Market;
-  assets: Assets;
-  now: Now;
-}
+import type { ServiceSandbox } from "./service.ts";
 
 /** Sections 4.1 to 4.5. The path of the equities price is not shown; `/v1/equities/price?symbols=` is the sandbox's. */
-export function createPricingApi(deps: PricingDeps, gate: Gate): Hono<SandboxEnv> {
-  const { catalogue, market, assets, now } = deps;
+export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<SandboxEnv> {
+  const { catalogue, market, assets } = sandbox;
+  const { now } = sandbox.settings;
   const app = new Hono<SandboxEnv>();
   const read = addReads(app, gate);
-  app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(deps, context));
+  app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(sandbox, context));
 
   const poolQuery = z.object({
     address: requiredParameter("address").regex(addressForm, { error: "is malformed: 0x and 40 hexadecimal digits" }),
@@ -80,22 +74,17 @@ const assetBody = z.object({
     .optional(),
 });
 
-async function registerAsset(deps: PricingDeps, context: SandboxContext): Promise<Response> {
+async function registerAsset({ catalogue, assets }: ServiceSandbox, context: SandboxContext): Promise<Response> {
   const body = await readBody(context, assetBody);
   if (body instanceof Response) return body;
   const input = toNewAsset(body);
   if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
-  if (!isOnSupportedChain(deps, input)) {
-    const chains = deps.catalogue.chainIds.join(", ");
-    return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chains}`);
+  const { chainIds } = catalogue;
+  // On no chain nothing would ever be discovered, and the asset never become queryable.
+  if (input.catalogId === undefined && !chainIds.some((chainId) => chainId in input.tokenMapping)) {
+    return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chainIds.join(", ")}`);
   }
-  return answerRegistration(context, input, await deps.assets.register(input, "POST /v1/assets"));
-}
-
-/** On no chain nothing would ever be discovered, and the asset never become queryable. */
-function isOnSupportedChain({ catalogue }: PricingDeps, input: NewAsset): boolean {
-  if (input.catalogId !== undefined) return true;
-  return Object.keys(input.tokenMapping).some((chainId) => catalogue.chainIds.includes(chainId));
+  return answerRegistration(context, input, await assets.register(input, "POST /v1/assets"));
 }
 
 function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {

@@ -7,11 +7,9 @@ import { refuse, type SandboxEnv } from "./answers.ts";
 import { createControlApi } from "./control-api.ts";
 import { createGate } from "./gate.ts";
 import type { AlertEvent } from "./notification.ts";
-import type { Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { SandboxNotification } from "./state.ts";
-import type { World } from "./world.ts";
 
 /**
  * A page of another site can let its own name point to this machine, and would then count as the same origin; the name
@@ -23,35 +21,33 @@ const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) =
   return await next();
 };
 
-/** The two interfaces, the control interface and the page on one server. `isOpen`: only this machine can reach it. */
-export function createSandboxApp(
-  world: World,
-  settings: Settings,
-  { isOpen, sandbox }: { isOpen: boolean; sandbox: () => ServiceSandbox },
-): Hono<SandboxEnv> {
+/** The two interfaces, the control interface and the page on one server. */
+export function createSandboxApp(sandbox: ServiceSandbox): Hono<SandboxEnv> {
+  /** Only this machine can reach it. */
+  const isOpen = isLoopback(sandbox.settings.host);
   const app = new Hono<SandboxEnv>();
   if (isOpen) app.use(refuseForeignHost);
   app.use(bodyLimit({ maxSize: 64 * 1024, onError: () => refuse(413, "The body is over 64 KiB") }));
-  app.route("/alerting", createAlertingApi(world, createGate(world, "alerting"), settings));
-  app.route("/pricing", createPricingApi(world, createGate(world, "pricing")));
+  app.route("/alerting", createAlertingApi(sandbox, createGate(sandbox, "alerting")));
+  app.route("/pricing", createPricingApi(sandbox, createGate(sandbox, "pricing")));
   app.route("/_sandbox", createControlApi(sandbox, { needsKey: !isOpen }));
   app.get("/_sandbox.css", (context) => context.body(indexStyle, 200, { "content-type": "text/css" }));
   app.get("/", (context) => {
     const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'";
     context.header("content-security-policy", policy);
     context.header("cache-control", "no-store");
-    const page = <IndexPage sandbox={sandbox()} isOpen={isOpen} event={context.req.query("event")} />;
+    const page = <IndexPage sandbox={sandbox} isOpen={isOpen} event={context.req.query("event")} />;
     return context.html(`<!doctype html>${page.toString()}`);
   });
   const sent: AlertEvent[] = [];
   app.post("/send", async (context) => {
     // Only the page has the key: a form of another site cannot send it.
     const { key, what } = await context.req.parseBody();
-    if (!isOpen || key !== sandbox().apiKey) return refuse(403, "Send this from the sandbox's own page");
-    if (what === "critical" || what === "warning") sent.push(sandbox().fire({ severity: what }));
-    if (what === "storm") sandbox().storm(stormOfThePage);
+    if (!isOpen || key !== sandbox.apiKey) return refuse(403, "Send this from the sandbox's own page");
+    if (what === "critical" || what === "warning") sent.push(sandbox.fire({ severity: what }));
+    if (what === "storm") sandbox.storm(stormOfThePage);
     const over = what === "resolve" ? sent.pop() : undefined;
-    if (over !== undefined) sandbox().fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
+    if (over !== undefined) sandbox.fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
     return context.redirect("/", 303);
   });
   app.notFound((context) => refuse(404, `No such route: ${context.req.method} ${context.req.path}`));
@@ -75,7 +71,7 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-
  */
 const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }> = ({ sandbox, isOpen, event }) => {
   const { metricCount, chainIds, shape, trouble } = sandbox.describe();
-  const { isWebhookSet, isChannelSet } = sandbox.outputs;
+  const { webhookUrl, messengerChannelId } = sandbox.accounts.getAccount();
   const notifications = isOpen ? sandbox.listNotifications({ limit: Number.POSITIVE_INFINITY }) : [];
   return (
     <html lang="en">
@@ -95,7 +91,7 @@ const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }
           {trouble !== undefined && <p role="alert">Trouble: {trouble}</p>}
           <p>
             API key: <code>{isOpen ? sandbox.apiKey : "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
-            {isWebhookSet ? "set" : "not set"}. Messenger channel: {isChannelSet ? "set" : "not set"}. Shape of
+            {webhookUrl ? "set" : "not set"}. Messenger channel: {messengerChannelId ? "set" : "not set"}. Shape of
             notifications: {shape}.
           </p>
           {isOpen && event !== undefined && (

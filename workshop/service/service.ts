@@ -1,17 +1,38 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { AppError } from "../../src/core/errors.ts";
-import { isLoopback } from "../../src/ground/net/local-host.ts";
-import { listen } from "../stand-in.ts";
-import type { NewAccount, NewSubscription } from "./accounts.ts";
-import type { FireInput } from "./alarm.ts";
+import { createFaults, listen } from "../stand-in.ts";
+import {
+  Accounts,
+  keyLifeMs,
+  type NewAccount,
+  type NewSubscription,
+  planSubscriptions,
+  randomDigits,
+} from "./accounts.ts";
+import { Alarm, type FireInput } from "./alarm.ts";
+import { Assets } from "./assets.ts";
+import { Catalogue } from "./catalogue.ts";
 import type { Fault } from "./faults.ts";
+import { RateLimit, Timeline } from "./gate.ts";
+import { Market } from "./market.ts";
 import type { AlertEvent } from "./notification.ts";
-import { type NotificationShape, type ServiceSandboxOptions, settleOptions } from "./options.ts";
+import { Notifier } from "./notifier.ts";
+import { type NotificationShape, type ServiceSandboxOptions, type Settings, settleOptions } from "./options.ts";
 import { createSandboxApp } from "./sandbox-app.tsx";
-import { notificationStates, type SandboxNotification, type WatchSubscription } from "./state.ts";
-import { openWorld, type World } from "./world.ts";
+import {
+  createStateFile,
+  notificationStates,
+  type SandboxNotification,
+  type SandboxState,
+  type StateFile,
+  type WatchSubscription,
+} from "./state.ts";
 
 export type { ServiceSandboxOptions } from "./options.ts";
+
+/** How often conditions are looked at (in the sandbox's speeded time), and changes of no consequence are saved. */
+const watchEveryMs = 1000;
+const saveEveryMs = 1000;
 
 /**
  * Starts a local implementation of the whole service: accounts, a catalogue of metrics, a market that moves, alerts.
@@ -22,50 +43,87 @@ export type { ServiceSandboxOptions } from "./options.ts";
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
-  const { host, port, tickMs } = settings;
-  // The port is known only once the server listens; nothing is sent before.
-  let sandbox: ServiceSandbox | undefined;
-  const world = await openWorld(settings, (eventId) => `${sandbox?.url}/?event=${eventId}`);
-  const app = createSandboxApp(world, settings, { isOpen: isLoopback(host), sandbox: () => sandbox as ServiceSandbox });
-  const server = createAdaptorServer({ fetch: app.fetch });
-  const { url } = await listen(server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
-    await world.close();
-    const hint = "Name another port with --port, or 0 for any";
-    const message = `The sandbox cannot listen on ${host}:${port} (${cause.code ?? cause.message})`;
-    throw new AppError("usage", message, { hint, cause });
-  });
-  sandbox = new ServiceSandbox(world, server, url, tickMs);
+  const file = createStateFile(settings.dataDir);
+  const sandbox = new ServiceSandbox(settings, (await file.read()) ?? beginState(settings), file);
+  await sandbox.save();
+  await sandbox.open();
   return sandbox;
 }
 
 /** A running stand-in for the whole service. Methods throw `AppError` "not_found" for unknown ids and keys. */
 export class ServiceSandbox {
   /** The address of the page, e.g. `http://127.0.0.1:4100`; without a slash at the end, as the other two. */
-  readonly url: string;
-  readonly alertingUrl: string;
-  readonly pricingUrl: string;
+  url = "";
   /** The first account's key. */
   readonly apiKey: string;
   /** What the page names under "Where they arrive". */
   links: readonly { name: string; url: string }[] = [];
-  readonly #world: World;
+  readonly faults = createFaults<Fault>();
+  readonly catalogue: Catalogue;
+  readonly market: Market;
+  readonly accounts: Accounts;
+  readonly timeline: Timeline;
+  readonly rateLimit: RateLimit;
+  readonly assets: Assets;
+  readonly notifier: Notifier;
+  readonly alarm: Alarm;
   readonly #server: ReturnType<typeof createAdaptorServer>;
-  readonly #timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stormCount: number;
+  #watchedAt: number;
+  #savedAt: number;
+  #isChanged = false;
+  /** Why the last save in the background failed, if it did. */
+  #trouble: string | undefined;
 
-  constructor(world: World, server: ReturnType<typeof createAdaptorServer>, url: string, tickMs: number) {
+  constructor(
+    readonly settings: Settings,
+    readonly state: SandboxState,
+    private readonly file: StateFile,
+  ) {
+    const { now, key, shape, stormCount } = settings;
+    if (key !== undefined) state.apiKey = key;
+    if (shape !== undefined) state.shape = shape;
+    this.apiKey = state.apiKey;
+    this.catalogue = new Catalogue({ seed: state.seed, metricCount: settings.metricCount });
+    this.market = new Market({ speed: settings.speed, nudges: () => state.nudges });
+    this.accounts = new Accounts(this);
+    this.timeline = new Timeline(now);
+    this.rateLimit = new RateLimit(settings);
+    this.assets = new Assets(this);
+    this.notifier = new Notifier(this);
+    this.alarm = new Alarm(this);
+    this.#server = createAdaptorServer({ fetch: createSandboxApp(this).fetch });
+    this.#stormCount = stormCount;
+    this.#watchedAt = now();
+    this.#savedAt = now();
+    this.#settleFirstAccount();
+  }
+
+  get alertingUrl(): string {
+    return `${this.url}/alerting`;
+  }
+
+  get pricingUrl(): string {
+    return `${this.url}/pricing`;
+  }
+
+  /** Listens, and does what is due from now on. */
+  async open(): Promise<void> {
+    const { host, port, tickMs } = this.settings;
+    const { url } = await listen(this.#server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
+      await this.#end();
+      const hint = "Name another port with --port, or 0 for any";
+      const message = `The sandbox cannot listen on ${host}:${port} (${cause.code ?? cause.message})`;
+      throw new AppError("usage", message, { hint, cause });
+    });
     this.url = url;
-    this.alertingUrl = `${url}/alerting`;
-    this.pricingUrl = `${url}/pricing`;
-    this.apiKey = world.state.apiKey;
-    this.#world = world;
-    this.#server = server;
-    this.#timer = tickMs === 0 ? undefined : setInterval(() => this.tick(), tickMs);
+    if (tickMs > 0) this.#timer = setInterval(() => this.tick(), tickMs);
   }
 
   /** The state of the sandbox for people and tests; holds no key. */
   describe() {
-    const { state, catalogue, timeline, trouble } = this.#world;
-    const { alertingUrl, pricingUrl } = this;
+    const { state, catalogue, timeline, alertingUrl, pricingUrl } = this;
     const counts = notificationStates.map((name) => [
       name,
       state.notifications.filter((notification) => notification.state === name).length,
@@ -81,93 +139,94 @@ export class ServiceSandbox {
       /** Requests that wait for their time: delays and asset registrations. */
       waiting: timeline.waiting,
       /** Why the state could not be saved last, if so. */
-      trouble,
+      trouble: this.#trouble,
     };
-  }
-
-  /** The first account's outputs. */
-  get outputs(): { isWebhookSet: boolean; isChannelSet: boolean } {
-    const { webhookUrl, messengerChannelId } = this.#world.accounts.getAccount();
-    return { isWebhookSet: webhookUrl !== null, isChannelSet: messengerChannelId !== null };
   }
 
   /** Newest first. */
   listNotifications(filter: { state?: SandboxNotification["state"]; limit?: number } = {}): SandboxNotification[] {
     const { state: wanted, limit = 100 } = filter;
-    const { notifications } = this.#world.state;
-    const selected = notifications.filter(({ state }) => wanted === undefined || state === wanted);
+    const selected = this.state.notifications.filter(({ state }) => wanted === undefined || state === wanted);
     return structuredClone(selected.slice(-limit).reverse());
   }
 
   fire(input?: FireInput): AlertEvent {
-    return this.#world.alarm.fire(input);
+    return this.alarm.fire(input);
   }
 
   storm(count: number, accountId?: string): AlertEvent[] {
-    return this.#world.alarm.storm(count, accountId);
-  }
-
-  addFault(fault: Fault): void {
-    this.#world.faults.queue.next(fault);
-  }
-
-  listFaults(): Fault[] {
-    return this.#world.faults.queue.pending();
-  }
-
-  clearFaults(): void {
-    this.#world.faults.queue.clear();
+    return this.alarm.storm(count, accountId);
   }
 
   setShape(shape: NotificationShape): void {
-    this.#world.state.shape = shape;
-    this.#world.changed();
+    this.state.shape = shape;
+    this.changed();
   }
 
   /** Returns the account's id. */
   async createAccount(input: NewAccount): Promise<{ id: string }> {
-    if (this.#world.accounts.findByKey(input.key) !== undefined) {
+    if (this.accounts.findByKey(input.key) !== undefined) {
       throw new AppError("conflict", "Another account has this key", { hint: "Give each account its own key" });
     }
-    const { id } = this.#world.accounts.createAccount(input);
-    await this.#world.save();
+    const { id } = this.accounts.createAccount(input);
+    await this.save();
     return { id };
   }
 
   /** Adds a key, or gives a known one another expiry. Default account: the first. */
   async setKey(key: string, expiresAt: number, accountId?: string): Promise<void> {
-    const { accounts } = this.#world;
-    accounts.setKey(accounts.getAccount(accountId).id, key, expiresAt);
-    await this.#world.save();
+    this.accounts.setKey(key, expiresAt, accountId);
+    await this.save();
   }
 
   async subscribe(input: NewSubscription): Promise<WatchSubscription> {
-    const subscription = this.#world.accounts.subscribe(input);
-    await this.#world.save();
+    const subscription = this.accounts.subscribe(input);
+    await this.save();
     return { ...subscription };
   }
 
   /** Multiplies the metric's value by `1 + percent / 100` for that long from now, so that its conditions turn. */
   moveMetric(metricKey: string, percent: number, forMs: number): void {
-    const { catalogue, state, now } = this.#world;
-    catalogue.getMetric(metricKey);
-    const fromAt = now();
+    this.catalogue.getMetric(metricKey);
+    const fromAt = this.settings.now();
+    const nudge = { metricKey, factor: 1 + percent / 100, fromAt, untilAt: fromAt + forMs };
     // Old pushes stay while the history that shows them does.
-    state.nudges = [
-      ...state.nudges.slice(-99),
-      { metricKey, factor: 1 + percent / 100, fromAt, untilAt: fromAt + forMs },
-    ];
-    this.#world.changed();
+    this.state.nudges = [...this.state.nudges.slice(-99), nudge];
+    this.changed();
+  }
+
+  /** Resolves when all that was changed before is on disk. */
+  async save(): Promise<void> {
+    this.#isChanged = false;
+    this.#savedAt = this.settings.now();
+    await this.file.save(this.state);
+    this.#trouble = undefined;
+  }
+
+  /** Notes a change whose loss would not matter to a caller; it is saved within about a second. */
+  changed(): void {
+    this.#isChanged = true;
   }
 
   /** Does what is due by the injected clock: wakes who waits, looks at the market once a second, starts attempts. */
   tick(): void {
-    this.#world.tick();
+    const at = this.settings.now();
+    this.timeline.runDue();
+    if (this.#stormCount > 0 && this.notifier.hasOutput(this.accounts.getAccount())) {
+      this.storm(this.#stormCount);
+      this.#stormCount = 0;
+    }
+    if (at - this.#watchedAt >= watchEveryMs / this.settings.speed) {
+      this.#watchedAt = at;
+      this.alarm.watch();
+    }
+    this.notifier.runDue();
+    if (this.#isChanged && at - this.#savedAt >= saveEveryMs) this.save().catch((error) => this.#noteTrouble(error));
   }
 
   /** Resolves when no notification is under way. */
   settled(): Promise<void> {
-    return this.#world.notifier.settled();
+    return this.notifier.settled();
   }
 
   /** Ends attempts and requests under way, saves, and frees the port. */
@@ -175,10 +234,42 @@ export class ServiceSandbox {
     clearInterval(this.#timer);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     try {
-      await this.#world.close();
+      await this.#end();
     } finally {
       if ("closeAllConnections" in this.#server) this.#server.closeAllConnections();
       await closed;
     }
   }
+
+  async #end(): Promise<void> {
+    this.timeline.close();
+    await this.notifier.close();
+    await this.save();
+  }
+
+  /** Shown on the page and by GET /_sandbox; saved again a second later. */
+  #noteTrouble(error: unknown): void {
+    this.#trouble = error instanceof Error ? error.message : String(error);
+    this.#isChanged = true;
+  }
+
+  /** The first account exists, and its key works from now on for its full life. */
+  #settleFirstAccount(): void {
+    const { state, accounts, catalogue, market } = this;
+    const at = this.settings.now();
+    if (state.accounts.length > 0) {
+      accounts.setKey(state.apiKey, at + keyLifeMs);
+      return;
+    }
+    const userNames = ["Ada", "Grace", "Edsger", "Barbara", "Alan"];
+    const { users } = accounts.createAccount({ accountName: "Sandbox", key: state.apiKey, userNames });
+    for (const [index, plan] of planSubscriptions(catalogue, market, at).entries()) {
+      accounts.subscribe({ ...plan, userId: users[index % users.length]?.id });
+    }
+  }
+}
+
+function beginState({ seed = 1, shape = "flat", key, random }: Settings): SandboxState {
+  const apiKey = key ?? `sandbox-${randomDigits(random, 24)}`;
+  return { version: 1, seed, shape, apiKey, accounts: [], assets: [], nudges: [], notifications: [] };
 }

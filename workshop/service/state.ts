@@ -115,25 +115,21 @@ export type SandboxState = z.infer<typeof stateSchema>;
 
 export type StateFile = ReturnType<typeof createStateFile>;
 
-/** Nothing is kept: for tests and quick tries. */
-export function createMemoryState(): StateFile {
-  return { read: async () => undefined, save: async () => undefined };
-}
-
 /**
  * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so that a crash leaves the old state or the
- * new one.
+ * new one. Without a folder nothing is kept: for tests and quick tries.
  *
  * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
  */
-export function createStateFile(dataDir: string) {
-  const path = join(dataDir, "sandbox.json");
+export function createStateFile(dataDir: string | undefined) {
+  const path = join(dataDir ?? "", "sandbox.json");
   let writing: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
 
   return {
     /** The state of the last run, or undefined on the first. */
     async read(): Promise<SandboxState | undefined> {
+      if (dataDir === undefined) return undefined;
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
         throw unreadable(path, error.message, error);
@@ -141,7 +137,8 @@ export function createStateFile(dataDir: string) {
       return text === undefined ? undefined : parseState(path, text);
     },
     /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
-    save(state: SandboxState): Promise<void> {
+    async save(state: SandboxState): Promise<void> {
+      if (dataDir === undefined) return;
       waiting ??= writing.then(() => {
         waiting = undefined;
         // A failed write rejects for its own callers and must not stop the next one.
