@@ -43,21 +43,9 @@ export function syncCost(folder: string): { p50: number; p99: number } {
   return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
 }
 
-export interface Machine {
-  processor: string;
-  cores: number;
-  memoryGb: number;
-  /** The load of the last minute before: above 0.5 or so somebody else is at work. */
-  load: number;
-  kernel: string;
-  node: string;
-  tocsin: string;
-  commit: string;
-  /** Empty: not installed. */
-  alertmanager: string;
-}
+export type Machine = ReturnType<typeof describeMachine>;
 
-export function describeMachine(): Machine {
+export function describeMachine() {
   const run = (file: string, ...input: string[]) => {
     try {
       return execFileSync(file, input, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
@@ -70,11 +58,13 @@ export function describeMachine(): Machine {
     processor: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1e9),
+    /** Of the last minute before: above 0.5 or so somebody else is at work. */
     load: loadavg()[0] ?? 0,
     kernel: release(),
     node: process.versions.node,
     tocsin: (JSON.parse(readFileSync("package.json", "utf8")) as { version: string }).version,
     commit: `${run("git", "rev-parse", "--short", "HEAD") || "unknown"}${changed}`,
+    /** Empty: not installed. */
     alertmanager: /version ([\d.]+)/.exec(run("prometheus-alertmanager", "--version"))?.[1] ?? "",
   };
 }

@@ -2,7 +2,7 @@ import { type Bench, type Contender, inFolder, type Scenario } from "../harness/
 import { syncCost } from "../harness/machine.ts";
 import { canPin, type Place } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
-import { alertmanagers, tocsins } from "../servers/contenders.ts";
+import { alertmanagers, tocsins, withServer } from "../servers/contenders.ts";
 import { type BenchedServer, startHono } from "../servers/server.ts";
 import { readStatus } from "../servers/tocsin.ts";
 
@@ -40,21 +40,13 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
     const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });
     return sample;
   };
-  const floodHono = async () => {
-    const server = await startHono(place);
-    try {
-      return await floodOf(server);
-    } finally {
-      await server.stop();
-    }
-  };
   const contenders: Contender[] = [
     ...tocsins(bench, { kind: "telegram", place }, async (server, { folder }) => {
       const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
       const { queue } = await readStatus(server);
       return { ...sample, ...lookUp(folder, serials), unrouted: queue.unrouted };
     }),
-    { name: "Hono", run: floodHono },
+    { name: "Hono", run: withServer(bench, "webhook", () => startHono(place), floodOf) },
     ...(keepAlive ? alertmanagers(bench, { kind: "webhook", place, isGrouped: true }, floodOf) : []),
   ];
   if (isLone) contenders.push({ name: "a sync alone", run: () => inFolder(bench, async (folder) => syncCost(folder)) });

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Bench, type Contender, inFolder, type Sample, type Scenario } from "../harness/bench.ts";
+import type { Bench, Contender, Sample, Scenario } from "../harness/bench.ts";
 import { startDriver } from "../harness/drive.ts";
+import { withServers } from "../servers/contenders.ts";
 import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.ts";
 import { type BenchedServer, startGraphileWorker } from "../servers/server.ts";
 import { quickDesk, sinkUrl, startTocsin } from "../servers/tocsin.ts";
@@ -58,29 +59,22 @@ async function measure(
   startRelays: StartRelays,
   isOnPostgres: boolean,
 ): Promise<Sample> {
-  return inFolder(bench, (folder) =>
-    postgres.withDatabase(async (databaseUrl) => {
-      const port = await bench.driver.call("openStandIn", "webhook");
-      const servers: BenchedServer[] = [];
-      try {
-        for (const starting of startRelays(count, { folder, databaseUrl, port })) servers.push(await starting);
+  return postgres.withDatabase((databaseUrl) =>
+    withServers(
+      bench,
+      "webhook",
+      (place) => startRelays(count, { ...place, databaseUrl }),
+      async (servers) => {
         const load = { targets: servers.map(({ target }) => target), connections, beside: [postgres.pid] };
         const { loadBusy, commits, walBytes, ...relayed } = await bench.driver.call("shareAlerts", {
           ...load,
-          window: underWay,
-          databaseUrl,
-          warmUpMs,
-          ms: 4_000,
-          warmUpAlerts: warmUpAlertsEach * count,
+          ...{ window: underWay, databaseUrl, warmUpMs, ms: 4_000, warmUpAlerts: warmUpAlertsEach * count },
         });
         const { rate, cpu } = await bench.driver.call("shareAlerts", { ...load, warmUpMs: 500, ms: 2_000 });
         const written = isOnPostgres && { commits, walKb: (walBytes ?? 0) / 1_000 };
         return { ...relayed, ...written, accepted: rate, acceptedCpu: cpu };
-      } finally {
-        await Promise.all(servers.map((server) => server.stop()));
-        await bench.driver.call("closeStandIn");
-      }
-    }),
+      },
+    ),
   );
 }
 

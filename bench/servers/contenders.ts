@@ -13,28 +13,41 @@ interface Surroundings {
 
 export type Measure = (server: BenchedServer, surroundings: Surroundings) => Promise<Sample>;
 
-/** A run of a contender: a fresh server with a folder and a stand-in of its own, all gone afterwards. */
-export function withServer(
+/** Fresh servers with a folder and a stand-in of their own, all gone afterwards. */
+export function withServers<T>(
   bench: Bench,
   kind: StandInKind,
-  startServer: (surroundings: Surroundings) => Promise<BenchedServer>,
-  measure: Measure,
-): () => Promise<Sample> {
-  return () =>
-    inFolder(bench, async (folder) => {
-      const port = await bench.driver.call("openStandIn", kind);
-      try {
-        const server = await startServer({ folder, port });
-        try {
-          return await measure(server, { folder, port });
-        } finally {
-          await server.stop();
-        }
-      } finally {
-        await bench.driver.call("closeStandIn");
-      }
-    });
+  startServers: (surroundings: Surroundings) => Promise<BenchedServer>[],
+  measure: (servers: BenchedServer[], surroundings: Surroundings) => Promise<T>,
+): Promise<T> {
+  return inFolder(bench, async (folder) => {
+    const port = await bench.driver.call("openStandIn", kind);
+    const servers: BenchedServer[] = [];
+    try {
+      for (const starting of startServers({ folder, port })) servers.push(await starting);
+      return await measure(servers, { folder, port });
+    } finally {
+      await Promise.all(servers.map((server) => server.stop()));
+      await bench.driver.call("closeStandIn");
+    }
+  });
 }
+
+/** A run of a contender with one server. */
+export const withServer =
+  (
+    bench: Bench,
+    kind: StandInKind,
+    startServer: (surroundings: Surroundings) => Promise<BenchedServer>,
+    measure: Measure,
+  ) =>
+  (): Promise<Sample> =>
+    withServers(
+      bench,
+      kind,
+      (place) => [startServer(place)],
+      ([server], place) => measure(server as BenchedServer, place),
+    );
 
 export interface TocsinSettings {
   kind: StandInKind;
