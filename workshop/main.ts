@@ -1,10 +1,25 @@
+import { openOutput } from "../src/cli/shell/output.ts";
 import type { Workshop } from "../src/cli/workshop.ts";
+
+const widestSetup = 100;
 
 /** What `tocsin demo` and `tocsin sandbox` run. Each loads only what is its own. */
 export const { demo, sandbox }: Workshop = {
-  async demo(flags, run) {
-    const { startDemo } = await import("./demo/demo.ts");
-    return startDemo(flags, run);
+  /** The demo, or the part of one with several relays that this process is. */
+  async demo(flags, { context, output }) {
+    if (flags.part === "relay") {
+      const { serve } = await import("../src/cli/serve/serve.ts");
+      context.endWithParent();
+      return serve(context, output, { picturesOnThisMachine: true });
+    }
+    if (flags.part === "postgres") {
+      const { keepPostgres } = await import("./demo/postgres-keeper.ts");
+      return keepPostgres(context, flags.leftovers);
+    }
+    const { runDemo } = await import("./demo/run-demo.ts");
+    // What setup says stands two columns further right.
+    const columns = Math.min(context.columns ?? widestSetup, widestSetup) - 2;
+    await runDemo(flags, context, output, openOutput({ ...context, columns }, output.json));
   },
   async sandbox(flags, run) {
     const { runSandbox } = await import("./service/run-sandbox.ts");

@@ -39,15 +39,6 @@ export interface VendorAnswer {
   headers?: Record<string, string>;
 }
 
-/** Undefined for what is no JSON. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export function isJson({ headers }: VendorRequest): boolean {
   return String(headers["content-type"]).toLowerCase().startsWith("application/json");
 }

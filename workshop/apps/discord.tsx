@@ -1,8 +1,9 @@
 import type { Child, FC } from "hono/jsx";
 import { z } from "zod";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { sizeOfPng } from "../chat/world.ts";
-import { type App, isJson, jsonOf, type Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { type App, isJson, type Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
 
 /** https://docs.discord.com/developers/resources/message#embed-object-embed-limits ; what it does not know it ignores. */
 const embed = z.object({
@@ -130,12 +131,12 @@ interface Upload {
 /** JSON, or a form with `payload_json` and files. */
 async function readParts(request: VendorRequest): Promise<{ payload: unknown; files: Upload[] } | undefined> {
   if (isJson(request)) {
-    const payload = jsonOf(request.body.toString());
+    const payload = readJson(request.body.toString());
     return payload === undefined ? undefined : { payload, files: [] };
   }
   const headers = { "content-type": String(request.headers["content-type"]) };
   const form = await new Response(new Uint8Array(request.body), { headers }).formData().catch(() => undefined);
-  const payload = jsonOf(String(form?.get("payload_json")));
+  const payload = readJson(String(form?.get("payload_json")));
   if (form === undefined || payload === undefined) return undefined;
   const files: Upload[] = [];
   for (const [field, file] of form) {

@@ -1,7 +1,8 @@
 import type { Child } from "hono/jsx";
 import { z } from "zod";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import { Picture, WebLink } from "../board/views.tsx";
-import { type App, jsonOf, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
+import type { App, Messages, VendorAnswer, VendorRequest } from "./app.ts";
 
 /** https://docs.ntfy.sh/publish/#publish-as-json , as far as Tocsin uses it. */
 const publishing = z.strictObject({
@@ -69,7 +70,7 @@ export function answerNtfy(
   const path = url.pathname.slice(base.length).replace(/^\/$/, "");
   if (path === "/v1/health" && method === "GET") return { status: 200, body: { healthy: true } };
   if (path !== "" || method !== "POST") return refuse(404, 40401, "page not found");
-  const read = publishing.safeParse(jsonOf(body.toString()));
+  const read = publishing.safeParse(readJson(body.toString()));
   if (!read.success) return refuse(400, ...(codes[String(read.error.issues[0]?.path[0])] ?? noJson));
   if (token !== undefined && headers.authorization === undefined) return refuse(403, 40301, "forbidden");
   if (token !== undefined && headers.authorization !== `Bearer ${token}`) return refuse(401, 40101, "unauthorized");

@@ -1,7 +1,8 @@
 import type { Child } from "hono/jsx";
 import { z } from "zod";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
-import { type App, isJson, jsonOf, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { type App, isJson, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
 
 /**
  * What Tocsin sends of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). Names that the stand-in does not know are
@@ -70,7 +71,7 @@ export function answerSlack(
   const refuse = (body: string, status = 400) => ({ status, body });
   if (request.url.pathname !== path) return refuse("no_service", 404);
   if (request.method !== "POST") return refuse("method_not_allowed", 405);
-  const payload = isJson(request) ? jsonOf(request.body.toString()) : undefined;
+  const payload = isJson(request) ? readJson(request.body.toString()) : undefined;
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return refuse("invalid_payload");
   const { text = "", blocks = [] } = payload as Record<string, unknown>;
   if (typeof text !== "string" || !Array.isArray(blocks)) return refuse("invalid_payload");

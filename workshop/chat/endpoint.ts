@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Now } from "../../src/core/clock.ts";
+import type { ShownCall } from "../board/source.ts";
 import { type Faults, readWhole } from "../stand-in.ts";
 import type { FloodControl } from "./flood.ts";
 import { type Bot, runMethod } from "./methods.ts";
@@ -50,19 +51,10 @@ export const faultChoices: Readonly<Record<string, TelegramFault>> = {
   "turns the group into a supergroup": { kind: "migrate" },
 };
 
-/** One request as it was answered. Never holds a token. */
-export interface StandInCall {
-  /** Epoch milliseconds. */
-  at: number;
+/** One request as it was answered, or would have been for a delivered message. Never holds a token. */
+export interface StandInCall extends ShownCall {
   botId?: string;
-  method: string;
   chatId?: string;
-  /** HTTP status that was answered, or would have been for a delivered message; 0 for none. */
-  status: number;
-  /** Why it was refused. */
-  description?: string;
-  /** The fault that hit it. */
-  fault?: TelegramFault["kind"];
   /** As received. */
   parameters: Readonly<Record<string, unknown>>;
 }

@@ -12,12 +12,7 @@ export interface FloodLimits {
   botPerSecond: number;
 }
 
-const vendorLimits: FloodLimits = {
-  chatBurst: 3,
-  chatPerSecond: 1,
-  groupPerMinute: 20,
-  botPerSecond: 30,
-};
+const vendorLimits: FloodLimits = { chatBurst: 3, chatPerSecond: 1, groupPerMinute: 20, botPerSecond: 30 };
 
 export interface FloodRequest {
   botId: string;
@@ -29,18 +24,19 @@ export interface FloodRequest {
 /** Flood limits as the vendor describes them, by sliding windows; refused requests are not counted. */
 export class FloodControl {
   readonly #limits: FloodLimits;
-  readonly #now: Now;
   readonly #blockedUntil = new Map<string, number>();
   readonly #history = new Map<string, number[]>();
 
-  constructor(limits: Partial<FloodLimits>, now: Now) {
+  constructor(
+    limits: Partial<FloodLimits>,
+    private readonly now: Now,
+  ) {
     this.#limits = { ...vendorLimits, ...limits };
-    this.#now = now;
   }
 
   /** Seconds to wait, or `undefined` when the request may pass. A refusal starts a wait that refuses all until it ends. */
   check(request: FloodRequest): number | undefined {
-    const at = this.#now();
+    const at = this.now();
     const { botId, chatId, action } = request;
     const blocks = [botId, `${botId} ${chatId}`, `${botId} ${chatId} ${action}`];
     const running = Math.max(...blocks.map((key) => this.#blockedUntil.get(key) ?? 0));
@@ -61,17 +57,17 @@ export class FloodControl {
   /** Counts a request that was carried out. */
   count(request: FloodRequest): void {
     for (const { key, spanMs } of this.#windowsOf(request)) {
-      this.#history.set(key, [...this.#recent(key, spanMs), this.#now()]);
+      this.#history.set(key, [...this.#recent(key, spanMs), this.now()]);
     }
   }
 
   /** Starts a wait for a chat without a reason. */
   block(botId: string, chatId: string, seconds: number): void {
-    this.#blockedUntil.set(`${botId} ${chatId}`, this.#now() + seconds * 1000);
+    this.#blockedUntil.set(`${botId} ${chatId}`, this.now() + seconds * 1000);
   }
 
   #recent(key: string, spanMs: number): number[] {
-    return (this.#history.get(key) ?? []).filter((time) => time > this.#now() - spanMs);
+    return (this.#history.get(key) ?? []).filter((time) => time > this.now() - spanMs);
   }
 
   #windowsOf({ botId, chatId, isGroup, action }: FloodRequest) {

@@ -1,4 +1,4 @@
-import type { Child, FC } from "hono/jsx";
+import { type Child, type FC, jsx } from "hono/jsx";
 import { type BoardSource, offerFaults, type Place, type ShownMessage } from "../board/source.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
 import type { Faults, OnChange } from "../stand-in.ts";
@@ -96,28 +96,15 @@ function viewRange(text: string, from: number, to: number, entities: readonly En
   return [...children, text.slice(at, to)];
 }
 
+const tags = { bold: "strong", italic: "em", code: "code", pre: "pre", blockquote: "blockquote" } as const;
+
 const EntityView: FC<{ entity: Entity; children?: Child }> = ({ entity, children }) => {
-  switch (entity.type) {
-    case "bold":
-      return <strong>{children}</strong>;
-    case "italic":
-      return <em>{children}</em>;
-    case "code":
-      return <code>{children}</code>;
-    case "pre":
-      return <pre>{children}</pre>;
-    case "blockquote":
-      return <blockquote>{children}</blockquote>;
-    case "text_link":
-      return <WebLink url={entity.url ?? ""}>{children}</WebLink>;
-    case "date_time":
-      return (
-        <Instant
-          at={(entity.unix_time ?? 0) * 1000}
-          form={/d/i.test(entity.date_time_format ?? "") ? "date and time" : "time"}
-        >
-          {children}
-        </Instant>
-      );
-  }
+  const { type, url = "", unix_time: seconds = 0, date_time_format: format = "" } = entity;
+  if (type === "text_link") return <WebLink url={url}>{children}</WebLink>;
+  if (type !== "date_time") return jsx(tags[type], {}, children);
+  return (
+    <Instant at={seconds * 1000} form={/d/i.test(format) ? "date and time" : "time"}>
+      {children}
+    </Instant>
+  );
 };

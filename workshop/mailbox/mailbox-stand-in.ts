@@ -1,21 +1,7 @@
-import type { Now } from "../../src/core/clock.ts";
 import { createFaults } from "../stand-in.ts";
 import { groupThreads, Inbox, type ReceivedMail } from "./inbox.ts";
-import { createSmtpEndpoint, type MailFault, type MailTls } from "./smtp-endpoint.ts";
+import { createSmtpEndpoint, type MailboxStandInOptions, type MailFault } from "./smtp-endpoint.ts";
 import { viewMailboxes } from "./view.tsx";
-
-export interface MailboxStandInOptions {
-  now: Now;
-  /** Default 0: any free port. */
-  smtpPort?: number;
-  /** A login is required when both are given. Default: none, and none is offered. */
-  user?: string;
-  password?: string;
-  /** Passwords are taken over TLS alone then. Default: in clear text. */
-  tls?: MailTls;
-  /** Default 10 MiB. */
-  maxBytes?: number;
-}
 
 export type MailboxStandIn = Awaited<ReturnType<typeof createMailboxStandIn>>;
 
@@ -26,7 +12,7 @@ export async function createMailboxStandIn(options: MailboxStandInOptions) {
   const faults = createFaults<MailFault>(inbox.changes.changed);
   const gone = new Set<string>();
   const { port, close } = await createSmtpEndpoint({
-    ...{ maxBytes: 10 * 1024 * 1024, smtpPort: 0, ...options, inbox, faults },
+    ...{ ...options, inbox, faults },
     hasMailbox: (address) => !gone.has(address.toLowerCase()),
   });
   const login =

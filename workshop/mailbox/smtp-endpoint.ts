@@ -25,16 +25,22 @@ export interface MailTls {
   cert: string;
 }
 
-export interface SmtpEndpointOptions {
+export interface MailboxStandInOptions {
   now: Now;
-  inbox: Inbox;
-  faults: Faults<MailFault>;
-  smtpPort: number;
-  tls?: MailTls;
-  /** A login is required when both are given. */
+  /** Default 0: any free port. */
+  smtpPort?: number;
+  /** A login is required when both are given. Default: none, and none is offered. */
   user?: string;
   password?: string;
-  maxBytes: number;
+  /** Passwords are taken over TLS alone then. Default: in clear text. */
+  tls?: MailTls;
+  /** Default 10 MiB. */
+  maxBytes?: number;
+}
+
+interface SmtpEndpointOptions extends MailboxStandInOptions {
+  inbox: Inbox;
+  faults: Faults<MailFault>;
   hasMailbox(address: string): boolean;
 }
 
@@ -58,7 +64,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
     // Our answers bring their own; the library would put a general one before them.
     hideENHANCEDSTATUSCODES: true,
     disableReverseLookup: true,
-    size: options.maxBytes,
+    size: options.maxBytes ?? 10 << 20,
     // As long as a provider's: a fault that hangs is to be ended by the sender's own limit.
     socketTimeout: 600_000,
     closeTimeout: 1,

@@ -113,12 +113,7 @@ export class Alarm {
     };
   }
 
-  #chooseNumbers(
-    input: FireInput,
-    metric: Metric,
-    isFiring: boolean,
-    draw: number,
-  ): { value: number; threshold: number; condition: string } {
+  #chooseNumbers(input: FireInput, metric: Metric, isFiring: boolean, draw: number) {
     const { market, settings } = this.sandbox;
     const known = this.#manual.get(metric.key);
     const isFree = input.threshold === undefined && input.condition === undefined;
@@ -186,16 +181,11 @@ interface Times {
   speed: number;
 }
 
-interface Sight {
-  value: number;
-  /** The value that the condition compares with: at the last look, or a window ago. */
-  previousValue: number;
-  threshold: number;
-  holds: boolean;
-}
-
-/** Whether the condition holds at the instant. `speed` shortens the window of `change_percent` as it does all times. */
-function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times): Sight {
+/**
+ * Whether the condition holds at the instant, and the value that it compares with: at the last look, or a window ago. `speed` shortens
+ * the window of `change_percent` as it does all times.
+ */
+function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times) {
   const value = market.metricValue(metric, at);
   if (condition.kind === "change_percent") {
     const { percent: threshold, windowMs } = condition;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Secret } from "../../src/core/secret.ts";
 import { networkCodeOf } from "../../src/ground/net/network-code.ts";
 import { isTimeout, withTimeLimit } from "../../src/ground/net/time-limit.ts";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import { type AlertEvent, composeNotifications, describeEvent, type NotificationBody } from "./notification.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
@@ -185,14 +186,27 @@ interface PostOptions {
 
 /** Gives what makes one attempt at one output, and never throws; `target` is the webhook's URL or the channel's id. */
 export function createPost(options: PostOptions) {
-  const { deliveryTimeoutMs: timeoutMs } = options;
-  return async (notification: SandboxNotification, target: string, signal: AbortSignal): Promise<PostAnswer> => {
+  const { deliveryTimeoutMs: timeoutMs, telegramApiRoot } = options;
+  const botToken = options.botToken?.reveal() ?? "";
+  const requestOf = ({ output, contentType, body }: SandboxNotification, target: string) => {
+    if (output === "webhook")
+      return { url: target, headers: { "content-type": contentType, "user-agent": "alerting-sandbox" }, body };
+    const message = { chat_id: target, text: body.slice(0, textLimit) };
+    const headers = { "content-type": "application/json" };
+    return { url: `${telegramApiRoot}/bot${botToken}/sendMessage`, headers, body: JSON.stringify(message) };
+  };
+  return async (notification: SandboxNotification, target: string, stop: AbortSignal): Promise<PostAnswer> => {
     try {
-      return await withTimeLimit(timeoutMs, signal, (limit) =>
-        notification.output === "webhook"
-          ? postWebhook(notification, target, limit.signal)
-          : postMessage(options, notification, target, limit.signal),
-      );
+      return await withTimeLimit(timeoutMs, stop, async ({ signal }) => {
+        const { url, ...request } = requestOf(notification, target);
+        const response = await fetch(url, { method: "POST", ...request, redirect: "manual", signal });
+        // Read to the end, or the connection is lost to later attempts.
+        const text = await response.text();
+        const { description = `HTTP ${response.status}`, waitMs } =
+          notification.output === "webhook" ? { waitMs: waitOf(response) } : readBotAnswer(text);
+        const outcome = response.ok ? "accepted" : "refused";
+        return { attempt: { status: response.status, outcome, detail: description }, waitMs };
+      });
     } catch (error) {
       // Some of the network's own words hold the address and its secret.
       const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
@@ -201,51 +215,13 @@ export function createPost(options: PostOptions) {
   };
 }
 
-async function postWebhook(
-  notification: SandboxNotification,
-  target: string,
-  signal: AbortSignal,
-): Promise<PostAnswer> {
-  const response = await fetch(target, {
-    method: "POST",
-    headers: { "content-type": notification.contentType, "user-agent": "alerting-sandbox" },
-    body: notification.body,
-    redirect: "manual",
-    signal,
-  });
-  // Read to the end, or the connection is lost to later attempts.
-  await response.arrayBuffer();
-  const outcome = response.ok ? "accepted" : "refused";
+function waitOf(response: Response): number | undefined {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return {
-    attempt: { status: response.status, outcome, detail: `HTTP ${response.status}` },
-    waitMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
-  };
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
-async function postMessage(
-  options: PostOptions,
-  notification: SandboxNotification,
-  chatId: string,
-  signal: AbortSignal,
-): Promise<PostAnswer> {
-  const token = options.botToken?.reveal() ?? "";
-  const response = await fetch(`${options.telegramApiRoot}/bot${token}/sendMessage`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ chat_id: chatId, text: notification.body.slice(0, textLimit) }),
-    redirect: "manual",
-    signal,
-  });
-  const parsed = botAnswerSchema.safeParse(await response.json().catch(() => undefined));
-  const answer = parsed.success ? parsed.data : {};
-  const retryAfter = answer.parameters?.retry_after;
-  return {
-    attempt: {
-      status: response.status,
-      outcome: response.ok ? "accepted" : "refused",
-      detail: answer.description ?? `HTTP ${response.status}`,
-    },
-    waitMs: retryAfter === undefined ? undefined : retryAfter * 1000,
-  };
+function readBotAnswer(text: string): { description?: string; waitMs?: number } {
+  const { description, parameters } = botAnswerSchema.safeParse(readJson(text)).data ?? {};
+  const retryAfter = parameters?.retry_after;
+  return { description, waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
 }
