@@ -58,7 +58,7 @@ export function describeMachine() {
     processor: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1e9),
-    /** Of the last minute before: above 0.5 or so somebody else is at work. */
+    /** That of the last minute before: above 0.5 or so somebody else is at work. */
     load: loadavg()[0] ?? 0,
     kernel: release(),
     node: process.versions.node,
