@@ -60,7 +60,7 @@ export const demo = command({
 /** `tocsin sandbox`: the alerting service's stand-in on this machine. */
 export const sandbox = command({
   name: "sandbox",
-  summary: "a local implementation of it, with a market that moves",
+  summary: "a local service, with a market that moves",
   says: "run a local implementation of the alerting service, with a market that moves, until stopped",
   options: sandboxFlags,
   environment: {

@@ -34,10 +34,13 @@ function withRows(page: string, firstHeader: string, rows: string[][]): string {
   return page.replace(table, (_, head: string) => head + rows.map((cells) => `| ${cells.join(" | ")} |\n`).join(""));
 }
 
-/** A command with its parts. What options it takes its own `--help` says. */
+/** A command in a line, with its parts. Its own `--help` says the rest. */
 function describeCommand(command: Command): string[] {
   const parts = command.commands.map((one) => `\`${one.name()}\``).join(", ");
-  return [`\`tocsin ${command.name()}\``, `${command.description()}${parts && `: ${parts}`}`];
+  const summary = command.summary();
+  // Those with parts may name them in words.
+  const says = parts === "" ? summary : `${summary.replace(/:.*/, "")}: ${parts}`;
+  return [`\`tocsin ${command.name()}\``, says];
 }
 
 test("docs/reference.md has every variable, command and request of the API, as the code says them", async () => {

@@ -74,7 +74,7 @@ export type AddAssetOptions = GivenOptions<typeof assetOptions> & { catalogId?: 
 /** `tocsin upstream …`: every read endpoint of the market-data service, and asset registration. */
 export const upstream = group({
   name: "upstream",
-  summary: "ask it: account, metrics, history, tokens, prices",
+  summary: "ask the service: account, metrics, history, tokens, prices",
   says: "ask the market-data service itself: account, metrics, history, tokens, prices",
   examples: ["tocsin upstream account", "tocsin upstream metrics --chain eth --json"],
   commands: [
