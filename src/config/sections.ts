@@ -112,8 +112,8 @@ export const commonOptions = {
     .optional()
     .meta({
       description:
-        "`short`: the first line and the numbers. `normal`: also the sender's words, the link and up to six " +
-        "fields, as one message. `full`: everything that was read, on Telegram in several messages if needed",
+        "`short`, `normal` or `full`: [how much a message says](messages.md#what-a-message-says); " +
+        "`full` on Telegram in several messages if needed",
       otherwise: "`normal`",
     }),
   chart: flag.optional().meta({
