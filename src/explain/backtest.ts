@@ -29,7 +29,7 @@ export interface BacktestDeps {
   router: Router;
   rules: Rules;
   mapping: FactMapping;
-  /** The mutes of the time in which the alerts came, without the configuration's. */
+  /** Mutes made at run time that were active when the alerts came. */
   mutes: Mute[];
 }
 
@@ -51,7 +51,7 @@ export class Backtest {
     newlySent: [],
     noLongerSent: [],
   };
-  /** The page before, while the next is fetched and read. */
+  /** Routes one page while the next page is fetched. */
   #working: Promise<void> = Promise.resolve();
   #added = 0;
   #oldestAt = 0;
@@ -62,14 +62,14 @@ export class Backtest {
   }
 
   /**
-   * Routes alerts as at the time they came. One that another alert's message shows counts nowhere.
-   * @throws AppError `failed` where nothing can be read now; for the last ones `tally` does so
+   * Routes alerts as of the time they came. An alert that another alert's message shows is not counted.
+   * @throws AppError `failed` where the reader cannot work now; for the last page `tally` throws it
    */
   async add(alerts: readonly PastAlert[]): Promise<void> {
     this.#added += alerts.length;
     this.#oldestAt = alerts.at(-1)?.receivedAt ?? this.#oldestAt;
     const page = alerts.filter(({ decisions }) => !isShownByOther(decisions));
-    // What could not be read would hold up the reader once more.
+    // A body that was unreadable then would hold up the reader again.
     const bodies = [...new Set(page.flatMap(({ body, wasUnreadable }) => (wasUnreadable ? [] : body)))];
     const reading = this.deps.reader.read(bodies);
     await this.#working;
@@ -94,7 +94,7 @@ export class Backtest {
   async #countAll(page: PastAlert[], bodies: StoredBody[], readings: BodyReading[]): Promise<void> {
     const readingOf = new Map(bodies.map((body, index) => [body, readings[index] as BodyReading]));
     for (const [index, alert] of page.entries()) {
-      // A relay has more to do meanwhile.
+      // The relay's other work gets its turn.
       if (index % countedAtOnce === 0) await nextTurn();
       const rerouted = this.#reroute(alert, readingOf.get(alert.body));
       if (rerouted === undefined) continue;
@@ -128,7 +128,7 @@ export class Backtest {
       title: facts.title,
       facts,
       mapped,
-      // Why is said for examples alone.
+      // Only examples need reasons.
       ...router.routeUntold(input, mutes, at),
       explain: () => router.route(input, mutes, at).decisions,
     };
@@ -172,14 +172,14 @@ interface Rerouted {
   /** Absent where it could not be read. */
   facts?: AlertFacts;
   mapped?: Translation["mapped"];
-  /** Without words why. */
+  /** Without reasons. */
   decisions: Decision[];
-  /** With one for each route. */
+  /** A decision with its reason for each route. */
   explain(): Decision[];
   deliveries: PlannedDelivery[];
 }
 
-/** What is not disabled, by a name that `rulesThatTook` gives. */
+/** The rules that are not disabled, by the names that `rulesThatTook` gives. */
 function wordsOfRules({ routes, mutes, inhibit = [] }: Rules): Map<string, string> {
   return new Map([
     ...routes.flatMap(({ name, isDisabled }) => (isDisabled ? [] : [[`route ${name}`, `route ${name}`] as const])),
@@ -220,7 +220,7 @@ function namesOf(deliveries: { destination: string; state: string }[]): Set<stri
   return new Set(deliveries.filter((delivery) => !isMuted(delivery)).map(({ destination }) => destination));
 }
 
-/** What was decided of this destination, or of the first route that names it. */
+/** The reason for this destination, or for the first route that names it. */
 function whyOf(destination: string, decisions: Decision[], routes: readonly Route[]): string {
   const naming = new Set(routes.filter(({ to }) => to.includes(destination)).map(({ name }) => name));
   const decision =

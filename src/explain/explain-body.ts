@@ -14,7 +14,7 @@ export interface BodyExplainerDeps extends Pick<ExplainerOptions, "router" | "co
   newId: NewId;
 }
 
-/** The alerts of one body that are explained. More help nobody, on a page or in a terminal. */
+/** The most alerts of one body that are explained: nobody reads more on a page or in a terminal. */
 export const mostExplained = 20;
 
 /** See `Operations.tryBody`. The relay's own reader and router judge the body, so the answer says what they do. */
@@ -39,8 +39,8 @@ export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBod
 }
 
 /**
- * What is read of each alert of a body; of one that cannot be read, what goes out in its place. The reader's limits are the
- * relay's, so that no body holds up who asks.
+ * The facts of each alert of a body. An unreadable alert has the facts that go out in its place. The reader has the relay's
+ * limits, so no body blocks the caller.
  *
  * @param subject `id`: of the alert, for its links
  * @throws AppError `failed` where nothing can be read now, and what `signal` is aborted with.

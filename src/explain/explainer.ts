@@ -29,7 +29,7 @@ export type Explain = (
   reading: ExplainedReading,
 ) => Explanation;
 
-/** What router and composer make of an alert, as data. Those of one body are explained in their order, and ring by it. */
+/** What router and composer make of an alert, as data. The alerts of a body are explained in their order, which decides what rings. */
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
   const rings = createRingBook();
@@ -103,7 +103,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
   }
 }
 
-/** What it waits for at a destination, and until when. */
+/** What an alert waits for at a destination, and until when. */
 interface Waiting {
   why: string;
   held?: { state: "held"; dueAt: number };
@@ -125,7 +125,7 @@ const mostShown = 60;
 const mostNodes = 2_000;
 const longestValue = 200;
 
-/** All that a matcher can ask this alert for, by the names to write. */
+/** The fields of this alert that a matcher can name, as one writes them. */
 function listMatchFields(origin: AlertOrigin, { facts, payload }: Translation): MatchFields {
   const ofFacts = factFields.flatMap((field) => {
     const value = factReader(field)({ facts, origin });
@@ -150,7 +150,7 @@ function textOf(value: Json): string | undefined {
 }
 
 function shorten(text: string): string {
-  // Spaces stay as they are, since a condition would have to have them too.
+  // Spaces are kept: a condition that compares the text needs them.
   const line = text.slice(0, 4 * longestValue).replace(/[^\S ]+/g, " ");
   return line.length > longestValue || text.length > 4 * longestValue ? `${line.slice(0, longestValue)}…` : line;
 }

@@ -2,7 +2,7 @@ import { severities, statuses } from "../core/alert.ts";
 import type { GroupRule } from "../core/group.ts";
 import type { RingEvent, RingRule } from "../core/ring.ts";
 
-/** Alerts come newest first and are judged oldest first, so they are kept in between. Older ones than these are not judged. */
+/** Alerts are added newest first and judged oldest first, so all of them are kept. The oldest beyond this number are not judged. */
 export const mostKept = 100_000;
 
 /** Where a route sends to. */
@@ -11,7 +11,7 @@ export interface Place {
   destination: string;
   route: string;
   rule: RingRule;
-  /** Where the oldest alert that went there is: places are listed in this order. */
+  /** The oldest alert that went there. Places are listed in this order. */
   oldest: { alert: number; visit: number };
 }
 
@@ -23,9 +23,9 @@ export interface Visit {
   isMuted: boolean;
   /** Its route wants no sound for it. */
   isSilent: boolean;
-  /** Older ones make no sound. */
+  /** An alert that is older when it goes out makes no sound. */
   freshnessMs?: number;
-  /** Absent where it waits for nothing. */
+  /** Absent where the alert waits for no group and no cause. */
   group?: GroupRule;
 }
 
@@ -80,7 +80,7 @@ export class KeptAlerts {
     };
   }
 
-  /** Keys that such a visit has, as 1. */
+  /** For each key 1 where one of its visits is asked for. */
   keysWith(isAsked: (visit: Visit) => boolean): Uint8Array {
     const keys = new Uint8Array(this.keys.length);
     for (const [alert, visits] of this.visits.entries())

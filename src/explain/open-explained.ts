@@ -25,13 +25,13 @@ export interface OpenExplainedOptions {
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
   signal: AbortSignal;
-  /** A message could not be rendered, and stands bare. */
+  /** A message could not be rendered and is shown as plain text. */
   onFault(fault: string): void;
 }
 
 /**
- * What becomes of each alert of a body by a configuration, in a process without a relay: each by its number from 1, explained
- * when it is asked for. With a mapping each is read without it as well.
+ * Explains the alerts of a body by a configuration, in a process without a relay. An alert is asked for by its number from 1.
+ * With a mapping, the body is also read without the mapping, to compare.
  *
  * @throws AppError as `readToExplain` does
  */
@@ -61,7 +61,7 @@ export async function openExplained(
   }));
 }
 
-/** What a mapping gave, and what its facts would be without it. `guess`: the same alert, read without. */
+/** What a mapping gave, and what its facts would be without it. `guess`: the same alert, read without the mapping. */
 function compareMapping(mapping: FactMapping, reading: ExplainedReading, guess: ExplainedReading): MappedFact[] {
   const advise = createMissingAdvice();
   return mappableFacts.flatMap((fact) => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { AlertDetailView } from "../contract/operations.ts";
 import type { AlertLog, PastAlert, Position } from "../core/ports/alert-log.ts";
 
-/** One statement for all of them, and their bodies go to the thread that reads together. */
+/** Alerts of one statement. Their bodies go to the reading thread together. */
 const pageSize = 200;
 const mostPageBytes = 1024 * 1024;
 
@@ -21,7 +21,7 @@ export async function* walkPast(
   }
 }
 
-/** Packs alerts that the API of a relay elsewhere gives, in their order. */
+/** Packs the alerts that another relay's API gives into pages, in their order. */
 export async function* packPast(alerts: AsyncIterable<AlertDetailView>): AsyncGenerator<PastAlert[]> {
   let page: PastAlert[] = [];
   let bytes = 0;
@@ -37,7 +37,7 @@ export async function* packPast(alerts: AsyncIterable<AlertDetailView>): AsyncGe
   if (page.length > 0) yield page;
 }
 
-/** @param last of the alert before: those of a batch stand one after another, and their body is read once for all of them */
+/** @param last the body of the alert before: alerts of a batch follow one another, and share one reading of their body */
 function toPast(alert: AlertDetailView, last: PastAlert["body"] | undefined): PastAlert | undefined {
   const { id, source, receivedAt, routedAt, title, facts, dropped, decisions, deliveries, request } = alert;
   if (request === null) return undefined;

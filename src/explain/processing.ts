@@ -31,15 +31,15 @@ export interface ProcessingOptions {
 export interface ComposerOptions {
   /** See `RenderingOptions`. */
   nameOf?: NameOf;
-  /** Default: messages are composed without any. */
+  /** Default: messages have no pictures. */
   pictures?: Omit<PicturePlanDeps, "sources">;
 }
 
 /** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
 export interface Processing {
-  /** A thread of its own with the limits of the configuration; its maker closes it. */
+  /** A thread of its own with the limits of the configuration. The caller of `createProcessing` closes it. */
   reader: ReadingThread;
-  /** Reads as that one does, in this thread. */
+  /** Reads as the reader does, in this thread. */
   translator: Translator;
   readPayloads: ReadPayloads;
   router: Router;
@@ -48,7 +48,7 @@ export interface Processing {
 }
 
 /**
- * Built in one way for the relay and for `explain` and `backtest`, so that these say what it does.
+ * The relay, `explain` and `backtest` are built from the same parts, so the commands say what the relay does.
  *
  * @throws what `createRouter` refuses the rules with; then nothing is left running.
  */
@@ -88,7 +88,7 @@ export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDet
   }
 }
 
-/** As the log has it, with a decision for each route. */
+/** An alert as the log has it, with a decision for each route. */
 export function createGetAlert(
   store: Pick<AlertLog, "getAlert"> & Pick<WatchStore, "loadWatchState">,
   read: ReadPayloads,
@@ -101,9 +101,8 @@ export function createGetAlert(
 }
 
 /**
- * The first message of each standing delivery of an alert, made again from what is stored: messages are not kept. It says
- * nothing of a delay, of earlier messages, or of others in a digest; what carries the payload goes without one that is
- * larger than 64 KiB. Never throws.
+ * Composes the first message of each delivery of an alert again, since messages are not kept. The message says nothing of a
+ * delay, of earlier messages, or of other alerts in a digest. A payload larger than 64 KiB is left out. Never throws.
  */
 export function createComposeAgain(
   { composer, readPayloads: read }: { composer: Composer; readPayloads: ReadPayloads },

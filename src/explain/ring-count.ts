@@ -5,7 +5,7 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { hourMs } from "../ground/time/spans.ts";
 import { furtherBy } from "../ringing/distance.ts";
 
-/** What would ring at one place, while it is counted. */
+/** Counts what would ring at one place. */
 export class RingCounter {
   alerts = 0;
   joined = 0;
@@ -23,7 +23,7 @@ export class RingCounter {
     this.#ringsOfHour.set(hour, (this.#ringsOfHour.get(hour) ?? 0) + 1);
   }
 
-  /** @param alert its number: among alerts that went as far the older one counts, which has the larger number */
+  /** @param alert its number. Where two alerts went equally far, the older one counts; it has the larger number */
   holdBack(alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {
     this.#heldBack += 1;
     const last = rings.at(-1);
@@ -48,7 +48,7 @@ export class RingCounter {
 
   view(): RingCount {
     const { alerts, joined, messages } = this;
-    // The first of hours that are as loud.
+    // The earliest of the loudest hours.
     const [loudest] = [...this.#ringsOfHour].sort(([hour, rings], [other, those]) => those - rings || hour - other);
     return {
       ...{ alerts, rings: this.#rings, heldBack: this.#heldBack },

@@ -12,14 +12,14 @@ import { KeptAlerts, mostKept, type Place, type Visit } from "./kept-alerts.ts";
 import { RingCounter } from "./ring-count.ts";
 import { mayWait, RingTrial } from "./ring-trial.ts";
 
-/** Options are proposed for these many routes, those that ring most. */
+/** Options are proposed for this many routes: the routes that ring most. */
 const mostRoutes = 3;
-/** Judged in one turn: a relay has more to do meanwhile. */
+/** Alerts that are judged before the relay's other work gets its turn. */
 const judgedAtOnce = 100;
-/** Options that save fewer rings than this part of those before are not worth a line. */
+/** Options that save less than this part of the rings are not proposed. */
 const leastSaved = 0.1;
 
-/** Judges alerts by the rule of the relay. */
+/** Judges alerts by the rule that the relay has. */
 export function createRingTally() {
   const alerts = new KeptAlerts();
   const places = new Map<string, Place>();
@@ -54,7 +54,7 @@ export function createRingTally() {
     return known;
   }
 
-  /** Options that would make the loudest routes quieter, each by trying it. */
+  /** Tries options on the loudest routes and returns those that make them quieter. */
   async function propose(asIs: RingTally["places"]): Promise<RingTally["proposals"]> {
     const rang = new Map<string, number>();
     for (const { route, rings } of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
@@ -102,7 +102,7 @@ export function createRingTally() {
   };
 }
 
-/** @param route where it sends to is judged, each trial by other rules; default: all places */
+/** @param route only its places are judged, each trial by other rules. Default: all places */
 async function countRings(
   alerts: KeptAlerts,
   all: readonly Place[],
@@ -111,7 +111,7 @@ async function countRings(
 ) {
   const there = new Set(all.flatMap((one) => (route === undefined || one.route === route ? [one.destination] : [])));
   const isThere = all.map(({ destination }) => there.has(destination));
-  // What is tried may wait behind a cause of another route.
+  // An alert of this route may wait behind a cause of another route.
   const keys = route && alerts.keysWith(({ place, group }) => place.route === route || !!group?.holds?.length);
   const trials = changes.map((change) => new RingTrial(alerts, all, change));
   let isAnyWaiting = false;
@@ -133,7 +133,7 @@ async function countRings(
       await nextTurn();
     }
   }
-  // One behind another: each knows many groups.
+  // One trial at a time: each keeps many groups in memory.
   for (const trial of isAnyWaiting ? trials : []) {
     const gathering = trial.gathering();
     for (let alert = alerts.count - 1; alert >= 0; alert -= 1) {

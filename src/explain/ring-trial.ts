@@ -20,13 +20,13 @@ interface Tried {
 const [goesOut, isRing] = [1, 2];
 
 /**
- * Counts by other rules. The alerts of a key are judged one behind another, so that one memory is known at a time; groups are judged behind
- * all of them, in the order of the log, since whether an alert rings does not depend on its group.
+ * Counts rings by other rules. The alerts of a key are judged one after another, so only one memory is kept at a time. Groups are judged
+ * afterwards, in the order of the log: whether an alert rings does not depend on its group.
  */
 export class RingTrial {
   readonly #alerts: KeptAlerts;
   readonly #places: readonly Tried[];
-  /** The memories of the key that is judged, by the number of the destination. */
+  /** The memories of the current key, by the number of the destination. */
   readonly #memories: (RingMemory | undefined)[];
   readonly #outcomes: Uint8Array;
 
@@ -76,7 +76,7 @@ export class RingTrial {
     return isFirst ? judged : undefined;
   }
 
-  /** Behind all judgements: takes visits that may wait, in the order of the log, until their end. */
+  /** Called after all judgements. Takes the visits that may wait, in the order of the log. */
   gathering() {
     const groups = createGroupBook();
     const messages = createGroupMessages();
@@ -99,7 +99,7 @@ export class RingTrial {
     return { visit, end: messages.end };
   }
 
-  /** What is counted, by place, in the order of their oldest alerts. */
+  /** The counts by place, in the order of the places' oldest alerts. */
   end(): Map<Place, RingCounter> {
     const counted = this.#places.filter(({ isCounted, count }) => isCounted && count.alerts + count.joined > 0);
     counted.sort(({ place: { oldest: one } }, { place: { oldest: other } }) => {
@@ -109,12 +109,12 @@ export class RingTrial {
   }
 }
 
-/** It may go out later, together with others. */
+/** Whether the visit may go out later, together with others. */
 export function mayWait({ group, quietUntil }: Visit): boolean {
   return group !== undefined || quietUntil !== undefined;
 }
 
-/** Not where its route is silent, nor what its route finds too old when quiet hours end. */
+/** False where the route is silent, and where the alert is too old for the route when quiet hours end. */
 function sounds({ isSilent, quietUntil, freshnessMs }: Visit, at: number): boolean {
   const isStale = quietUntil !== undefined && freshnessMs !== undefined && quietUntil - at > freshnessMs;
   return !isSilent && !isStale;
@@ -125,15 +125,15 @@ interface Waiting {
   rings: boolean;
   count: RingCounter;
   dueAt: number;
-  /** Nobody hears of it: an end of its key follows before its cause is over. */
+  /** Its key ends before its cause is over, so nobody hears of it. */
   isOver?: boolean;
 }
 
-/** Counts what waits as lanes send it: what is due by one name at one time is one message, which rings once. */
+/** Counts waiting alerts as lanes send them: those of one name that are due at one time are one message, which rings once. */
 function createGroupMessages() {
   /** Waiting alerts by destination and name; the alert that is due first comes first. */
   const byName = new Map<string, Waiting[]>();
-  /** What was due at one time went out together. */
+  /** Alerts that were due at one time went out in one message. */
   const tell = (due: Waiting[]): void => {
     const told = due.filter(({ isOver }) => !isOver);
     for (const together of groupBy(told, ({ dueAt }) => dueAt).values()) {
@@ -155,7 +155,7 @@ function createGroupMessages() {
       alert: Omit<Waiting, "dueAt">,
       { held, changes }: Pick<Gathered, "held" | "changes">,
     ): void {
-      /** What still waits under a name. It counts first what was due before this alert, since nothing changes that any more. */
+      /** The alerts that still wait under a name. Those that were due before this alert are counted first, as nothing changes them. */
       const waitingFor = (name: string): Waiting[] => {
         const key = `${destination}\n${name}`;
         const all = byName.get(key) ?? [];
@@ -183,7 +183,7 @@ function createGroupMessages() {
       }
       if (held !== undefined) waitingFor(held.name).push({ ...alert, dueAt: held.dueAt });
     },
-    /** Nothing more comes: what still waits goes out when it is due. */
+    /** No alert follows: those that still wait go out when they are due. */
     end(): void {
       for (const all of byName.values()) tell(all);
     },

@@ -16,14 +16,14 @@ export interface RouteAgainDeps {
   now(): number;
 }
 
-/** See `Operations.routeAgain`: the router of the relay itself over the facts as they were read then. */
+/** See `Operations.routeAgain`. The relay's own router judges the facts that were stored with the alert. */
 export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"] {
   const { router, readPayloads, now } = deps;
   const configured = new Set(deps.destinations.map(({ name }) => name));
 
   return (alert) => {
     const { facts, request, decisions: then } = alert;
-    // What Tocsin writes itself goes where it is sent, and a repeat or what another message shows asks no route.
+    // No route is asked for Tocsin's own notices, for a repeat, and for an alert that another message shows.
     if (facts === undefined || request === undefined || alert.routedAt === undefined || then.length === 0) return;
     if (isShownByOther(then)) return undefined;
     const at = now();
@@ -43,7 +43,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     };
   };
 
-  /** @param inThatHour by the routes and mutes of now */
+  /** @param inThatHour decides by today's routes and mutes, as of the hour in which the alert came */
   function compare(then: Decision[], now: Decision[], inThatHour: () => Decision[]) {
     const named = new Set([...then, ...now].flatMap(placesOf));
     const places: ReadonlySet<string | undefined> = named.size === 0 ? new Set([undefined]) : named;
@@ -86,7 +86,7 @@ function inputOf(readPayloads: ReadPayloads, alert: AlertDetail & { facts: Alert
   return { input, isTooLarge: () => read?.stored === "too large" };
 }
 
-/** See `EngineDeps.findMute`. @param mutes those of the configuration as well */
+/** See `EngineDeps.findMute`. @param mutes all mutes, with those of the configuration */
 export function createFindMute(
   store: Pick<AlertLog, "getAlert">,
   readPayloads: ReadPayloads,
@@ -102,7 +102,7 @@ export function createFindMute(
   };
 }
 
-/** The hours are as they were then, quiet or active; it is another hour of the day. A mute ends by itself, and is said. */
+/** Whether only the hour of the day makes the difference: quiet or active hours. A mute is not such a difference. */
 function isOnlyByHour(
   then: Decision | undefined,
   now: Decision | undefined,
@@ -129,20 +129,20 @@ function placesOf({ destination, result }: Decision): string[] {
   return destination === undefined || result === "skipped" ? [] : [destination];
 }
 
-/** What became of it there, or at nobody: then what was dropped on purpose. */
+/** The decision for this destination. Without a destination: the decision that dropped the alert on purpose. */
 function partOf(decisions: Decision[], place: string | undefined): Decision | undefined {
   if (place === undefined) return decisions.find(({ result }) => result === "dropped");
   const there = decisions.filter((decision) => placesOf(decision).includes(place));
   return there.find(({ result }) => result !== "standby") ?? there[0];
 }
 
-/** The decision as the routes had it. They know neither of an end that had been sent there already nor of what does not ring. */
+/** The decision as the routes made it: they know nothing of ends that were sent before and of alerts that do not ring. */
 function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
   if (before?.result !== "contained" && before?.result !== "damped") return before;
   return { ...before, result: after?.result === "held" ? "held" : "deliver" };
 }
 
-/** What is lost stands before what is gained, and what only the hour changes last. */
+/** Lost destinations come first, then gained ones, and differences of the hour last. */
 function rankOf({ before, now, onlyByHour }: RoutedAgain["differences"][number]): number {
   if (onlyByHour) return 3;
   if (now.result === "nothing") return 0;

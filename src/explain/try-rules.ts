@@ -7,7 +7,7 @@ import { createRouter } from "../routing/router.ts";
 import { Backtest } from "./backtest.ts";
 import { walkPast } from "./past-pages.ts";
 
-/** The newest; a relay has more to do meanwhile. */
+/** The newest alerts that are tried: the relay has other work to do. */
 const mostTried = 10_000;
 
 export interface TryRulesDeps {

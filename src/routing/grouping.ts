@@ -19,7 +19,7 @@ export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhib
   };
 }
 
-/** What an alert may wait for, but for the group of its route. */
+/** The causes that an alert may wait for or be. The group of its route is not among them. */
 type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
 
 function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
@@ -31,7 +31,7 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
     isHeld: compileMatchers(one.hold, { shared }),
   }));
   return (input) => {
-    // An end may say of itself what its beginning did not. It ends a cause, and follows what waits, by its key.
+    // The facts of an end may differ from those of its beginning. Its key decides which cause it ends, and which beginning it follows.
     if (input.facts.status === "resolved") return { holds: [], heldBy: [] };
     const holds: NonNullable<GroupRule["holds"]> = [];
     const heldBy: string[] = [];
@@ -47,7 +47,7 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
   };
 }
 
-/** Undefined for an alert that has none of the facts: it has nothing in common with others of them. */
+/** Undefined for an alert that has none of the facts: it has nothing in common with other such alerts. */
 function findGroup(
   route: string,
   options: GroupOptions | undefined,

@@ -17,13 +17,13 @@ export interface JudgingDeps {
   keptRoutes?(): string | undefined;
   /** How long a body that names its own event is remembered, milliseconds. */
   repeatWindowMs: number;
-  /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
+  /** Whether the keys of this source's requests are not signed. Its repeats are then found only by bodies that name their own event. */
   hasUnsignedKeys(source: string): boolean;
   /** Mutes made at run time that are active. */
   activeMutes(): Mute[];
-  /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
+  /** Called for each alert that was judged or sent unjudged. Called twice for an alert that could not be recorded the first time. */
   onJudged?(alert: JudgedAlert): void;
-  /** Called once for each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
+  /** Called once for each request that was read and routed, with the shapes of its alerts. Absent: shapes are not collected. */
   noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   clock: Clock;
   log: Log;
@@ -36,18 +36,18 @@ export interface JudgedAlert extends ArrivedAlert, Pick<RoutingDraft, "facts" | 
   source?: string;
 }
 
-/** A larger one says when something began, or is no time at all. */
+/** A larger lag is left out: the sender's time says when something began, or is no time at all. */
 const largestLagS = 86_400;
 
-/** Asks the rules about alerts that were read, and tells the listeners what came of it. */
+/** Asks the rules about alerts that were read, and tells the listeners the result. */
 export class Judging {
-  /** What became of alerts since the start, apart from what the rules say. */
+  /** Counts since the start that the rules' decisions do not show. */
   readonly counters = {
     /** Went out without being read or routed. */
     givenUp: 0,
     /** Were not sent, since an earlier alert had the very same body. */
     repeats: 0,
-    /** Seconds from when senders say that it happened until it came, by `source` (`hook` is the account's). */
+    /** Seconds from the time that the sender names until the alert came, by `source` (`hook` is the account's). */
     senderLag: new Histogram([0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]),
   };
 
@@ -86,18 +86,18 @@ export class Judging {
     return toDraft(origin, facts, this.deps.router.routeUnjudged(what, reason, now), now);
   }
 
-  /** Goes nowhere by itself: the message of another one shows it. */
+  /** The alert goes nowhere by itself: the message of another alert shows it. */
   contain({ origin }: ArrivedAlert, facts: AlertFacts, reason: string): RoutingDraft {
     const decision = { route: "(none)", result: "contained", reason } as const;
     return toDraft(origin, facts, { decisions: [decision], deliveries: [] }, this.deps.clock.now());
   }
 
-  /** To be told of each that was judged, sent unjudged or contained. */
+  /** Has to be called for each alert that was judged, sent unjudged or contained. */
   noteJudged({ id, origin, receivedAt }: ArrivedAlert, { facts, decisions }: RoutingDraft): void {
     this.deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions, facts });
   }
 
-  /** To be told once of each request that was read and recorded. Tests are made by the relay itself. */
+  /** Has to be called once for each request that was read and recorded. Tests are left out: the relay itself makes them. */
   noteRead(
     alerts: readonly (Pick<ArrivedAlert, "origin" | "receivedAt"> & { item: number })[],
     translations: Translation[],
@@ -125,7 +125,7 @@ export class Judging {
   }
 }
 
-/** What the rules look into; its payload is parsed when one of them does. */
+/** The input of the rules. The payload is parsed when the first rule asks for it. */
 export class TranslatedInput implements MatchInput {
   readonly facts: AlertFacts;
 
@@ -140,7 +140,7 @@ export class TranslatedInput implements MatchInput {
   mayName(word: string): boolean {
     const { buffer, byteOffset, byteLength } = this.body;
     const bytes = Buffer.from(buffer, byteOffset, byteLength);
-    // It may stand there with escaped letters, or in UTF-16.
+    // The word may be written with escaped letters, or in UTF-16.
     return [word, "\\u", "\0"].some((part) => bytes.includes(part, "latin1"));
   }
 
@@ -162,7 +162,7 @@ function countsIn(deliveries: PlannedDelivery[]): string[] | undefined {
   return deliveries.some(({ ring }) => ring !== undefined) ? changeable(deliveries) : undefined;
 }
 
-/** The destinations whose messages can be changed, and are meant to be. */
+/** The destinations whose messages can be changed and whose route wants that. */
 function changeable(deliveries: PlannedDelivery[]): string[] {
   return deliveries.flatMap(({ destination, channel, updates }) => {
     const { edits, joinsByKey } = vendorOf(channel).can;

@@ -9,22 +9,22 @@ import type { MatchInput } from "../matching/judge.ts";
 import { type AskedRoute, createTellAll, mostWithOwnLine, type TellAll } from "./router.ts";
 
 /*
- * Most of hundreds of routes do not take an alert, and a line of each would be most of what is stored of it. The routes of each
- * configuration are therefore kept once, and an alert has one line for all that did not take it. The reader of an alert gets the
- * reason of each: the routes of then are asked again about its facts, as they are stored, and its body, which is read again.
+ * With hundreds of routes most do not take an alert, and a line for each would be most of its stored bytes. The routes of each
+ * configuration are therefore kept once, and an alert has one line for all routes that did not take it. A reader of the alert gets the
+ * reason of each: the routes of that time are asked again about its stored facts and its body, which is read again.
  */
 
-/** A larger body is not read again for a page: it would take the time that pages have. Its alerts have a line for each route. */
+/** A larger body is not read again, as that would slow pages down. Its alerts have a line for each route. */
 export const mostReadAgainBytes = 64 * 1024;
 
-/** Compiled routes that are remembered: those of now, and of the configuration before. */
+/** Configurations whose compiled routes are remembered: the current one and the one before. */
 const mostCompiled = 2;
 
-/** While a relay uses a configuration it says so this often. What is removed was last used long before the oldest alert came. */
+/** A relay notes this often that it uses its configuration. Routes are removed when their last use is long before the oldest alert. */
 const everyMs = 3_600_000;
 const againAfterMs = 60_000;
 
-/** As they are kept, by the name that `Decision.routes` has. */
+/** The stored form, by the name that `Decision.routes` has. */
 interface Kept {
   /** Epoch milliseconds. */
   usedAt: number;
@@ -38,7 +38,7 @@ interface KeptRoutesDeps {
   log: Log;
 }
 
-/** The routes of a configuration, which are kept once. Where they are so few that none ever share a line, none are kept. */
+/** Keeps the routes of a configuration once. Nothing is kept where the routes are too few to share a line. */
 export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) {
   const asked = routes.map(({ name, matchers, continue: goesOn, isDefault, isDisabled, activeHours }): AskedRoute => {
     return { name, matchers, continue: goesOn, isDefault, isDisabled, activeHours };
@@ -60,9 +60,9 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
     onFailed: logFailure(log, "routing.routes_not_kept"),
   });
   return {
-    /** See `Router.route`. Undefined: they are not kept, or not yet. */
+    /** See `Router.route`. Undefined: the routes are not kept, or not yet. */
     name: () => (isKept ? name : undefined),
-    /** Keeps them at once, and says again and again that they are used. Where that fails it is tried again within a minute. */
+    /** Keeps the routes at once, and notes each hour that they are used. A failure is tried again within a minute. */
     async run(stop: AbortSignal): Promise<void> {
       if (routes.length > mostWithOwnLine) await poll.run(stop);
     },
@@ -73,10 +73,10 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
 export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | "request" | "receivedAt" | "routedAt">;
 
 /**
- * The decisions of an alert with one for each route, in the order of the routes. Where they cannot be told again the line that
- * stands for them stays, and says why.
+ * The decisions of an alert with one for each route, in the order of the routes. Where the routes cannot be asked again, the line for
+ * all of them stays, and says why.
  *
- * @param readPayload `too large`: the body of the alert is not read again. Undefined: it cannot be
+ * @param readPayload gives `too large` where the body of the alert is not read again, undefined where it cannot be read
  */
 export function createTellDecisions(
   store: Pick<WatchStore, "loadWatchState">,
@@ -84,14 +84,14 @@ export function createTellDecisions(
 ): (alert: DecidedAlert) => Promise<Decision[]> {
   const compiled = new Map<string, TellAll>();
 
-  /** @returns a text where there is none: it says why */
+  /** @returns a text where the routes are not there any more: it says why */
   async function findTeller(name: string): Promise<TellAll | string> {
     const known = compiled.get(name);
     if (known !== undefined) return known;
     const kept = (await store.loadWatchState(name)) as Kept | AskedRoute[] | undefined;
     if (kept === undefined) return "the routes of that time are not in the log";
     try {
-      // A version before kept the routes alone.
+      // An earlier version kept the routes without `usedAt`.
       const teller = createTellAll(Array.isArray(kept) ? kept : kept.routes);
       for (const oldest of [...compiled.keys()].slice(0, compiled.size + 1 - mostCompiled)) compiled.delete(oldest);
       compiled.set(name, teller);
@@ -101,7 +101,7 @@ export function createTellDecisions(
     }
   }
 
-  /** @returns or a text that says why they cannot be told */
+  /** @returns a text where the routes cannot be asked again: it says why */
   async function tellAll(name: string, took: Decision[], alert: DecidedAlert): Promise<Decision[] | string> {
     const { facts, origin, receivedAt, routedAt = receivedAt } = alert;
     const teller = await findTeller(name);

@@ -9,13 +9,13 @@ import type { Judging } from "./judging.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
 export interface RoutingOnArrivalDeps {
-  /** Stores a request, with how it is routed or without. */
+  /** Stores a request, with its routing or without. */
   inbox: ArrivalInbox;
-  /** As the reading thread does, in this one. */
+  /** Reads as the reading thread does, but in this thread. */
   translate(body: StoredBody): Translation[];
   judging: Judging;
   journal: ArrivalJournal;
-  /** Routes all that is stored without. */
+  /** Routes the requests that are stored without their routing. */
   loop: Pick<RoutingLoop, "isCaughtUp" | "wake">;
   log: Log;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
@@ -28,17 +28,17 @@ export interface RoutingOnArrivalDeps {
 const mostBytes = 16 * 1024;
 const mostDepth = 16;
 const mostAlerts = 16;
-/** What larger ones are made of is read again for the message: hundreds may wait for their call. */
+/** Payloads of larger bodies are not kept for the message but read again: hundreds may wait for their call. */
 const mostKeptBytes = 4 * 1024;
-/** What reading may take of this thread at once, and of its time in the long run. */
+/** Reading may take this much of the thread's time at once, and this share of it in the long run. */
 const mostCreditMs = 250;
 const share = 1 / 2;
 
 /**
  * Routes an ordinary alert while it is accepted, so that one commit stands between its arrival and its message
- * (docs/adr/0021-one-commit.md). What is large, deep or neither JSON nor a form, what comes in a flood or behind others that
- * are not routed yet, and what cannot be read or judged goes the long way: it is stored as it came, and read in a thread that
- * can be ended (docs/adr/0009-reading-behind-a-fence.md).
+ * (docs/adr/0021-one-commit.md). A body goes the long way if it is large, deep, neither JSON nor a form, unreadable, comes in a flood, or
+ * comes while others wait for routing. The long way stores it as it came and reads it in a thread that can be ended
+ * (docs/adr/0009-reading-behind-a-fence.md).
  */
 export class RoutingOnArrival implements Inbox {
   readonly #now: () => number;
@@ -69,7 +69,7 @@ export class RoutingOnArrival implements Inbox {
     this.#onLongWay += 1;
     try {
       const acceptance = await this.deps.inbox.acceptRequest(request);
-      // Before the next one is let past it.
+      // The loop has to know of this request before the next one is routed.
       if (acceptance.kind === "accepted") this.deps.loop.wake();
       return acceptance;
     } finally {
@@ -92,7 +92,7 @@ export class RoutingOnArrival implements Inbox {
     );
   }
 
-  /** Undefined: it takes the long way, where the failure is counted and said. */
+  /** Undefined: the request takes the long way, where the failure is counted and reported. */
   #read(request: IncomingRequest): { translations: Translation[]; drafts: RoutingDraft[] } | undefined {
     const { translate, judging, journal } = this.deps;
     const { body, ids, origin, receivedAt } = request;
@@ -119,7 +119,7 @@ export class RoutingOnArrival implements Inbox {
     return this.#creditMs > 0;
   }
 
-  /** The alerts are stored and on their way, whatever becomes of it. */
+  /** The alerts are already stored and on their way, so a failure here changes nothing for them. */
   #tell(
     { ids, source, origin, receivedAt }: IncomingRequest,
     translations: Translation[],
@@ -140,7 +140,7 @@ export class RoutingOnArrival implements Inbox {
 
 const [openBrace, closeBrace, openBracket, closeBracket, quote, backslash] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22, 0x5c];
 
-/** What begins as JSON and is not deep, or a form. */
+/** Whether the body is a form, or begins as JSON and is not deep. */
 function isOrdinary(body: Uint8Array, contentType = ""): boolean {
   let first = 0;
   while (isSpace(body[first])) first += 1;

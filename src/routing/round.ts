@@ -19,11 +19,11 @@ export interface RoundDeps {
   log: Log;
 }
 
-/** Requests that are being read; one of the two has to be called, once. */
+/** Requests that are being read. `finish` or `drop` has to be called once. */
 export interface Reading {
   /**
-   * Routes their alerts. Rejects as the store does, and when nothing can be read at present; what is not routed then is
-   * to be listed again.
+   * Routes their alerts. Rejects as the store does, and when the reader cannot work at present. The alerts that are not routed then have to
+   * be listed again.
    */
   finish(): Promise<void>;
   /** Routes none of them. */
@@ -32,7 +32,7 @@ export interface Reading {
 
 type UnroutedAlert = UnroutedRequest["alerts"][number];
 
-/** An alert that reading or routing has failed for. */
+/** An alert whose reading or routing has failed. */
 interface Failed {
   request: UnroutedRequest;
   alert: UnroutedAlert;
@@ -41,18 +41,18 @@ interface Failed {
   facts?: AlertFacts;
 }
 
-/** After this many failures an alert goes out as it is: one may be an accident (a busy machine, a bad moment). */
+/** After this many failures an alert goes out as it came. A single failure may be an accident of a busy machine. */
 const mostFailures = 2;
 /**
- * Failures after which it is not read again. Only ends of the process bring it so far, and those are seldom the fault of what is read:
- * a relay that is killed right behind its start, by a person or for its memory, is reading what it read when it was killed before.
+ * Failures after which a request is not read again. Only ends of the process count beyond two. The request is seldom their cause: a
+ * relay that is killed again right after its start is again reading the same request.
  */
 const mostEnds = 3;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
 /** Alerts of one commit: intake shares the database's thread and must not wait long for it. */
 const commitSize = 100;
-/** How many requests are judged in one go, about a millisecond's work; then the door gets its turn. */
+/** Requests that are judged before the door gets its turn: about a millisecond of work. */
 const stretch = 25;
 
 /**
@@ -63,8 +63,8 @@ const stretch = 25;
  *       └─────────┴──────────┴─ fails ──▶ flagged, tried again in 5 s, behind all others and alone
  *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
  *
- * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a
- * failure, too. What three processes have died of is not read again.
+ * The journal names the requests that are being read until they are judged, so the death of the process counts as a failure, too. A
+ * request that three processes have died of is not read again.
  */
 export class Round {
   /** The alerts that are being read, or have failed and are not flagged yet, by the reading that has them. */
@@ -72,7 +72,7 @@ export class Round {
 
   constructor(private readonly deps: RoundDeps) {}
 
-  /** Reads requests in their order, behind those that are being read. */
+  /** Reads requests in their order, after those that are being read. */
   begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
     const { reader } = this.deps;
     const readable = requests.filter((request) => !isGivenUp(request));
@@ -115,7 +115,7 @@ export class Round {
       if (index > 0 && index % stretch === 0) await nextTurn();
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") {
-        // Alerts behind it wait, too: one of them may be its repeat.
+        // The alerts after it wait, too: one of them may be its repeat.
         whyNotRead = read.reason;
         break;
       }
@@ -133,7 +133,7 @@ export class Round {
         const reason = refused.get(alert.seq);
         if (reason !== undefined) failed.push({ request, alert, reason });
       }
-    // Not before: what could not be stored is read again, and would count twice.
+    // Noted only now: a request that could not be stored is read again, and would be noted twice.
     const unsettled = new Set(failed.map(({ request }) => request));
     for (const [index, request] of readable.entries()) {
       const read = readings[index] as BodyReading;
@@ -148,7 +148,7 @@ export class Round {
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
   }
 
-  /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
+  /** Judges each alert alone, so an alert that cannot be routed does not hold up the others. */
   #judge(request: UnroutedRequest, reading: Exclude<BodyReading, { kind: "not_read" }>) {
     const { judging } = this.deps;
     const records: RoutingRecord[] = [];
@@ -209,7 +209,7 @@ export class Round {
     await store.recordRoutingFailure(seqs, reason, clock.now() + waitMs);
   }
 
-  /** All are of one request. What was read keeps its facts; the rest is shown by one message, as it came. */
+  /** All are alerts of one request. Those that were read keep their facts. One message shows the others as they came. */
   async #giveUp(failed: Failed[]): Promise<void> {
     const { judging, log } = this.deps;
     const unread = failed.filter(({ facts }) => facts === undefined);

@@ -37,8 +37,8 @@ export type RoutingResult = Pick<RoutingDraft, "decisions" | "deliveries">;
 export type Router = ReturnType<typeof createRouter>;
 
 /**
- * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each
- * destination; each answer is a decision with its reason, and what is to be sent a delivery.
+ * Decides where an alert is sent: asks the routes, the mutes and the quiet hours of each destination. Each answer is a decision
+ * with its reason. Each message to send is a delivery.
  *
  *     routes ──▶ matched ──▶ the first that names a destination owns it ──▶ muted? held? ──▶ delivery, and its fallback
  *
@@ -56,7 +56,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   const canaryTo = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
   for (const route of rules.routes)
     for (const name of [...route.to, ...(route.fallback ? [route.fallback.to] : [])]) targets.named(name, route);
-  /** What the page says of an alert when nothing at all is configured that could take it. */
+  /** Adds the decision that the alert's page shows where no route is configured at all. */
   const orNowhere = (routed: RoutingResult): RoutingResult =>
     routed.decisions.length === 0 && rules.routes.length === 0 ? { ...routed, decisions: [nowhere] } : routed;
 
@@ -70,8 +70,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
    *
    * @param mutes those made at run time; the configuration's apply as well
    * @param now epoch milliseconds
-   * @param keptRoutes where more than eight routes did not take the alert, one line with this name of all routes stands for
-   * them, see `createKeptRoutes`. Default: each has its own
+   * @param keptRoutes the name of all routes, see `createKeptRoutes`. Where more than eight routes did not take the alert, they share one
+   * line with this name. Default: each has its own line
    */
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     let lineOfAll: Decision | undefined;
@@ -125,7 +125,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   return {
     route,
     routeUnjudged,
-    /** Routes many alerts that are only counted: without reasons, and without a line for a route that did not take it. */
+    /** Routes alerts that are only counted: without reasons, and without lines for routes that did not take the alert. */
     routeUntold: (input: MatchInput, mutes: Mute[], now: number) =>
       routeBy(input, mutes, now, ({ took }) => took.map((verdict) => ({ ...verdict, reason: () => "" }))),
     /** Whether a destination's quiet hours hold such an alert at this time. */
@@ -174,9 +174,9 @@ function planAll(
   return { decisions, deliveries };
 }
 
-/** GitHub's, sent once when a webhook is added: a saying (`zen`), the id of the webhook, and what it is set to. */
+/** GitHub sends a ping once when a webhook is added: a saying (`zen`), the id of the webhook, and its settings. */
 function isPing(input: MatchInput): boolean {
-  // Most payloads are never read again for their rules.
+  // Spares most alerts the parsing of their payload.
   if (input.mayName?.("hook_id") === false) return false;
   const { payload } = input;
   return isJsonObject(payload) && typeof payload.zen === "string" && "hook_id" in payload && isJsonObject(payload.hook);
@@ -188,7 +188,7 @@ const ping: Decision = {
   reason: "GitHub's ping: it says that the webhook was added, and arrived; it goes to nobody",
 };
 
-/** It asks whether alerts arrive; only those who are configured for it get it as a message. */
+/** A canary checks whether alerts arrive. Only the destinations that are configured for it get a message. */
 function routeCanary(to: Destination[], dueAt: number): RoutingResult {
   const route = "canary";
   const reason = "a canary: Tocsin's own test of the way from its public address";
@@ -208,14 +208,14 @@ function isCanary(payload: Json | undefined): boolean {
   );
 }
 
-/** What became of one route for one alert. `skipped`: it was not asked, as it is disabled or an earlier route ended the search. */
+/** The verdict of one route on one alert. `skipped`: the route was not asked, as it is disabled or an earlier route ended the search. */
 interface RouteVerdict<R extends AskedRoute = Route> {
   route: R;
   result: "matched" | "not_matched" | "skipped";
   reason(): string;
 }
 
-/** What decides whether a route takes an alert. The other members say what becomes of it then. */
+/** The members of a route that decide whether it takes an alert. The other members say what happens then. */
 export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault" | "isDisabled" | "activeHours">;
 
 /** One verdict for each route, in the order of the configuration. */
@@ -290,7 +290,7 @@ function compileRest({ isDisabled, activeHours }: AskedRoute): ((now: number) =>
   return (now) => (findWindow(now) === undefined ? why : undefined);
 }
 
-/** Why a default route is asked; it says all where the route has no matchers. */
+/** Why a default route is asked. A default route without matchers needs no other reason. */
 function whyDefault(matched: readonly AskedRoute[]): string {
   const passed = matched.filter(({ isDefault }) => !isDefault).map(({ name }) => name);
   return passed.length === 0
@@ -298,14 +298,14 @@ function whyDefault(matched: readonly AskedRoute[]): string {
     : `default route: only routes that continue matched (${passed.join(", ")})`;
 }
 
-/** With more routes that did not take an alert than these, they share a line. */
+/** More routes than this that did not take an alert share a line. */
 export const mostWithOwnLine = 8;
 
 /**
- * The decisions of an alert with one for each route that did not take it, in the order of the routes. Undefined: asked again, other
- * routes take it, as its body is read otherwise now.
+ * The decisions of an alert with one for each route that did not take it, in the order of the routes. Undefined: other routes take the
+ * alert now, as its body is read in another way.
  *
- * @param decisions of the routes that took it then
+ * @param decisions of the routes that took the alert then
  */
 export type TellAll = (decisions: readonly Decision[], input: MatchInput, routedAt: number) => Decision[] | undefined;
 
@@ -353,15 +353,15 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
 }
 
 export interface MuteVerdict {
-  /** The mute that holds longest of those that match. */
+  /** The matching mute that lasts longest. */
   mute?: { id: string; reason: string; keptName: string };
-  /** Mutes that are disabled, or could not be read: a broken mute must not cost an alert. They silence nothing; this says so. */
+  /** Lines about mutes that are disabled or unreadable. They silence nothing: a broken mute must not cost an alert. */
   notes: string[];
 }
 
 const rememberedMutes = 500;
 
-/** Mutes come from the store with every alert; what has been compiled is remembered by its matchers. */
+/** The store gives all mutes with every alert, so compiled mutes are remembered by the text of their matchers. */
 export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
   const compile = remember(rememberedMutes, (matchers: string) => compileMatchers(JSON.parse(matchers) as Matcher[]));
 
@@ -393,7 +393,7 @@ export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: numb
   };
 }
 
-/** People wait for it. */
+/** Whether the alert is the end that the mute was made for: people wait for it. */
 const isItsEnd = ({ untilOver }: Mute, { status, alertKey }: AlertFacts): boolean =>
   status === "resolved" && alertKey === untilOver;
 
@@ -425,14 +425,14 @@ class Targets extends Map<string, Target> {
   }
 }
 
-/** How a delivery to one destination would start. */
+/** The first state of a delivery to one destination. */
 interface Start {
   state: PlannedDelivery["state"];
   dueAt: number;
-  /** Words behind the reason of the route; empty when there is nothing to say. */
+  /** Words that follow the reason of the route. May be empty. */
   words: string[];
   mute?: MuteVerdict["mute"];
-  /** Whether it may be held back by what rang before. Default false. */
+  /** Whether an earlier ring may hold it back. Default false. */
   isDamped?: boolean;
   extras?: MessageExtras;
 }
@@ -454,7 +454,7 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
 }
 
-/** @returns with words for what is left out */
+/** @returns the extras, and words for the parts that are left out */
 function fillExtras(
   { links = [], title: template }: Route,
   input: MatchInput,
@@ -474,8 +474,8 @@ function fillExtras(
 }
 
 /**
- * What is over wakes nobody, whatever its severity: a chat hears of it in the morning. A vendor that joins by key
- * hears of it at once, or its incident would stay open and go on paging.
+ * Quiet hours hold an end whatever its severity: a chat hears of it in the morning. A vendor that joins by key hears of it at once, or
+ * its incident would stay open and keep paging.
  */
 function holdOf(
   { destination, findQuietWindow }: Target,
@@ -520,7 +520,7 @@ function planFor(
   });
 }
 
-/** Absent for programs unless the route says so. One that holds nothing back is remembered: another route may send there as well. */
+/** Undefined for programs unless the route asks for it. A rule that holds nothing back is also remembered: another route may send there. */
 function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRule | undefined {
   const { edits, informsPrograms } = vendorOf(type).can;
   if (informsPrograms && ringing === undefined) return undefined;

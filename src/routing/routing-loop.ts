@@ -4,34 +4,32 @@ import { Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
-  /** Whether it is this relay that routes. Default: always. */
+  /** Whether this relay is the one that routes. Default: always. */
   mayRoute?(): boolean;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
 }
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+/** One reason for all: each `abort()` without a reason makes an exception with a stack. */
 const woken = new Error("woken");
 
 const batchSize = 100;
 /**
- * Rounds begin at least this far apart: alerts that come one after another share a round and its commits, and each is
- * answered behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at
- * once.
+ * Rounds begin at least this far apart. Alerts that come one after another then share a round and its commits, and none waits for the
+ * rounds of earlier ones before it is answered. An alert that comes alone is routed at once.
  */
 const roundMs = 5;
 /**
- * What a round is taken for at most, so that a clock that was set forward, or a body that took long, puts nothing
- * off.
+ * A round counts as no longer than this, so a clock that was set forward, or a slow body, delays nothing.
  */
 const longestRoundMs = 100;
-/** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
+/** In a flood routing takes small batches, between which accepting gets its turn, and at most this share of the time. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
-/** A flood is over when none was seen for this long: between two commits the door is empty for a moment in any flood. */
+/** A flood is over when none was seen for this long. In any flood the door is empty for a moment between two commits. */
 const calmMs = 25;
 const floodLookMs = 5;
-/** Before all that has failed in another way. */
+/** The time of failure that sorts them before all other failures. */
 const interruptedAt = 0;
 const whyInterrupted = "Tocsin ended while it was reading this";
 /** The safety net under a lost signal, and the wait after a store that refused. */
@@ -40,43 +38,43 @@ const pollMs = 1_000;
 /** Requests that are being read. */
 interface Batch {
   count: number;
-  /** There may be more at once. */
+  /** The store may have more that can be read at once. */
   isFull: boolean;
   /** How often the loop had been woken when it looked. */
   news: number;
   reading?: ReturnType<Round["begin"]>;
-  /** What has failed before, read when all others are routed and on disk. */
+  /** Requests that have failed before. They are read when all others are routed and on disk. */
   failed: UnroutedRequest[];
 }
 
 /**
- * Takes what was accepted through reading and the rules, round after round (round.ts), in the order in which it came.
+ * Takes accepted requests through reading and the rules, round after round (round.ts), in the order in which they came.
  *
  *     listed ──▶ read ──▶ judged ──▶ recorded
  *                     └── the next batch is read meanwhile
  *
- * What a process was reading at its end comes behind one round of others, so that no start begins with what the last one
- * died of, and before all that waits besides; request by request, since one of them may be the end of this process too.
+ * The requests that a process was reading at its end come after one round of others, so no start begins with what the last process
+ * died of. They come before all else that waits, one by one, since one of them may end this process too.
  *
- * A list goes on where the one before it has ended; and once a second, also in a flood, it begins with the oldest that the
- * store has, whatever was thought to be routed.
+ * A list begins where the list before it has ended. Once a second, also in a flood, it begins with the oldest request in the store,
+ * even if that was thought to be routed.
  *
- * In a flood that could not be routed as it comes the relay stores first: routing goes on, with a bounded share of the
- * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
+ * In a flood that is too fast to be routed as it comes, the relay stores first. Routing has a bounded share of the time, and
+ * catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export class RoutingLoop {
   readonly #round: Round;
   #waiting = new AbortController();
-  /** All up to here is taken, as far as is known. */
+  /** All requests up to this one are taken, as far as is known. */
   #takenUpTo = 0;
   #listedAllAt = Number.NEGATIVE_INFINITY;
   #ahead: Promise<Batch> | undefined;
-  /** Not before: what a process died of may be in its first round, and all that it reads then counts as interrupted. */
+  /** False in the first round: a process may die of it, and all that is being read then counts as interrupted. */
   #mayReadAhead = false;
-  /** A process has ended while it read some, and not all of them are read since. */
+  /** A process has ended while it was reading requests, and some of these may still wait. */
   #mayBeInterrupted = false;
   #isCaughtUp = false;
-  /** How often the loop was woken: what came behind a look is for the next one. */
+  /** How often the loop was woken. A request that came after a look is found by the next one. */
   #news = 0;
 
   constructor(private readonly deps: RoutingLoopDeps) {
@@ -90,13 +88,13 @@ export class RoutingLoop {
     this.#waiting.abort(woken);
   };
 
-  /** Others have left something in the store: look at all of that at once. */
+  /** Another relay has left requests in the store: look at all of them at once. */
   lookAtAll = (): void => {
     this.#listedAllAt = Number.NEGATIVE_INFINITY;
     this.wake();
   };
 
-  /** All that was found is routed, but for what has failed and is tried again later, and nothing came since. */
+  /** All requests that were found are routed, except those that are tried again later, and none came since. */
   isCaughtUp = (): boolean => this.#isCaughtUp && this.#mayRoute();
 
   /** Runs until `stop` is aborted. Never rejects. */
@@ -130,7 +128,7 @@ export class RoutingLoop {
       await this.#beginAnew();
       return undefined;
     });
-    // Whatever is accepted wakes the loop, so behind a list that was not full and no news nothing waits.
+    // Each accepted request wakes the loop, so nothing waits after a list that was not full, when there is no news.
     const isMore = batch !== undefined && (batch.isFull || batch.news !== this.#news);
     this.#isCaughtUp = batch !== undefined && !isMore && !stop.aborted;
     const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
@@ -142,7 +140,7 @@ export class RoutingLoop {
     if (!isMore) await clock.sleep(pollMs - restMs, this.#waiting.signal);
   }
 
-  /** Either way round, since the clock may have been set back. */
+  /** The distance counts in both directions, since the clock may have been set back. */
   #isListDue(ms: number): boolean {
     return Math.abs(this.deps.clock.now() - this.#listedAllAt) >= ms;
   }
@@ -155,7 +153,7 @@ export class RoutingLoop {
     if (requests.length > 0) this.#isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
     const bytes = fresh.reduce((sum, { body }) => sum + body.length, 0);
-    // A process that ended before it had read all of them has left these.
+    // These are left from a process that ended before it had read all interrupted requests.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted)))
       this.#mayBeInterrupted = true;
     this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;
@@ -179,12 +177,12 @@ export class RoutingLoop {
     const begun = this.#ahead;
     this.#ahead = undefined;
     if (begun !== undefined) return begun;
-    // Woken for what came last: all that may have been passed by is looked for a while later.
+    // Woken for the newest request: older ones that a list may have missed are looked for later.
     const batch = await this.#begin(limit, this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs), stop);
     return batch.count === 0 && this.#isListDue(pollMs) ? this.#begin(limit, true, stop) : batch;
   }
 
-  /** Only while nothing else is being read: an end counts for all that is. */
+  /** Reads them while nothing else is being read: the end of the process counts as a failure of all that is being read. */
   async #readInterrupted(stop: AbortSignal): Promise<void> {
     const { store } = this.deps;
     while (this.#mayBeInterrupted && !stop.aborted) {
@@ -206,7 +204,7 @@ export class RoutingLoop {
     await batch.reading?.finish();
     this.#mayReadAhead = true;
     if (batch.failed.length > 0 && !stop.aborted) {
-      // The list names one at a time.
+      // A list has one of them at a time.
       this.#listedAllAt = Number.NEGATIVE_INFINITY;
       await this.#round.begin(batch.failed, stop).finish();
     }
@@ -232,7 +230,7 @@ export class RoutingLoop {
     }
   }
 
-  /** Reading one of them may have been the death of the last process. */
+  /** Marks the requests that the last process was reading at its end: one of them may have caused it. */
   async #flagInterrupted(stop: AbortSignal): Promise<void> {
     const { journal, clock } = this.deps;
     while (!stop.aborted) {

@@ -14,13 +14,12 @@ export interface UnreadableAlert {
   alerts?: number;
 }
 
-/** One message of any chat has room for as much. */
+/** Characters of the body that are shown. One message of any chat has room for them. */
 const maxShownLength = 3_000;
 
 /**
- * What is said of a body that nothing could be read from: the beginning of its bytes as text, and why. Its severity is
- * `unknown`, which every channel takes for what may be the worst. Its key is its own, so that it never edits another
- * alert's message. Linear, and bounded whatever the body holds.
+ * The facts of an unreadable body: the beginning of its bytes as text, and the reason. The severity is `unknown`, which every channel
+ * treats as possibly the worst. The key is unique, so the message never replaces another one. Time is linear and bounded.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${groupThousands(alerts)} alerts`;
