@@ -16,15 +16,15 @@ const facts = listOf(oneOf(factFields), "[token, chain]").transform((names) => [
 export const groupSchema = z
   .strictObject({
     by: facts.describe("facts: alerts with the same values are a group"),
-    wait: duration("0s", "10m").prefault("20s").describe("so long the first of a group waits for others"),
+    wait: duration("0s", "10m").prefault("20s").describe("how long the first of a group waits for others"),
     again: duration("0s", "24h")
       .prefault("5m")
       .describe(
-        "so long behind a message of a group the next one goes out, with all that came until then; no effect where `wait` is longer",
+        "how long after a message of a group the next one goes out, with all that came until then; no effect where `wait` is longer",
       ),
     waitCritical: duration("0s", "10m")
       .prefault("0s")
-      .describe("so long a critical alert waits at most; it takes along what waits"),
+      .describe("how long a critical alert waits at most; it takes along what waits"),
   })
   .check(
     acrossOptions((context, isRefused) => {
