@@ -3,7 +3,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Log } from "../../core/log.ts";
 import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
-/** Calls to one destination. Each surely ends, so a caller hangs no longer than it takes. */
+/** Calls to one destination. Each call ends after its time-out at the latest. */
 export class Calls {
   #underWay = 0;
   #lastEndedAt: number | undefined;
@@ -33,13 +33,13 @@ export class Calls {
   }
 }
 
-/** How long a channel may take to give up after it was asked to. */
+/** The time that a channel has to give up after it was asked to. */
 const graceMs = 5_000;
 
 /**
- * One call to a channel that surely ends: after `timeoutMs`, or when `stop` is aborted with an error that says why, the
- * channel is asked to give up and says what it knows; a channel that does not even do that, or that throws, leaves it
- * open whether the message left.
+ * One call to a channel, which always ends. After `timeoutMs`, or when `stop` is aborted with an error that says why, the channel is
+ * asked to give up and says what it knows. If it does not answer even then, or throws, the outcome is ambiguous: nobody knows whether
+ * the message left.
  */
 export function callChannel(
   call: (signal: AbortSignal) => Promise<Outcome>,

@@ -4,25 +4,23 @@ import type { RecordedAlert, RoutingDesk, RoutingDraft } from "../../core/ports/
 import type { Offer, Offered } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
-/** A destination's lane, with what a claim for it is made under; undefined while this relay does not run it. */
+/** A destination's lane, with the fence of its claims. Undefined while this relay does not run the lane. */
 export type FindLane = (destination: string) => { lane: Pick<Lane, "offer" | "settle">; fence: LaneFence } | undefined;
 
-/** An offer for one delivery of an alert, by their places. */
+/** An offer for one delivery of an alert: the places of the alert among the drafts, and of the delivery in its draft. */
 type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
 
-/** What is known of an alert, apart from how it is routed. */
+/** The facts that an offer needs besides the draft. */
 type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
 
 /**
- * Records and accepts as the store does; a lane that has nothing else to do claims its deliveries in the same step and calls at
- * once.
+ * Records and accepts as the store does. A lane that has nothing else to do claims its deliveries in the same commit, and calls at once.
  */
 export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
 /**
- * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is claimed
- * in the commit that makes the delivery. What
- * is not claimed is found as any other delivery.
+ * Stands between routing and the store: asks the lane of each delivery for an offer, and passes the offers to the commit that makes the
+ * deliveries. The lane finds a delivery without an offer in its next listing.
  */
 export function createClaimingDesk(
   store: Pick<RoutingDesk, "recordRouting"> & Inbox,

@@ -15,7 +15,7 @@ export interface ClaimsDeps extends LaneContext {
 export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
   /** Its alert was stored before, and perhaps late. */
   isStored: boolean;
-  /** What the alert is made of. Absent: its body is read again where the message carries it. */
+  /** The alert's payload. Absent: its body is read again where the message carries the payload. */
   payload?: Json;
 }
 
@@ -47,15 +47,15 @@ const leaseMarginMs = 60_000;
  *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
  *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
  *
- * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
- * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds
- * until it would be over.
+ * No call was made for a claim that the journal names; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store
+ * has given no answer, the claim may have been made: it is taken back at the lane's next look, and every five seconds until its lease
+ * would be over.
  */
 export class Claims {
   /** Claims that may have been made, by their token. */
   readonly #doubted = new Map<string, Doubt>();
   readonly threads = new ThreadMemory();
-  /** Longer than a call may take, so that a slow one is not doubled. */
+  /** Longer than a call may take, so that a slow call is not repeated. */
   readonly leaseMs: number;
 
   constructor(private readonly deps: ClaimsDeps) {
@@ -63,7 +63,7 @@ export class Claims {
     this.leaseMs = Math.max(deps.settings.leaseMs, sendTimeoutMs + leaseMarginMs);
   }
 
-  /** Takes what was planned; undefined when nothing of it can be taken any more. */
+  /** Claims the planned deliveries. Undefined when none of them can be claimed any more. */
   async claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
     const { store, destination, pace, settings, newId } = this.deps;
     const { leaseMs } = this;
@@ -82,8 +82,8 @@ export class Claims {
   }
 
   /**
-   * Takes what was planned together, each as a claim of its own, in one commit and in its order. What cannot be taken
-   * any more is left out.
+   * Claims several plans in one commit, each as a claim of its own, in their order. Deliveries that cannot be claimed any more are left
+   * out.
    */
   async claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
     const { store, journal, newId } = this.deps;
@@ -119,7 +119,7 @@ export class Claims {
     return claims;
   }
 
-  /** A token under which routing claims what it makes for this lane; undefined: it cannot be noted. */
+  /** A token under which routing claims a delivery that it makes for this lane. Undefined: the journal cannot note it. */
   offer(delivery: Offered): Offer | undefined {
     const token = this.deps.newId();
     if (!this.deps.journal?.note([token])) return undefined;
@@ -127,19 +127,19 @@ export class Claims {
     return { delivery, token, leaseMs: this.leaseMs, leaseUntil: this.deps.clock.now() + this.leaseMs };
   }
 
-  /** It was made so long ago that more of its key may have been told meanwhile, as where its commit hung. */
+  /** Whether the offer is so old that another message of its key may have gone out since. A commit that hung makes it so old. */
   isLate({ leaseUntil }: Offer): boolean {
     return this.deps.clock.now() - (leaseUntil - this.leaseMs) >= withEndAfterMs;
   }
 
-  /** @param claim what became of it: `made` and `unknown` are taken back */
+  /** @param claim whether routing has made the claim: `made` and `unknown` are taken back */
   withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
     this.threads.release(delivery);
     if (claim === "none") this.deps.journal?.forget(token);
     else this.#doubt(token, [delivery], claim === "made");
   }
 
-  /** What routing has claimed under an offer, in the order of their commits. */
+  /** The claims that routing has made under offers, in the order of their commits. */
   async adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
     const claims = offers.flatMap(({ offer, claimed: { deliveries, thread } }): Claim[] => {
       const { token, leaseUntil, delivery } = offer;
@@ -153,7 +153,7 @@ export class Claims {
     return claims;
   }
 
-  /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
+  /** Reads the payloads that the claim lacks, then strikes it from the journal: a call may follow. Rejects as the store does. */
   async begin({ token, deliveries, ofRun }: Claim): Promise<void> {
     if (!ofRun?.isFilled) await this.deps.payloads.fill(deliveries);
     this.deps.journal?.strike(token);
@@ -173,7 +173,7 @@ export class Claims {
     }
   }
 
-  /** No call of it is off the record: it is due again at this time. Rejects if the store does; `takeBack` then releases it. */
+  /** Makes a claim due again whose calls are all on record. Rejects if the store does; `takeBack` then releases the claim. */
   async release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
     try {
       await this.deps.store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
@@ -184,7 +184,7 @@ export class Claims {
     }
   }
 
-  /** Releases all that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
+  /** Releases the claims that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
   async takeBack(): Promise<void> {
     const { store, journal, clock } = this.deps;
     for (const [token, one] of this.#doubted) {
@@ -208,11 +208,11 @@ export class Claims {
     const until = now + this.leaseMs + doubtMarginMs;
     const isHeld = isAnyHeld(deliveries);
     this.#doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld, isMade, nextAt: now, until });
-    // No call was made under it that is not on record.
+    // All calls of the claim are on record, so it counts as untried.
     this.deps.journal?.note([token]);
   }
 
-  /** What could not be read together is read again when its turn comes. */
+  /** Reads the payloads of several claims together. Those that have no room are read when their turn comes. */
   async #fill(claims: Claim[]): Promise<void> {
     if (claims.length === 0) return;
     const filled = await this.deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
@@ -243,7 +243,7 @@ export const isAnyHeld = (deliveries: readonly { state?: DeliveryState }[]): boo
 const firstDueAt = (deliveries: readonly Pick<DueDelivery, "dueAt">[]): number =>
   Math.min(...deliveries.map(({ dueAt }) => dueAt));
 
-/** They are `sending` now, and due no more; what they were before says why they are late. */
+/** Gives claimed deliveries, which are `sending`, the state and time from before: these say why the message is late. */
 function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery[] {
   const planned = new Map<number, DueDelivery>(plan.deliveries.map((delivery) => [delivery.seq, delivery]));
   return claimed.map((delivery) => {
@@ -253,8 +253,8 @@ function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery
 }
 
 /**
- * The threads of one lane that are changed by messages whose record is not on disk yet: a claim of the same run has read
- * the thread as it was before them. Kept while any claim of the key is under way, so a later claim reads what is stored.
+ * The threads that messages without a record on disk have changed: the other claims of the run have read the thread as it was before.
+ * A thread is kept while a claim of its key is under way. A later claim reads it from the store.
  */
 class ThreadMemory {
   readonly #known = new Map<string, { claims: number; thread?: Thread }>();

@@ -14,7 +14,7 @@ import { type Claim, formOf, isQuiet, isSilenced } from "../plan/plan-claim.ts";
 import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
-/** What of a delivery its message is made from. */
+/** The parts of a delivery that its message is made from. */
 export interface MessageSource
   extends Pick<
       ClaimedDelivery,
@@ -54,7 +54,7 @@ export interface ComposerDeps {
   planPicture?: PlanPicture;
 }
 
-/** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
+/** Makes messages. After a fault in rendering a message is made in a plainer form, as long as there is one. */
 export function createComposer({ rendering, log, publicUrl, planPicture }: ComposerDeps) {
   function render(channel: ChannelType, compose: () => Document, options: RenderOptions, alert: Alert): Message[] {
     try {
@@ -146,7 +146,7 @@ function bareDocument(alert: Alert): Document {
   };
 }
 
-/** The messages of a claim about one alert: what they say besides it comes from how its deliveries have fared. */
+/** The messages of a claim about one alert. The history of its deliveries adds what they say about delays and repeats. */
 export function composeClaimed(
   composer: Composer,
   destination: Destination,
@@ -168,7 +168,7 @@ export function composeClaimed(
   return composer.alert(newest, alertOf(newest), context, destination);
 }
 
-/** Several deliveries in one message: the newest that knows anything is asked. */
+/** The first value that a delivery of the message has, the newest delivery first. */
 function dampedOf(deliveries: Claim["deliveries"]): MessageContext["damped"] {
   const saying = deliveries.find(({ damped }) => damped !== undefined);
   return saying?.damped && { ...saying.damped, isSummary: saying.updates === "summary" };
@@ -192,7 +192,7 @@ export function composeDigest(
   return composer.digest(claim.deliveries, context, formOf(claim), destination);
 }
 
-/** The first message of a thread, which goes on showing its own alert, and that it is over. */
+/** The first message of a thread with the words that it is over. It still shows its own alert. */
 export function composeResolved(
   composer: Composer,
   destination: Destination,
@@ -218,7 +218,7 @@ function timeOf({ madeAt = 0, late }: DeliveryProgress): Pick<MessageContext, "n
 }
 
 /**
- * The quiet hours in which all of them came; absent when they were held by others, which the configuration had before.
+ * The quiet hours in which all of them came. Undefined when they were held by quiet hours of an earlier configuration.
  */
 function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: Claim): DigestContext["quietHours"] {
   if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
@@ -232,7 +232,7 @@ function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: 
   return areIn ? { from, to } : undefined;
 }
 
-/** A former attempt to say this ended without anybody knowing whether it arrived. */
+/** Whether an earlier attempt was ambiguous: the message may have arrived. */
 function mayBeRepeat({ deliveries, digest }: Claim): boolean {
   const [{ status }] = deliveries;
   return deliveries.some((delivery) => delivery.ambiguous > 0 && (digest !== undefined || delivery.status === status));

@@ -11,9 +11,9 @@ import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import type { Calls } from "./call-channel.ts";
 
-/** What all parts of the engine work with. */
+/** Shared by all parts of the engine. */
 export interface EngineContext {
-  /** Absent: each delivery is claimed by itself, and nothing is offered. */
+  /** Absent: each delivery is claimed by itself, and lanes make no offers. */
   journal?: ClaimJournal;
   settings: DeliverySettings;
   clock: Clock;
@@ -22,7 +22,7 @@ export interface EngineContext {
   log: Log;
 }
 
-/** What the parts of one lane work with. Pace and health are those of its group. */
+/** Shared by the parts of one lane. Pace and health are those of its group. */
 export interface LaneContext extends EngineContext {
   store: LaneStore;
   destination: Destination;
@@ -35,13 +35,13 @@ export interface LaneContext extends EngineContext {
 export type LaneStore = ReturnType<typeof createLaneStore>;
 
 type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
-/** What a method takes behind the fence. */
+/** The arguments of a method after the fence. */
 type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
 
 /**
- * The store as one lane group has it: whatever it writes goes under its fence.
- * @param onLost another relay holds the group; called at each write that finds it so. For the caller that write has
- * come to nothing: no delivery was claimed, an attempt was late.
+ * The store of one lane group: all its writes carry the group's fence.
+ * @param onLost called at each write that finds that another relay holds the group. The write has changed nothing then: no delivery was
+ * claimed, an attempt counts as late
  */
 export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void) {
   async function unlessLost<Answer>(

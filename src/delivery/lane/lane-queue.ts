@@ -10,19 +10,19 @@ import type { LaneContext, LaneStore } from "./context.ts";
 
 export interface QueueLook {
   /**
-   * After an outage: what waits for a later try is due as well, since it waited for a destination that was down. A repeat after
-   * an ambiguous outcome, and quiet hours, keep their time.
+   * After an outage: deliveries that wait for a later try are due as well, since they waited for a destination that was down. Repeats
+   * after an ambiguous outcome, and deliveries that quiet hours hold, keep their time.
    */
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
   isOpen: boolean;
-  /** A person has paused it: nothing is given up meanwhile. */
+  /** A person has paused the destination: no delivery expires meanwhile. */
   isPaused?: boolean;
-  /** A pause was over then: what waited is as old as it was before. */
+  /** The end of the last pause. A delivery does not age during a pause. */
   resumedAt?: number;
   /** See `ClaimLimits`. Default 0: what is resent together comes last. */
   sinceResent?: number;
-  /** The most to list, where they are sent one by one. Default: all that one message accounts for. */
+  /** The most deliveries to list, where they are sent one by one. Default: as many as one message may take. */
   most?: number;
 }
 
@@ -30,7 +30,7 @@ export interface PutOff {
   reason: string;
   /** For the readers of the fallback, in words that follow "because". */
   because: string;
-  /** When the destination is asked again; they are looked at then. */
+  /** When the destination is probed again. The deliveries are looked at then. */
   probeAt: number;
   /** See `QueueLook`. */
   resumedAt?: number;
@@ -44,14 +44,14 @@ export interface LaneQueueDeps extends Pick<LaneContext, "destination" | "settin
 }
 
 /**
- * The most that one message accounts for. Claiming and recording as many takes the writing thread about 15 and 7 ms,
- * and accepting alerts waits for it; 2,000 took 73 and 28 ms.
+ * The most deliveries of one message. The writing thread takes about 15 ms to claim and 7 ms to record them, and accepting alerts
+ * waits for it. 2,000 took 73 and 28 ms.
  */
 const mostSent = 400;
 /**
- * Where a vendor joins by key, each event is chosen among this many keys, and among this many unsent deliveries of them. They are
- * read for each event: after an outage with thousands that wait, accepting must not wait for that. A resolution beyond the bound
- * ends its incident in its turn.
+ * For a vendor that joins by key, each event is chosen among this many keys and this many of their unsent deliveries. They are read for
+ * each event, and accepting must not wait for thousands after an outage. A resolution beyond the bound ends its incident later, in its
+ * turn.
  */
 const mostKeys = 50;
 const mostOfKeys = 1000;
@@ -59,7 +59,7 @@ const minuteMs = 60_000;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
-/** What waits for one destination, as its lane takes from it. */
+/** The deliveries that wait for one destination. */
 export class LaneQueue {
   readonly #giveUpAfterMs: number;
 
@@ -68,7 +68,7 @@ export class LaneQueue {
   }
 
   /**
-   * What may be sent now, in the order in which it became due. What nobody wants any more has been ended and is not among it.
+   * The deliveries that may be sent now, in the order in which they became due. Ends those that are overdue or muted.
    * `ofKeys` and `cutAt`: see `ClaimLimits`.
    */
   async list(look: QueueLook, now: number) {
@@ -91,8 +91,8 @@ export class LaneQueue {
   }
 
   /**
-   * The destination is dead: what comes for it waits for an hour (a notice as long as for one that does not answer) until it
-   * works again, and fails then. Fallbacks take over at once.
+   * Puts deliveries to a dead destination off: they wait an hour for it to work again (notices as long as for one that does not answer),
+   * and fail then. Fallbacks take over at once.
    */
   async putOff(
     deliveries: DueDelivery[],
@@ -102,7 +102,7 @@ export class LaneQueue {
     const dueAtOf = (delivery: DueDelivery) => {
       const waitMs = delivery.purpose === "notice" ? this.#giveUpAfterMs : Math.min(waitForDeadMs, this.#giveUpAfterMs);
       const until = Math.max(openSince(delivery), resumedAt) + waitMs;
-      // In whole minutes: with an alert a second, each would be a write of its own.
+      // Whole minutes put many alerts into one write: with an alert a second, each would be a write of its own.
       return until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
     };
     for (const [dueAt, its] of groupBy(deliveries, dueAtOf)) {
@@ -123,7 +123,7 @@ export class LaneQueue {
     });
   }
 
-  /** What was never tried, as after a long stop of the relay, is tried before it is given up. */
+  /** A delivery that was never tried is not overdue: after a long stop of the relay it is tried once. */
   #isOverdue(delivery: DueDelivery, { isOpen, isPaused = false, resumedAt = 0 }: QueueLook, now: number): boolean {
     const wasTried = delivery.attempts > 0 || !isOpen;
     const since = Math.max(openSince(delivery), resumedAt);
@@ -139,7 +139,7 @@ export class LaneQueue {
     }
   }
 
-  /** Without an attempt and without a fallback; alike ones in one step. */
+  /** Gives deliveries their next state without an attempt and without a fallback, those with the same state in one write. */
   async #setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
     for (const alike of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
       const seqs = alike.map(({ delivery }) => delivery.seq);
@@ -148,10 +148,10 @@ export class LaneQueue {
     return aside.map(({ delivery }) => delivery);
   }
 
-  /** A mute has begun while it waited, in a group, behind a cause, in quiet hours or to be counted: its receipt counts it instead. */
+  /** Mutes held deliveries whose mute has begun since. The mute's receipt counts them. */
   async #mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const muted: { delivery: DueDelivery; next: Untried }[] = [];
-    // Its whole request may have to be read, and each recipient has a delivery of it.
+    // Asked once for each alert: its whole request may have to be read, and each recipient has a delivery.
     const asked = new Map<string, Awaited<ReturnType<FindMute>>>();
     for (const delivery of due) {
       const { state, purpose, alertId, reason } = delivery;
@@ -165,7 +165,7 @@ export class LaneQueue {
     return this.#setAside(muted, now);
   }
 
-  /** Quiet hours have begun while it waited: what did not ring, or waited for others, goes out at their end. */
+  /** Holds deliveries until quiet hours end that have begun while they waited: summaries and groups. */
   async #holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const { destination, findHold } = this.deps;
     const held = due.flatMap((delivery) => {

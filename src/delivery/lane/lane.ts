@@ -41,21 +41,21 @@ interface OpenTurn {
   isShort: boolean;
 }
 
-/** The safety net under a lost signal. */
+/** The lane looks at least this often, in case a signal was lost. */
 const pollMs = 5_000;
-/** All that is due waits for an earlier resolution of its key. */
+/** The next look when all due deliveries wait for an earlier resolution of their key. */
 const heldBackLookMs = 1_000;
 /**
- * Enough for the longest run and for the one behind it. A shorter run needs less: each row is read, sent between threads
- * and looked at, and what is not claimed is listed again.
+ * Rows that are enough for the longest run and the next one. A shorter run lists fewer: each row is read and sent between threads, and
+ * a row that is not claimed is listed again.
  */
 const shortList = 128;
-/** A shut destination is looked at no more often, however many alerts come for it. */
+/** The queue of a shut destination is read no more often than this, however many alerts come for it. */
 const shutLookMs = 1_000;
 
 /**
- * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
- * their calls together: it would let those that hang stop the rest.
+ * Sends to one destination. Lanes share nothing, so none can hold up another. The calls of all lanes together have no bound: calls that
+ * hang would use it up and stop the others.
  *
  *     paused by a person ──▶ what a person asked for is tried; all else waits
  *     probe due ──▶ ask, then look again
@@ -73,14 +73,14 @@ export class Lane {
   #stopped: LaneStop | undefined;
   #isWoken = false;
   #endRest = () => {};
-  /** What waited for its end has not all been sent yet. */
+  /** The last outage, until all that waited for its end is sent. */
   #outage: "down" | "dead" | undefined;
-  /** Nothing waits for a dead destination beyond this time. */
+  /** The deliveries to a dead destination are put off until this time at most. */
   #putOffUntil = Number.NEGATIVE_INFINITY;
   #lookAgainAt = 0;
   /**
-   * Something waits for a later time, as far as is known. An end may have to go along with it, or behind it; what was stored
-   * late may have to go with its end.
+   * A delivery may wait for a later time. An end may have to go with it or after it, and an alert that was stored late may have to go with
+   * its end.
    */
   #hasLater = true;
   #lastTurnAt: number;
@@ -102,8 +102,8 @@ export class Lane {
   }
 
   /**
-   * Asked for each delivery that routing is about to make here. Undefined: it is to be found as any other.
-   * What is offered has to be settled.
+   * Offers to claim a delivery that routing is about to make. Undefined: the lane will find the delivery in a listing.
+   * Each offer has to be settled.
    */
   offer(delivery: Offered): Offer | undefined {
     const { clock } = this.deps;
@@ -157,21 +157,21 @@ export class Lane {
     this.#run.giveBack();
   }
 
-  /** It is idle, and nothing is due either, as far as it has looked. */
+  /** The lane is idle, and its last listing found nothing due. */
   isQuiet(): boolean {
     return this.isIdle() && !this.#isPaused() && this.#offers.emptyFor(this.deps.clock.now()) > 0;
   }
 
   /**
-   * When it last came round without a fault, epoch milliseconds: every few seconds, however little there is to do. A call
-   * always ends, so a lane with a call under way counts as coming round.
+   * When the lane last took a turn without a fault, epoch milliseconds. A lane takes a turn every few seconds, even with nothing to do. A
+   * lane with a call under way counts as well, since each call ends.
    */
   turnedAt(): number {
     const { calls, clock } = this.deps;
     return calls.underWay() > 0 ? clock.now() : Math.max(this.#lastTurnAt, calls.lastEndedAt() ?? 0);
   }
 
-  /** What routing has claimed. */
+  /** Takes over claims that routing has made. */
   #take(claims: Claim[]): void {
     const stop = this.#stopped;
     if (stop) this.#run.add(claims, stop.calls, stop.claiming.aborted || this.#isPaused());
@@ -182,7 +182,7 @@ export class Lane {
     this.#endRest();
   }
 
-  /** Each alert ends one, so it costs no more than its timer. */
+  /** Each alert ends a rest, so a rest is no more than a timer and a promise. */
   #rest(ms: number): Promise<void> {
     const { clock } = this.deps;
     return new Promise((resolve) => {
@@ -204,7 +204,7 @@ export class Lane {
     return health.of(destination).paused !== undefined;
   }
 
-  /** Nothing has to be tried out first. */
+  /** Whether the destination may be called without a trial first. */
   #isWell(): boolean {
     const { destination, health } = this.deps;
     const status = health.of(destination);
@@ -213,10 +213,10 @@ export class Lane {
     return this.#canRun && this.#outage === undefined && !isProbing && status.openUntil === undefined;
   }
 
-  /** Does what can be done now; how long there is nothing more to do. */
+  /** Does what can be done now. Returns the milliseconds until there may be more to do. */
   async #takeTurn(stop: LaneStop): Promise<number> {
     const { prober, claims, destination, health, clock } = this.deps;
-    // What routing has claimed goes first: it was made before what a listing finds.
+    // Claims that routing makes go first: their deliveries are older than those that a listing would find.
     if (this.#offers.count() > 0) return pollMs;
     this.#offers.beginTurn();
     await claims.takeBack();
@@ -240,7 +240,7 @@ export class Lane {
     if (isShut) return await this.#takeShutTurn(askAt, stop.calls, now);
     const emptyMs = isTrying || this.#outage !== undefined ? 0 : this.#offers.emptyFor(now);
     if (emptyMs > 0) return emptyMs;
-    // Before the queue is read: with many waiting for a slow chat, each new one would have all of them read again.
+    // Asked before the queue is read: otherwise each new alert for a slow chat would have all that wait read again.
     const slotMs = Math.min(...recipientsOf(destination).map((recipient) => this.#slotWait(recipient, now)));
     return slotMs > 0 ? slotMs : await this.#takeOpenTurn({ isTrying, isQuick, isShort: true }, stop.calls, now);
   }
@@ -261,7 +261,7 @@ export class Lane {
       this.#run.giveBack();
       return 0;
     }
-    // What a dead one has missed comes as one message, however little it is.
+    // All that a dead destination has missed comes as one message.
     const limits: ClaimLimits = {
       digestOver: this.#outage === "dead" ? Math.min(1, destination.digestOver) : destination.digestOver,
       can: channel.can,
@@ -281,11 +281,11 @@ export class Lane {
     }
     const plan = planClaim(ready, limits, now);
     const isPart = most !== undefined && cutAt !== undefined;
-    // Others of its group may lie behind it: with many recipients the first of the list are all of one alert.
+    // The short list may not have all of the group: with many recipients its first rows are all of one alert.
     const isOfMore = plan?.kind === "digest" || plan?.deliveries.some(({ groupName }) => groupName !== undefined);
     if (isPart && open.length > 0 && (plan === undefined || isOfMore))
       return await this.#takeOpenTurn({ ...turn, isShort: false }, stop, now);
-    // What goes alone waits for those before it, whose record may change what it has to say.
+    // A delivery that goes alone waits for those before it: their records may change what its message says.
     if (plan && this.#run.isBusy(this.#concurrency)) return pollMs;
     if (plan) return await this.#claimAndDeliver(plan, stop, now);
     if (open.length > 0) return heldBackLookMs;
@@ -300,7 +300,7 @@ export class Lane {
     return waitMs;
   }
 
-  /** Undefined where fewer are sent together: all of them have to be in view. */
+  /** Undefined where a digest takes fewer than a short list: then all due deliveries have to be in view. */
   #lengthOfShortList(isQuick: boolean): number | undefined {
     const { digestOver } = this.deps.destination;
     if (digestOver < shortList) return undefined;
@@ -309,8 +309,7 @@ export class Lane {
   }
 
   /**
-   * What a person asked for is tried. The queue of a dead destination is put off and fallbacks take over; any other
-   * queue waits.
+   * Tries what a person asked for. Puts off the queue of a dead destination, and fallbacks take over. Any other queue waits.
    */
   async #takeShutTurn(askAt: number, stop: AbortSignal, now: number): Promise<number> {
     const { queue, destination, health } = this.deps;
@@ -328,7 +327,7 @@ export class Lane {
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
   }
 
-  /** @param askAt no probe is made before, be it for the account or for a silence that was asked for */
+  /** @param askAt the time of the next probe of the destination or its account */
   async #putOff(due: DueDelivery[], askAt: number, now: number): Promise<void> {
     const { queue, destination, health } = this.deps;
     this.#outage = "dead";
@@ -345,7 +344,7 @@ export class Lane {
     await queue.putOff(due, why, now);
   }
 
-  /** A person asked for a test, or for the resend of one alert, and gets it. What waits goes out as after an outage. */
+  /** Sends a test or a resend that a person asked for. After the pause, the waiting deliveries go out as after an outage. */
   async #takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
     const { queue } = this.deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;

@@ -4,10 +4,10 @@ import type { Claim } from "../plan/plan-claim.ts";
 import type { ClaimedOffer, Claims, Offer, Offered } from "./claims.ts";
 import type { LaneContext } from "./context.ts";
 
-/** What has become of an offer. */
+/** The result of an offer. */
 export interface Settled {
   offer: Offer;
-  /** Undefined: the claim was not made, and the delivery may be due. */
+  /** Undefined: routing has not made the claim, and the delivery may be due. */
   claimed?: ClaimedTogether;
   /** The store has given no answer: the claim may have been made. */
   isDoubted: boolean;
@@ -15,17 +15,16 @@ export interface Settled {
 
 export interface OffersDeps extends Pick<LaneContext, "destination" | "log"> {
   claims: Claims;
-  /** Begins them in their order. */
+  /** Begins the claims in their order. */
   take(claims: Claim[]): void;
-  /** Look for what is due. */
+  /** Has the lane look for due deliveries. */
   wake(): void;
 }
 
 /**
- * Claims that routing makes for a lane in the commit that makes the delivery: an alert that comes alone is on its way a
- * commit and a listing earlier. A lane offers them only while it knows that nothing is due besides, or the new alert
- * would overtake what waits. It knows that from a listing of all, until anything may have become due: a signal, a
- * delivery without an offer, a claim given back.
+ * Offers of a lane: routing may claim a delivery in the commit that makes it, which saves a lone alert one commit and one listing. A lane
+ * makes offers only while it knows that nothing else is due, or the new alert would overtake waiting ones. A full listing tells it so. A
+ * signal, a delivery without an offer, or a claim that is given back ends that knowledge.
  */
 export class Offers {
   #isCaughtUp = false;
@@ -38,7 +37,7 @@ export class Offers {
 
   constructor(private readonly deps: OffersDeps) {}
 
-  /** Something may be due that was not listed. */
+  /** A delivery may be due that was not listed. */
   noteChange(): void {
     this.#isCaughtUp = false;
     this.#hasChanged = true;
@@ -51,7 +50,7 @@ export class Offers {
     this.#hasChanged = false;
   }
 
-  /** All that was listed is claimed, or nothing was due; without effect when a change came meanwhile. */
+  /** All listed deliveries are claimed, or none was due. Without effect when a change came meanwhile. */
   noteListed(): void {
     this.#isCaughtUp = !this.#hasChanged;
   }
@@ -60,12 +59,12 @@ export class Offers {
     this.#isTurning = false;
   }
 
-  /** Nothing was listed, and nothing becomes due before `until`; without effect when a change came meanwhile. */
+  /** The listing was empty, and nothing becomes due before `until`. Without effect when a change came meanwhile. */
   noteEmpty(listedAt: number, until: number): void {
     this.#empty = this.#hasChanged ? undefined : { from: listedAt, until };
   }
 
-  /** For how long a listing would find nothing, as far as is known; 0: it has to be made. Milliseconds. */
+  /** For how many milliseconds a listing would find nothing. 0: not known, so a listing has to be made. */
   emptyFor(now: number): number {
     const { from, until } = this.#empty ?? { from: now, until: now };
     // The clock may have been set back meanwhile.
@@ -95,7 +94,7 @@ export class Offers {
       const isLate = claims.isLate(offer);
       if (claimed && !isLate) made.push({ offer, claimed });
       else {
-        // What is late is planned as any other, in its place.
+        // A late delivery is planned like any other, in its place.
         const answered = claimed ? "made" : "none";
         claims.withdraw(offer, isDoubted ? "unknown" : answered);
         this.#count -= 1;
@@ -108,8 +107,8 @@ export class Offers {
   }
 
   /**
-   * Resolves when no offer is open, and what routing has claimed is handed on. A commit under way may become a claim still:
-   * the next holder of the lane would take it for a call that was begun.
+   * Resolves when no offer is open and all claims of routing are handed on. The commit of an open offer may still become a claim, which
+   * the next holder of the lane would take for a call that was begun.
    */
   settled(): Promise<void> {
     return new Promise((resolve) => {

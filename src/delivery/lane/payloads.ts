@@ -14,10 +14,10 @@ export interface PayloadDeps {
 
 /** Bodies that are read at a time. */
 const maxBodyBytes = 4 * 1024 * 1024;
-/** Payloads of one digest, as JSON text. The first is always among them; alerts beyond the bound go without. */
+/** Bound on the payloads of one digest as JSON text. The first payload always goes along; alerts beyond the bound go without. */
 const maxPayloadUnits = 1024 * 1024;
 
-/** Fetches what an outgoing webhook passes on besides the facts: the sender's payload, digit for digit. */
+/** Fetches the sender's payloads, which an outgoing webhook passes on digit for digit besides the facts. */
 export class PayloadReader {
   constructor(private readonly deps: PayloadDeps) {}
 
@@ -27,8 +27,8 @@ export class PayloadReader {
   }
 
   /**
-   * The same for several messages with one question.
-   * @returns for each whether it is filled: there may have been no room for all that they carry
+   * Does the same for several messages with one statement.
+   * @returns for each message whether it is filled: the bound may leave no room for some
    */
   async fillEach(messages: LoadedDelivery[][]): Promise<boolean[]> {
     const payloads = await this.#fetch(messages.flat());
@@ -39,12 +39,12 @@ export class PayloadReader {
     });
   }
 
-  /** What could not be read when it was routed is not tried again at each delivery. */
+  /** A body that could not be read when it was routed is not tried again at each delivery. */
   #isRead({ facts }: LoadedDelivery): boolean {
     return this.deps.readPayloads !== undefined && facts.format !== "unreadable";
   }
 
-  /** In this thread: a body that has facts was read in the reading thread before, and reading its JSON is harmless. */
+  /** Reads in this thread: a body with facts was read once in the reading thread, so reading it again is harmless. */
   async #fetch(deliveries: LoadedDelivery[]): Promise<Map<number, Json | undefined>> {
     const { store, readPayloads, log } = this.deps;
     const payloads = new Map<number, Json | undefined>();
@@ -67,7 +67,7 @@ function put(deliveries: LoadedDelivery[], payloads: Map<number, Json | undefine
   for (const delivery of deliveries) {
     const payload = payloads.get(delivery.alertSeq);
     if (payload === undefined) continue;
-    // What goes alone has room, whatever its size.
+    // A single payload has room, whatever its size.
     if (deliveries.length > 1) units += JSON.stringify(payload).length;
     if (units > maxPayloadUnits && delivery !== deliveries[0]) return;
     delivery.payload = payload;

@@ -9,9 +9,9 @@ import type { Deliverer } from "./deliver.ts";
 export interface RunDeps extends Pick<LaneContext, "destination" | "clock" | "log"> {
   claims: Claims;
   deliverer: Deliverer;
-  /** There is room for more claims, or nothing is under way any more. */
+  /** Called when there is room for more claims, or when nothing is under way any more. */
   onRoom(): void;
-  /** Something is due again, or about to be. */
+  /** Called when a delivery is due again, or is about to be. */
   onGivenBack(): void;
 }
 
@@ -19,48 +19,48 @@ const mostAhead = 64;
 const horizonMs = 250;
 /** When the process is killed, at most this many calls are ambiguous in addition to those under way. */
 const mostUnrecorded = 16;
-/** A claim waits no longer: it needs the rest of its lease for its own call. */
+/** A claim that has waited longer is given back: its call needs the rest of the lease. */
 const longestWaitMs = 30_000;
-/** The weight of former calls when the next one's time is estimated. A call that took longer counts at once. */
+/** The weight of earlier calls when the time of the next call is estimated. A slower call counts fully at once. */
 const fading = 0.8;
 
 /**
- * What one lane has claimed and works off. Three things make it quick, and none of them weakens a promise:
+ * The claims of one lane while they are worked off. Three things make it quick, and none weakens a promise:
  *
  *     claimed, not begun ──▶ called (as many at once as the vendor takes) ──▶ answered, not on record ──▶ on record
  *       at most `mostAhead`,                                                     at most `mostUnrecorded`
  *       of the next `horizonMs`
  *
- * - Deliveries are claimed ahead, many at a time. How many follows from how long calls took lately, so that a slow
- *   vendor, or one that has just failed, has none; what a person asks for waits no longer behind them than the horizon;
- *   and they are few enough that what is too much can still be sent together.
+ * - Deliveries are claimed ahead, many at a time. Their number follows from the time of recent calls. A vendor that is slow or has just
+ *   failed has none ahead. A person's test or resend waits for them no longer than the horizon. They are fewer than a digest takes, so a
+ *   burst can still become one message.
  * - The next call leaves while the former one is put on record, so attempts share commits.
  * - The next claims are made before the last ones are used up.
  *
- * The next call about an alert key in a chat waits until the former one is on record. An end that overtakes its beginning,
- * or goes out while its beginning has to be repeated, would not be the last word.
+ * The next call about an alert key in a chat waits until the last one is on record. Otherwise an end could overtake its beginning, or go
+ * out while its beginning has to be repeated, and would not be the last word.
  *
- * A call that does not go well ends the run: what is not begun goes back into the queue, where it was, and the lane looks
- * anew. A store that refuses a record lets no further call begin until it takes it.
+ * A call that fails ends the run: claims that are not begun go back to their places in the queue, and the lane looks again. While the
+ * store refuses a record, no call begins.
  */
 export class Run {
   /** Calls at once. */
   readonly #concurrency: number;
   readonly #underWay = new Set<Promise<void>>();
-  /** Alert keys of the calls among them. A digest has none of its own: nothing else is under way with it. */
+  /** Alert keys of the calls under way. A digest has no key of its own: nothing else is under way with it. */
   readonly #keys = new Set<string>();
   /** Claims whose record the store has refused so far. */
   readonly #refused = new Set<Claim>();
   #claimed: { claim: Claim; stop: AbortSignal; claimedAt: number }[] = [];
   #calling = 0;
-  /** What the next call is thought to take. Nothing is known of the first. */
+  /** The estimated time of the next call. Nothing is known of the first call. */
   #callMs = horizonMs;
 
   constructor(private readonly deps: RunDeps) {
     this.#concurrency = concurrencyOf(deps.destination);
   }
 
-  /** How many more may be claimed with a commit that is made anyway. */
+  /** How many more deliveries may be claimed in a commit that is made anyway. */
   roomBeside(): number {
     if (this.#refused.size > 0) return 0;
     const most = this.#ahead();
@@ -68,9 +68,9 @@ export class Run {
     return Math.max(0, free + most - this.#claimed.length);
   }
 
-  /** How many more deliveries may be claimed now, by a commit for them. */
+  /** How many more deliveries may be claimed by a commit of their own. */
   room(): number {
-    // With more than half of it still there the commit would be shared by few.
+    // While more than half of the run is left, too few deliveries would share the commit.
     return this.#claimed.length * 2 > this.#ahead() ? 0 : this.roomBeside();
   }
 
@@ -104,7 +104,7 @@ export class Run {
         this.#refused.delete(claim);
         this.#keys.delete(key);
         endCall(false);
-        // Only now its next step is on record: what was listed since the call did not have it.
+        // Its next step is on record only now, so listings since the call did not show it.
         if (!hasGoneWell) onGivenBack();
         this.#leave(delivering);
       });
@@ -117,7 +117,7 @@ export class Run {
     return this.#keys.has(keyOf(delivery));
   }
 
-  /** Puts what is not begun back into the queue, where it was: a listing that is asked for behind this finds it. */
+  /** Puts claims that are not begun back to their places in the queue. A listing that is asked for afterwards finds them. */
   giveBack(): void {
     const { claims, destination, log, onGivenBack } = this.deps;
     const rest = this.#claimed;
@@ -137,12 +137,12 @@ export class Run {
     return this.#claimed.filter(({ claim }) => claim.deliveries[0].recipient === recipient).length;
   }
 
-  /** Claims wait, or as many as this are under way. */
+  /** Whether claims wait, or at least this many are under way. */
   isBusy(mostUnderWay: number): boolean {
     return this.#claimed.length > 0 || this.#underWay.size >= mostUnderWay;
   }
 
-  /** Begins them in their order, each as soon as it may; gives them back when nothing may begin any more. */
+  /** Begins the claims in their order, each as soon as it may. Gives them back when `isOver`. */
   add(claims: Claim[], stop: AbortSignal, isOver = false): void {
     const claimedAt = this.deps.clock.now();
     this.#claimed.push(...claims.map((claim) => ({ claim, stop, claimedAt })));
@@ -150,7 +150,7 @@ export class Run {
     else this.#begin();
   }
 
-  /** Gives back what is not begun; resolves when all else has ended. Never rejects. */
+  /** Gives back claims that are not begun. Resolves when all others have ended. Never rejects. */
   async end(): Promise<void> {
     this.giveBack();
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import type { LaneStore } from "./context.ts";
 
-/** Half of what a run leaves unrecorded, so that calls go on while as many are committed. */
+/** Half of a run's bound on unrecorded calls: calls continue while the other half is committed. */
 const mostTogether = 8;
 const longestWaitMs = 5;
 
@@ -12,13 +12,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Attempts of one lane that are recorded together: a commit costs more than what is in it. */
+/** Records attempts of one lane together: a commit costs more than the rows in it. */
 export class SharedRecords {
   #waiting: Waiting[] = [];
 
   constructor(private readonly deps: { store: Pick<LaneStore, "recordAttempts">; clock: Clock }) {}
 
-  /** Resolves when it is on disk; rejects as the store does, for all that were handed over with it. */
+  /** Resolves when the attempt is on disk. Rejects as the store does, for all attempts of the same commit. */
   record(attempt: AttemptRecord): Promise<"recorded" | "late"> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ attempt, resolve, reject });
@@ -27,7 +27,7 @@ export class SharedRecords {
     });
   }
 
-  /** Hands over what there is, since nothing will follow soon. */
+  /** Hands the waiting attempts to the store at once: no other will follow soon. */
   flush(): void {
     const together = this.#waiting;
     this.#waiting = [];
