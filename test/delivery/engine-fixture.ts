@@ -60,6 +60,8 @@ export interface ScriptedChannel extends Channel {
   readonly texts: string[];
   readonly repeats: boolean[];
   readonly silences: boolean[];
+  /** What each call did: `send`, `answer 1`, `edit 1`, `illustrate 1`; then `silent` and `marked` where it was so. */
+  readonly did: string[];
   /** Answers of the next calls, in order. */
   script: (Outcome | Promise<Outcome> | ((call: Call) => Outcome | Promise<Outcome>))[];
   /** Answers every call while set. */
@@ -99,6 +101,12 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
     get silences() {
       return channel.calls.map(({ context }) => context.silent);
     },
+    get did() {
+      return channel.calls.map(({ action, ref, text, context: { replyTo, silent } }) => {
+        const done = replyTo === undefined ? [action, ref] : ["answer", replyTo];
+        return [...done, silent && "silent", text.includes("possible repeat") && "marked"].filter(Boolean).join(" ");
+      });
+    },
     script: [],
     hang() {
       const { promise, settle } = later<Outcome>();
@@ -134,26 +142,14 @@ export function telegramTo<N extends string>(name: N, changes: Partial<Destinati
 
 /** To a server of its own. Scripted, it edits nothing: every repeat is a message. */
 export function ntfyTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
-  return {
-    ...destinationBase(name),
-    type: "ntfy",
-    server: "http://127.0.0.1:1",
-    topic: name,
-    allowInternal: [],
-    ...changes,
-  } as Named<N>;
+  const own = { type: "ntfy", server: "http://127.0.0.1:1", topic: name, allowInternal: [] };
+  return { ...destinationBase(name), ...own, ...changes } as Named<N>;
 }
 
 /** To a program, which is given facts and payloads. */
 export function webhookTo<N extends string>(name: N, changes: Partial<Destination> = {}): Named<N> {
-  return {
-    ...destinationBase(name),
-    type: "webhook",
-    url: "http://127.0.0.1:1/",
-    headers: {},
-    allowInternal: [],
-    ...changes,
-  } as Named<N>;
+  const own = { type: "webhook", url: "http://127.0.0.1:1/", headers: {}, allowInternal: [] };
+  return { ...destinationBase(name), ...own, ...changes } as Named<N>;
 }
 
 export function mailTo<N extends string>(name: N, to = ["a@x.io"], changes: Partial<Destination> = {}): Named<N> {
@@ -179,7 +175,26 @@ interface DraftOptions {
   to?: string[];
   planned?: Partial<PlannedDelivery>;
   purpose?: DeliveryPurpose;
+  /** Quiet hours, or its group if one is named, hold it for so long. */
+  heldForMs?: number;
+  /** Where it goes when it has not arrived so long afterwards. */
+  fallback?: [to: string, afterMs: number];
+  body?: string;
+  /** Epoch milliseconds. Default: now. */
+  receivedAt?: number;
 }
+
+/**
+ * Time passes (an hour and more in one jump), the first destination answers its next call so, or not before the step `answer`, or an
+ * alert comes.
+ */
+export type Step =
+  | number
+  | Outcome
+  | "hang"
+  | "answer"
+  | Partial<AlertFacts>
+  | [facts: Partial<AlertFacts>, options: DraftOptions];
 
 export interface EngineFixture {
   clock: TestClock;
@@ -188,14 +203,11 @@ export interface EngineFixture {
   settings: DeliverySettings;
   channels: Record<string, ScriptedChannel>;
   /** Stores an alert and routes it to these destinations (default: all). */
-  accept(
-    facts?: Partial<AlertFacts>,
-    options?: DraftOptions & {
-      body?: string;
-      /** Epoch milliseconds. Default: now. */
-      receivedAt?: number;
-    },
-  ): Promise<string>;
+  accept(facts?: Partial<AlertFacts>, options?: DraftOptions): Promise<string>;
+  /** So many, one after the other. */
+  acceptMany(count: number, facts?: Partial<AlertFacts>, options?: DraftOptions): Promise<string[]>;
+  /** Takes the steps in their order. Returns the ids of the alerts that came. */
+  play(...steps: Step[]): Promise<string[]>;
   /** How such an alert is routed. */
   draftOf(facts: Partial<AlertFacts>, options?: DraftOptions): RoutingDraft;
   detail(id: string): Promise<AlertDetail>;
@@ -270,11 +282,7 @@ export async function startFixture<N extends string>(
   settings.jitter = 0;
   changes(settings);
   const folder = makeTempFolder();
-  const store = openLocalStore({
-    path: join(folder, "tocsin.db"),
-    ballastBytes: 0,
-    now: clock.now,
-  });
+  const store = openLocalStore({ path: join(folder, "tocsin.db"), ballastBytes: 0, now: clock.now });
   const newId = createIdSource(clock.now);
   const publicUrl = "https://tocsin.example.com";
   const channels: Record<string, ScriptedChannel> = {};
@@ -298,10 +306,7 @@ export async function startFixture<N extends string>(
           throw error;
         },
       }),
-      outlets: destinations.map((destination) => ({
-        destination,
-        channel: channels[destination.name] as ScriptedChannel,
-      })),
+      outlets: destinations.map((destination) => ({ destination, channel: channelOf(fixture, destination.name) })),
       composer: createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl }),
       readPayloads,
       publicUrl,
@@ -329,28 +334,41 @@ export async function startFixture<N extends string>(
     failing,
     storeCalls,
     engine: undefined as never,
-    async accept(facts = {}, { to, planned, purpose, body, receivedAt } = {}) {
+    async accept(facts = {}, options = {}) {
+      const { body, receivedAt = clock.now() } = options;
       const id = newId();
-      await store.acceptRequest({
-        receivedAt: receivedAt ?? clock.now(),
-        headers: "[]",
-        body: Buffer.from(body ?? id),
-        ids: [id],
-        origin: "hook",
-        dedupeWindowMs: 1,
-      });
+      const given = { receivedAt, headers: "[]", body: Buffer.from(body ?? id), ids: [id] };
+      await store.acceptRequest({ ...given, origin: "hook", dedupeWindowMs: 1 });
       const [request] = await store.listUnrouted(1, clock.now());
       const alert = request?.alerts[0];
       if (!alert) throw new Error("nothing was accepted");
-      const draft = fixture.draftOf({ title: `Alert ${alert.seq}`, alertKey: id, ...facts }, { to, planned, purpose });
+      const draft = fixture.draftOf({ title: `Alert ${alert.seq}`, alertKey: id, ...facts }, options);
       await (fixture.routesByEngine ? fixture.engine : store).recordRouting([{ alertSeq: alert.seq, ...draft }]);
       return id;
     },
-    draftOf: (facts, { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert" } = {}) => ({
+    async acceptMany(count, facts, options) {
+      const ids: string[] = [];
+      while (ids.length < count) ids.push(await fixture.accept(facts, options));
+      return ids;
+    },
+    async play(...steps) {
+      const ids: string[] = [];
+      const first = channelOf(fixture, destinations[0]?.name ?? "");
+      let answer = () => {};
+      for (const step of steps) {
+        if (typeof step === "number") await (step < 3_600_000 ? clock.advance(step) : clock.jump(step));
+        else if (step === "hang") answer = first.hang();
+        else if (step === "answer") answer();
+        else if ("kind" in step) first.script.push(step);
+        else ids.push(await fixture.accept(...([step].flat() as [Partial<AlertFacts>, DraftOptions])));
+      }
+      return ids;
+    },
+    draftOf: (facts, { to, planned = {}, purpose = "alert", heldForMs, fallback } = {}) => ({
       facts: anAlert(facts),
       decisions: [],
       deliveries: destinations
-        .filter(({ name }) => to.includes(name))
+        .filter(({ name }) => to?.includes(name) ?? true)
         .flatMap((destination) =>
           recipientsOf(destination).map(
             (recipient): PlannedDelivery => ({
@@ -362,6 +380,8 @@ export async function startFixture<N extends string>(
               reason: "",
               dueAt: clock.now(),
               updates: "auto",
+              ...(heldForMs && { state: "held", dueAt: clock.now() + heldForMs }),
+              ...(fallback && { fallback: { to: fallback[0], at: clock.now() + fallback[1] } }),
               ...planned,
             }),
           ),

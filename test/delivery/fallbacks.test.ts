@@ -2,20 +2,16 @@ import { expect, it } from "vitest";
 import { mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
-/** A chat whose fallback is a hook, and how an alert is planned that goes there after a while. */
+/** A chat whose fallback is a hook, and an alert that goes there after a while. */
 async function start(first = telegramTo("chat")) {
   const fixture = await startFixture([first, ntfyTo("hook")]);
-  const planned = (afterMs: number) => ({
-    to: ["chat"],
-    planned: { fallback: { to: "hook", at: fixture.clock.now() + afterMs } },
-  });
-  return { ...fixture, planned };
+  return { ...fixture, acceptFor: (ms: number) => fixture.accept({}, { to: ["chat"], fallback: ["hook", ms] }) };
 }
 
 it("uses the fallback once when the first has been down for the set time, and still delivers to the first later", async () => {
-  const { accept, clock, chat, states, planned } = await start();
+  const { acceptFor, clock, chat, states } = await start();
   chat.always = () => refused;
-  const id = await accept({}, planned(2 * minute));
+  const id = await acceptFor(2 * minute);
   await clock.advance(3 * minute);
   chat.always = undefined;
   await clock.advance(20 * minute);
@@ -23,10 +19,9 @@ it("uses the fallback once when the first has been down for the set time, and st
 });
 
 it("leaves both failed, with reasons, where the fallback is dead as well, and goes round no further", async () => {
-  const { accept, clock, chat, hook, detail, planned } = await start();
-  chat.always = () => kicked;
-  hook.always = () => kicked;
-  const id = await accept({}, planned(hour));
+  const { acceptFor, clock, chat, hook, detail } = await start();
+  for (const channel of [chat, hook]) channel.always = () => kicked;
+  const id = await acceptFor(hour);
   await clock.advance(minute);
   await clock.jump(2 * hour);
   await clock.advance(5 * second);
@@ -35,9 +30,9 @@ it("leaves both failed, with reasons, where the fallback is dead as well, and go
 });
 
 it("calls the fallback at once when the first fails for good, and says instead of what", async () => {
-  const { accept, clock, chat, hook, detail, planned } = await start();
+  const { acceptFor, clock, chat, hook, detail } = await start();
   chat.script.push(refusedRecipient);
-  const id = await accept({}, planned(hour));
+  const id = await acceptFor(hour);
   await clock.settle();
   expect((await detail(id)).deliveries).toMatchObject([
     { destination: "chat", state: "failed", purpose: "alert" },
@@ -49,19 +44,18 @@ it("calls the fallback at once when the first fails for good, and says instead o
 it("gets what waited together in a group as one message as well", async () => {
   const { accept, clock, chat, phone } = await startFixture([telegramTo("chat"), telegramTo("phone")]);
   chat.always = () => kicked;
-  const fallback = { to: "phone", at: clock.now() + hour };
-  const held = { state: "held" as const, dueAt: clock.now() + 30 * second, groupName: '["group","all"]', fallback };
+  const held = { to: ["chat"], heldForMs: 30 * second, planned: { groupName: '["group","all"]' } };
   const titles = ["Pool 1", "Pool 2", "Pool 3"];
-  for (const title of titles) await accept({ title, alertKey: title }, { to: ["chat"], planned: held });
+  for (const title of titles) await accept({ title, alertKey: title }, { ...held, fallback: ["phone", hour] });
   await clock.advance(minute);
   expect(phone.texts.filter((text) => text.includes("Pool"))).toHaveLength(1);
   for (const title of titles) expect(phone.texts.join()).toContain(title);
 });
 
 it("calls it once, by time, and not again when the first fails for good afterwards", async () => {
-  const { accept, clock, chat, hook, planned } = await start();
+  const { acceptFor, clock, chat, hook } = await start();
   chat.always = () => refused;
-  await accept({}, planned(minute));
+  await acceptFor(minute);
   await clock.advance(2 * minute);
   chat.always = () => refusedRecipient;
   await clock.advance(5 * minute);
@@ -70,28 +64,30 @@ it("calls it once, by time, and not again when the first fails for good afterwar
 });
 
 it("takes over by time from what is held for a person", async () => {
-  const { accept, clock, chat, states, planned } = await start(telegramTo("chat", { onAmbiguous: "hold" }));
+  const { acceptFor, clock, chat, states } = await start(telegramTo("chat", { onAmbiguous: "hold" }));
   chat.script.push(lost);
-  const id = await accept({}, planned(minute));
+  const id = await acceptFor(minute);
   await clock.advance(2 * minute);
   expect(await states(id)).toEqual({ chat: "held", hook: "sent" });
 });
 
 it("gets an alert once, though all mailboxes of the first destination are refused", async () => {
-  const { accept, clock, chat, hook, planned } = await start(mailTo("chat", ["a@x.io", "b@x.io"]));
+  const { acceptFor, clock, chat, hook } = await start(mailTo("chat", ["a@x.io", "b@x.io"]));
   chat.always = () => refusedRecipient;
-  await accept({}, planned(hour));
+  await acceptFor(hour);
   await clock.advance(5 * second);
   expect(hook.calls).toHaveLength(1);
 });
 
 it("takes what waited for a destination that was renamed, and people get a notice of it", async () => {
-  const fixture = await startFixture([ntfyTo("hook")]);
-  await stopEngine(fixture.engine, fixture.clock);
-  const fallback = { to: "hook", at: fixture.clock.now() + hour };
-  const id = await fixture.accept({}, { planned: { destination: "old", fallback } });
+  const { fixture, accept, clock, hook, detail } = await startFixture([ntfyTo("hook")]);
+  await stopEngine(fixture.engine, clock);
+  const id = await accept({}, { planned: { destination: "old" }, fallback: ["hook", hour] });
   await fixture.restart();
-  await fixture.clock.advance(5 * second);
-  expect(await fixture.states(id)).toEqual({ old: "failed", hook: "sent" });
-  expect(fixture.hook.texts.join()).toContain("1 delivery waited for old");
+  await clock.advance(5 * second);
+  expect((await detail(id)).deliveries).toMatchObject([
+    { destination: "old", state: "failed", reason: "this destination is no longer configured" },
+    { destination: "hook", state: "sent" },
+  ]);
+  expect(hook.texts.join()).toContain("1 delivery waited for old");
 });

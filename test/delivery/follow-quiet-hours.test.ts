@@ -20,10 +20,9 @@ async function startNight<N extends string = never>(chat = telegramTo("chat"), .
     await fixture.restart();
     await clock.advance(second);
   };
-  const endQuietHours = async () => {
+  const endQuietHours = () => {
     fixture.quietHours.find = undefined;
-    await fixture.restart();
-    await clock.advance(second);
+    return restartWith();
   };
   return { ...fixture, fixture, until, hold, release, restartWith, endQuietHours };
 }
@@ -32,8 +31,7 @@ describe("a restart with other quiet hours", () => {
   it("sends what is held no more at once, as the summary, and says why", async () => {
     const { hold, chat, states, endQuietHours } = await startNight();
     const id = await hold();
-    await hold();
-    await hold();
+    for (let more = 0; more < 2; more += 1) await hold();
     await endQuietHours();
     expect(chat.texts).toEqual([expect.stringMatching(/^🌙 While quiet: 3 alerts/)]);
     expect(await states(id)).toEqual({ chat: "digested" });
@@ -64,9 +62,8 @@ describe("a restart with other quiet hours", () => {
   });
 
   it("changes nothing while they are as before, and lets go of as many as were held", async () => {
-    const { fixture, hold, clock, states, restartWith, endQuietHours } = await startNight();
-    const ids: string[] = [];
-    for (let count = 0; count < 401; count += 1) ids.push(await hold());
+    const { fixture, acceptMany, clock, states, restartWith, endQuietHours } = await startNight();
+    const ids = await acceptMany(401, {}, { heldForMs: 8 * hour });
     await restartWith();
     expect(fixture.storeCalls.get("rescheduleHeld")).toBeUndefined();
     await endQuietHours();

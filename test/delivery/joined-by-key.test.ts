@@ -6,7 +6,7 @@ import { classifyPagerduty } from "../../src/vendors/pagerduty/send.ts";
 import { pagerduty } from "../../src/vendors/pagerduty/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination } from "../support/known-vendors.ts";
-import { startFixture } from "./engine-fixture.ts";
+import { type Step, startFixture } from "./engine-fixture.ts";
 import { hour, minute, second } from "./outcomes.ts";
 
 const taken = { status: 202, headers: {}, body: JSON.stringify({ status: "success" }) };
@@ -44,53 +44,62 @@ async function startOnCall(changes: Partial<KnownDestination> = {}) {
 }
 
 const over = { status: "resolved" } as const;
+/** An alert that comes is of the key `k` unless it says another. */
+function ofK(step: Exclude<Step, number>): Step {
+  if (typeof step === "string" || "kind" in step) return step;
+  return Array.isArray(step) ? [{ alertKey: "k", ...step[0] }, step[1]] : { alertKey: "k", ...step };
+}
+
+const other = { alertKey: "other" };
+const critical = { severity: "critical" } as const;
+const night = { heldForMs: 8 * hour };
+type Answer = typeof taken | "silence";
+
+it.each<[string, Answer[], Step[], string[]]>([
+  ...(["503", "429", "silence"] as const).map((what): [string, Answer[], Step[], string[]] => [
+    `page nobody for what is over when the trigger has to wait (${what})`,
+    [{ 503: busy, 429: flooded, silence: "silence" as const }[what]],
+    [{}, 0, over, 2 * minute],
+    ["trigger k (not taken)", "resolve k"],
+  ]),
+  [
+    "wait for a resolution that is to be retried, so that it ends nothing newer",
+    [taken, busy, busy],
+    [{}, second, over, 0, { title: "again" }, other, minute],
+    [
+      ...["trigger k", "resolve k (not taken)", "trigger other (not taken)"],
+      ...["resolve k", "trigger k", "trigger other"],
+    ],
+  ],
+  [
+    "are not held by quiet hours where they resolve, and take along what these hold",
+    [],
+    [critical, minute, [{}, night], minute, over, second, 8 * hour, minute],
+    ["trigger k", "resolve k"],
+  ],
+  ["go at once where they are worse than what quiet hours hold", [], [[{}, night], critical, second], ["trigger k"]],
+  [
+    "come when quiet hours end though a worse one came before",
+    [],
+    [[{}, night], critical, second, 8 * hour, minute],
+    ["trigger k", "trigger k"],
+  ],
+])("events of one key %s", async (_what, given, steps, expected) => {
+  const { answers, events, play, incidents, states } = await startOnCall();
+  answers.push(...given);
+  const ids = await play(...steps.map((step) => (typeof step === "number" ? step : ofK(step))));
+  expect(events).toEqual(expected);
+  expect(incidents.get("k")).toBe(expected.findLast((event) => event.endsWith(" k"))?.split(" ")[0]);
+  if (expected.at(-1) === "resolve k") for (const id of ids) expect(await states(id)).toEqual({ oncall: "sent" });
+});
 
 describe("events of one key", () => {
-  it.each([
-    ["503", busy],
-    ["429", flooded],
-    ["silence", "silence" as const],
-  ])("page nobody for what is over when the trigger has to wait (%s), and leave nothing open", async (_, answer) => {
-    const { accept, answers, events, incidents, clock, states } = await startOnCall();
-    answers.push(answer);
-    const fired = await accept({});
-    await clock.settle();
-    const resolved = await accept(over);
-    await clock.advance(2 * minute);
-    expect(events).toEqual(["trigger k (not taken)", "resolve k"]);
-    expect(incidents.get("k") ?? "resolve").toBe("resolve");
-    expect([await states(fired), await states(resolved)]).toEqual([{ oncall: "sent" }, { oncall: "sent" }]);
-  });
-
-  it("wait for a resolution that is to be retried, so that it ends nothing newer", async () => {
-    const { accept, answers, events, incidents, clock } = await startOnCall();
-    await accept({});
-    await clock.advance(second);
-    answers.push(busy, busy);
-    await accept(over);
-    await clock.settle();
-    await accept({ title: "again" });
-    await accept({ alertKey: "other" });
-    await clock.advance(minute);
-    expect(events).toEqual([
-      "trigger k",
-      "resolve k (not taken)",
-      "trigger other (not taken)",
-      "resolve k",
-      "trigger k",
-      "trigger other",
-    ]);
-    expect(incidents.get("k")).toBe("trigger");
-  });
-
   it("go out in the order of the log after an outage, with one resolution for all before it", async () => {
     const { accept, answers, takenEvents, incidents, clock } = await startOnCall();
     answers.push(busy, busy, busy, busy, busy, busy);
     await accept({});
     await clock.advance(30 * second);
-    await accept(over);
-    await accept({});
-    await accept({ alertKey: "other" });
+    for (const facts of [over, {}, other]) await accept(facts);
     await clock.advance(10 * minute);
     expect(takenEvents()).toEqual(["resolve k", "trigger k", "trigger other"]);
     expect([...incidents.values()]).toEqual(["trigger", "trigger"]);
@@ -106,35 +115,6 @@ describe("events of one key", () => {
     expect(incidents.get("k")).toBe("resolve");
     expect(events.filter((event) => event.endsWith(" k"))).toEqual(["resolve k"]);
     expect(incidents.size).toBe(411);
-  });
-});
-
-describe("quiet hours", () => {
-  it("hold no resolution of an incident, which takes along what they hold of its key", async () => {
-    const { accept, events, clock, states } = await startOnCall();
-    const until = clock.now() + 8 * hour;
-    await accept({ severity: "critical" });
-    await clock.advance(minute);
-    const held = await accept({}, { state: "held", dueAt: until });
-    await clock.advance(minute);
-    await accept(over);
-    await clock.advance(second);
-    expect(events).toEqual(["trigger k", "resolve k"]);
-    expect(await states(held)).toEqual({ oncall: "sent" });
-    await clock.jump(8 * hour);
-    await clock.advance(minute);
-    expect(events).toHaveLength(2);
-  });
-
-  it("keep no worse alert of the key waiting", async () => {
-    const { accept, events, clock } = await startOnCall();
-    await accept({}, { state: "held", dueAt: clock.now() + 8 * hour });
-    await accept({ severity: "critical" });
-    await clock.advance(second);
-    expect(events).toEqual(["trigger k"]);
-    await clock.jump(8 * hour);
-    await clock.advance(minute);
-    expect(events).toEqual(["trigger k", "trigger k"]);
   });
 });
 

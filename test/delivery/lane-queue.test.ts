@@ -47,90 +47,72 @@ describe("the queue of a destination", () => {
     expect(whole.cutAt).toBeUndefined();
   });
 
-  it("holds what did not ring until quiet hours are over, and nothing else", async () => {
-    const summary = { state: "held" as const, updates: "summary" as const, reason: "does not ring" };
-    const listed = [
-      dueDelivery(1, summary),
-      dueDelivery(2, { ...summary, severity: "critical" }),
-      dueDelivery(3, { state: "held" }),
-      dueDelivery(4),
-    ];
-    const { queue, ended } = queueOf(listed);
-    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3, 4]);
-    const reason = "does not ring; held by quiet hours";
-    expect(ended).toEqual([{ seqs: [1], state: "held", reason, dueAt: now + hour }]);
-  });
+  const summary = { state: "held", updates: "summary", reason: "does not ring" } as const;
+  const loud = { ...summary, severity: "critical" } as const;
+  const waits = { state: "held", severity: "critical", alertId: mutedAlert, reason: "waits" } as const;
+  const later = { state: "waiting", dueAt: now + 10 * minute } as const;
+  const old = { createdAt: now - 25 * hour };
+  const refused = { ...old, attempts: 9, lastDetail: "nobody listens" };
+  const muted = (seqs: number[], why: string) => ({ seqs, state: "muted", reason: why, mutedBy: "m1" });
+  const expired = (seqs: number[], why = "") => {
+    return { seqs, state: "expired", reason: `could not be delivered within 24 h${why}` };
+  };
 
-  it("does not tell what did not ring while a mute holds it back, and says which", async () => {
-    const summary = { state: "held" as const, updates: "summary" as const, reason: "does not ring" };
-    const { queue, ended } = queueOf([
-      dueDelivery(1, { ...summary, severity: "critical", alertId: mutedAlert }),
-      dueDelivery(2, { ...summary, severity: "critical" }),
-      dueDelivery(3, { alertId: mutedAlert }),
-    ]);
-    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3]);
-    expect(ended).toHaveLength(1);
-    expect(ended).toEqual([{ seqs: [1], state: "muted", reason: "does not ring; muted until noon", mutedBy: "m1" }]);
-  });
-
-  it("does not tell what waited in a group, behind a cause or in quiet hours while a mute holds it back", async () => {
-    const held = { state: "held" as const, severity: "critical" as const, alertId: mutedAlert, reason: "waits" };
-    const { queue, ended } = queueOf([
-      dueDelivery(1, { ...held, groupName: "g" }),
-      dueDelivery(2, { ...held, groupName: "g", alertId: "other" }),
-      dueDelivery(3, held),
-      dueDelivery(4, { ...held, purpose: "bulk_resend" }),
-    ]);
-    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 4]);
-    expect(ended).toEqual([{ seqs: [1, 3], state: "muted", reason: "waits; muted until noon", mutedBy: "m1" }]);
-  });
-
-  it("looks ahead after an outage, but keeps the time of repeats and of quiet hours", async () => {
-    const later = { state: "waiting" as const, dueAt: now + 10 * minute };
-    const { queue } = queueOf([
-      dueDelivery(1),
-      dueDelivery(2, later),
-      dueDelivery(3, { ...later, ambiguous: 1 }),
-      dueDelivery(4, { ...later, state: "held" }),
-      dueDelivery(5, { ...later, dueAt: now + hour }),
-    ]);
-    const listed = await queue.list({ isRecovering: true, isOpen: true }, now);
-    expect(listed.due.map(({ seq }) => seq)).toEqual([1, 2]);
-    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([1]);
-  });
-
-  it("ends what is too old, says why, and leaves what was held by quiet hours", async () => {
-    const old = { createdAt: now - 25 * hour };
-    const { queue, ended } = queueOf([
-      dueDelivery(1, { ...old, attempts: 9, lastDetail: "nobody listens" }),
-      dueDelivery(2, { ...old, attempts: 9, lastDetail: "nobody listens" }),
-      dueDelivery(3, { ...old, attempts: 1 }),
-      dueDelivery(4, { ...old, state: "held", attempts: 1 }),
-      dueDelivery(5, { attempts: 1 }),
-    ]);
-    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([4, 5]);
-    expect(ended).toEqual([
-      { seqs: [1, 2], state: "expired", reason: "could not be delivered within 24 h: nobody listens" },
-      { seqs: [3], state: "expired", reason: "could not be delivered within 24 h" },
-    ]);
+  it.each<[string, Partial<DueDelivery>[], number[], object[], Partial<typeof open>?]>([
+    [
+      "holds what did not ring until quiet hours are over, and nothing else",
+      [summary, loud, { state: "held" }, {}],
+      [2, 3, 4],
+      [{ seqs: [1], state: "held", reason: "does not ring; held by quiet hours", dueAt: now + hour }],
+    ],
+    [
+      "does not tell what did not ring while a mute holds it back, and says which",
+      [{ ...loud, alertId: mutedAlert }, loud, { alertId: mutedAlert }],
+      [2, 3],
+      [muted([1], "does not ring; muted until noon")],
+    ],
+    [
+      "does not tell what waited in a group, behind a cause or in quiet hours while a mute holds it back",
+      [
+        { ...waits, groupName: "g" },
+        { ...waits, groupName: "g", alertId: "other" },
+        waits,
+        { ...waits, purpose: "bulk_resend" },
+      ],
+      [2, 4],
+      [muted([1, 3], "waits; muted until noon")],
+    ],
+    [
+      "looks ahead after an outage, but keeps the time of repeats and of quiet hours",
+      [{}, later, { ...later, ambiguous: 1 }, { ...later, state: "held" }, { ...later, dueAt: now + hour }],
+      [1, 2],
+      [],
+      { isRecovering: true },
+    ],
+    ["looks ahead at no other time", [{}, later], [1], []],
+    [
+      "ends what is too old, says why, and leaves what was held by quiet hours",
+      [refused, refused, { ...old, attempts: 1 }, { ...old, state: "held", attempts: 1 }, { attempts: 1 }],
+      [4, 5],
+      [expired([1, 2], ": nobody listens"), expired([3])],
+    ],
+    ["gives what was never tried one try", [old], [1], []],
+    ["gives it none where the destination takes nothing", [old], [], [expired([1])], { isOpen: false }],
+  ])("%s", async (_what, waiting, listed, endings, how = {}) => {
+    const { queue, ended } = queueOf(waiting.map((changes, index) => dueDelivery(index + 1, changes)));
+    expect((await queue.list({ ...open, ...how }, now)).due.map(({ seq }) => seq)).toEqual(listed);
+    expect(ended).toEqual(endings);
   });
 
   it("gives up and puts off what was held so long after the end of the hold", async () => {
-    const old = { createdAt: now - 25 * hour, state: "waiting" as const, attempts: 1 };
-    const late = dueDelivery(1, { ...old, heldUntil: now - 25 * hour });
-    const held = dueDelivery(2, { ...old, heldUntil: now - 5 * minute });
+    const tried = { ...old, state: "waiting", attempts: 1 } as const;
+    const late = dueDelivery(1, { ...tried, heldUntil: now - 25 * hour });
+    const held = dueDelivery(2, { ...tried, heldUntil: now - 5 * minute });
     const { queue, ended } = queueOf([late, held]);
     expect((await queue.list(open, now)).due).toEqual([held]);
     expect(ended).toMatchObject([{ seqs: [1], state: "expired" }]);
     const unsent = dueDelivery(3, { createdAt: now - 25 * hour, state: "held", dueAt: now - 5 * minute });
     await queue.putOff([held, unsent], { reason: "gone", because: "it is gone", probeAt: now + minute }, now);
     expect(ended[1]).toEqual({ seqs: [2, 3], state: "waiting", reason: "gone", dueAt: now + minute });
-  });
-
-  it("gives what was never tried one try, unless the destination takes nothing", async () => {
-    const { queue, ended } = queueOf([dueDelivery(1, { createdAt: now - 25 * hour })]);
-    expect((await queue.list(open, now)).due).toHaveLength(1);
-    expect((await queue.list({ ...open, isOpen: false }, now)).due).toHaveLength(0);
-    expect(ended).toHaveLength(1);
   });
 });

@@ -59,9 +59,8 @@ describe("a lane group that another relay takes", () => {
   });
 
   it("gets no further part of a message", async () => {
-    const { accept, store, clock, chat, states } = await startFixture([telegramTo("chat", { detail: "full" })]);
-    const id = await accept({ text: longText });
-    await clock.settle();
+    const { store, clock, chat, states, play } = await startFixture([telegramTo("chat", { detail: "full" })]);
+    const [id = ""] = await play({ text: longText }, 0);
     await takeLane(store, bot);
     await clock.advance(9 * second);
     expect(chat.calls).toHaveLength(1);
@@ -69,11 +68,10 @@ describe("a lane group that another relay takes", () => {
   });
 
   it("is asked for again until what former holders have left could be settled", async () => {
-    const { accept, store, clock, failing, states } = await startFixture([ntfyTo("hook")]);
+    const { store, clock, failing, states, play } = await startFixture([ntfyTo("hook")]);
     await takeLane(store, hookGroup);
     failing.add("listAbandoned");
-    await clock.advance(15 * second);
-    const id = await accept();
+    const [id = ""] = await play(15 * second, {});
     expect(await states(id)).toEqual({ hook: "queued" });
     failing.clear();
     await clock.advance(10 * second);
@@ -81,11 +79,10 @@ describe("a lane group that another relay takes", () => {
   });
 
   it("is asked for again, and what was under way then counts as perhaps sent", async () => {
-    const { fixture, accept, store, clock, chat, states } = await startFixture([telegramTo("chat")]);
+    const { fixture, store, clock, chat, states, play } = await startFixture([telegramTo("chat")]);
     const { ended, call } = untilEnded(fixture);
     chat.script.push(call);
-    const id = await accept();
-    await clock.settle();
+    const [id = ""] = await play({}, 0);
     await takeLane(store, bot);
     await clock.advance(2 * minute);
     expect(chat.repeats).toEqual([false, true]);
@@ -97,11 +94,9 @@ describe("a lane group that another relay takes", () => {
 
 describe("the lane groups of a relay", () => {
   it("are kept over a time in which the store takes nothing", async () => {
-    const { accept, clock, failing, states } = await startFixture([telegramTo("chat")]);
+    const { failing, states, play } = await startFixture([telegramTo("chat")]);
     failing.add("renewLanes");
-    await clock.advance(minute);
-    const id = await accept();
-    await clock.advance(second);
+    const [id = ""] = await play(minute, {}, second);
     expect(await states(id)).toEqual({ chat: "sent" });
   });
 
@@ -109,12 +104,8 @@ describe("the lane groups of a relay", () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo(bot), ntfyTo("hook")]);
     await fixture.meet(bot, kicked);
     await fixture.restart();
-    const states = fixture.engine.statuses().map(({ own, account }) => [own.health, account?.health]);
-    expect(states).toEqual([
-      ["ok", "ok"],
-      ["dead", undefined],
-      ["ok", undefined],
-    ]);
+    const states = fixture.engine.statuses().map(({ own, account }) => `${own.health} ${account?.health}`);
+    expect(states).toEqual(["ok ok", "dead undefined", "ok undefined"]);
   });
 
   it("give a call its time, however long that is, before they count it as abandoned", async () => {
@@ -122,8 +113,7 @@ describe("the lane groups of a relay", () => {
       settings.sendTimeoutMs = 5 * minute;
     });
     fixture.hook.always = () => new Promise(() => {});
-    const id = await fixture.accept();
-    await fixture.clock.advance(5 * minute);
+    const [id = ""] = await fixture.play({}, 5 * minute);
     expect(await outcomesOf(fixture, id)).toEqual([]);
     await fixture.clock.advance(10 * second);
     expect(await outcomesOf(fixture, id)).toEqual(["ambiguous"]);
@@ -184,8 +174,7 @@ describe("a relay that shares its store", () => {
       await fixture.clock.set(40 * second);
       return { kind: "sent", ref: "1" };
     });
-    await fixture.accept({ text: longText });
-    await fixture.clock.advance(30 * second);
+    await fixture.play({ text: longText }, 30 * second);
     expect(fixture.chat.calls).toHaveLength(1);
   });
 
@@ -200,8 +189,7 @@ describe("a relay that shares its store", () => {
       expect(context.signal.aborted).toBe(true);
       return { kind: "retry", reason: "process_stopped", detail: "nothing was sent" };
     });
-    const id = await fixture.accept();
-    await fixture.clock.advance(second);
+    const [id = ""] = await fixture.play({}, second);
     expect(asked).toEqual([true, false]);
     expect(await outcomesOf(fixture, id)).toEqual(["retry"]);
   });
@@ -287,7 +275,7 @@ describe("a relay that shares its store", () => {
   });
 
   it("keeps its lanes while the end of what waits for a removed destination takes longer than a lease", async () => {
-    const { fixture, store, accept, clock, states } = await startFixture([ntfyTo("hook")]);
+    const { fixture, store, acceptMany, clock, states, play } = await startFixture([ntfyTo("hook")]);
     fixture.seen = {
       ...store,
       async finishDeliveries(...asked) {
@@ -295,14 +283,12 @@ describe("a relay that shares its store", () => {
         return store.finishDeliveries(...asked);
       },
     };
-    const first = await accept({}, forGone);
-    for (let count = 1; count < 400; count += 1) await accept({}, forGone);
-    const last = await accept({}, forGone);
+    const [first = "", ...others] = await acceptMany(401, {}, forGone);
+    const last = others.at(-1) ?? "";
     await shareStore(fixture);
     await clock.advance(20 * second);
     expect([await states(first), await states(last)]).toEqual([{ gone: "failed" }, { gone: "queued" }]);
-    const id = await accept();
-    await clock.advance(8 * second);
+    const [id = ""] = await play({}, 8 * second);
     expect([await states(id), await states(last)]).toEqual([{ hook: "sent" }, { gone: "failed" }]);
     expect(noticesOfGone(fixture)).toEqual([expect.stringContaining("401")]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { later, mailTo, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { later, mailTo, type Step, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
@@ -19,167 +19,122 @@ const faults: [string, Outcome][] = [
   ["has to wait", flood(20 * second)],
 ];
 
+const isEnd = (text: string) => /Over|"resolved"/.test(text);
+
 /** One destination; routing claims for its lane, as the relay does. */
 async function start(destination = telegramTo("out")) {
   const fixture = await startFixture([destination]);
   fixture.routesByEngine = true;
-  const isEnd = (text: string) => /Over|"resolved"/.test(text);
   const { out } = fixture;
   return {
     ...fixture,
-    /** Of each call, whether it tells an end, and whether it rings for what fires. */
+    /** Of each call, whether it tells an end. */
     ends: () => out.texts.map(isEnd),
-    rings: () => out.calls.map(({ text, context }) => !isEnd(text) && !context.silent),
+    /** The same in words, with `silent` behind those that do not ring. */
+    told: () =>
+      out.calls.map(({ text, context }) => `${isEnd(text) ? "over" : "fires"}${context.silent ? " silent" : ""}`),
   };
 }
 
+const other = { ...key, alertKey: "other" };
+type Told = string[];
+const everywhere = (...told: Told): Record<string, Told> => ({ chat: told, mailbox: told, program: told });
+const late = (at: number): Step => [key, { receivedAt: at - second }];
+
+const scenes: [string, (at: number) => Step[], Record<string, Told>][] = [
+  [
+    "tells no end while its beginning is under way",
+    () => ["hang", key, 100, over, other, 500],
+    { ...everywhere("fires", "fires"), chat: ["fires"] },
+  ],
+  [
+    "tells the end behind its beginning once that has arrived",
+    () => ["hang", key, 100, over, other, 500, "answer", minute],
+    { ...everywhere("fires", "fires", "over silent"), chat: ["fires", "over silent", "over silent", "fires"] },
+  ],
+  [
+    "sends what came behind the end, though another relay had stored it before",
+    (at) => [refused, [key, { receivedAt: at + 50 }], 100, [over, { receivedAt: at }], 2 * minute],
+    everywhere("fires", "over silent", "fires"),
+  ],
+  [
+    "rings for nothing that was over before its turn came",
+    () => ["hang", other, 100, key, 2 * second, over, second, "answer", minute],
+    { ...everywhere("fires", "fires", "over silent"), chat: ["fires", "over silent"] },
+  ],
+  ...[[], [lost]].map((then): (typeof scenes)[number] => [
+    `rings for no beginning that comes behind its end, while that could not be told yet: ${then.length} calls of it are lost`,
+    // Of a relay that was cut off.
+    (at) => [flood(20 * second), ...then, over, 10 * second, late(at), 2 * minute],
+    {
+      chat: ["over silent", "over silent", ...then.map(() => "over silent")],
+      mailbox: ["over silent", "over silent"],
+      program: ["over silent", "fires", ...then.map(() => "fires"), "over silent"],
+    },
+  ]),
+  ...["before", "behind"].flatMap((place) =>
+    [second, 2 * minute].map((waitMs): (typeof scenes)[number] => [
+      `rings for what was stored late ${place} its end, while quiet hours hold that: ${waitMs} ms later`,
+      (at) => {
+        const end: Step = [over, { heldForMs: 8 * hour }];
+        const stored: Step = [key, { receivedAt: at }];
+        return ["hang", other, 1_500, ...(place === "before" ? [stored, end] : [end, stored]), "answer", waitMs];
+      },
+      everywhere("fires", "fires"),
+    ]),
+  ),
+  [
+    "rings for no beginning that comes behind its end, however long that waits for a retry",
+    (at) => [[over, { planned: { dueAt: at + 15 * minute } }], second, late(at), 16 * minute],
+    everywhere("over silent"),
+  ],
+];
+
 describe.each(destinations)("to a %s", (kind, destination) => {
+  it.each(scenes)("%s", async (_what, stepsFrom, expected) => {
+    const { play, clock, told } = await start(destination);
+    await play(...stepsFrom(clock.now()));
+    expect(told()).toEqual(expected[kind]);
+  });
+
   describe.each(faults)("whose first call %s", (_fault, fault) => {
     it.each([0, 500])("tells last that it is over, and rings no more: the end %d ms later", async (gapMs) => {
-      const { accept, out, clock, ends, states } = await start(destination);
-      out.script.push(fault);
-      const fired = await accept(key);
-      await clock.advance(gapMs);
-      const ended = await accept(over);
-      await clock.advance(2 * minute);
+      const { play, out, ends, states } = await start(destination);
+      const ids = await play(fault, key, gapMs, over, 2 * minute);
       expect(out.calls.length).toBeGreaterThan(1);
       expect(ends().at(-1)).toBe(true);
       const firstEnd = ends().indexOf(true);
       expect(ends().slice(firstEnd)).not.toContain(false);
       expect(out.silences.slice(firstEnd)).not.toContain(false);
-      expect([await states(fired), await states(ended)]).toEqual([{ out: "sent" }, { out: "sent" }]);
+      for (const id of ids) expect(await states(id)).toEqual({ out: "sent" });
       if (kind === "program") expect(ends()).toEqual([false, false, true]);
     });
   });
 
-  it("tells the end behind its beginning while that is under way", async () => {
-    const { accept, out, clock, ends } = await start(destination);
-    const answer = out.hang();
-    await accept(key);
-    await clock.advance(100);
-    await accept(over);
-    await accept({ ...key, alertKey: "other" });
-    await clock.advance(500);
-    expect(ends()).not.toContain(true);
-    answer();
-    await clock.advance(minute);
-    expect(ends()).toContain(true);
-  });
-
-  it("sends what came behind the end, though another relay had stored it before", async () => {
-    const { accept, out, clock, ends } = await start(destination);
-    const at = clock.now();
-    out.script.push(refused);
-    await accept(key, { receivedAt: at + 50 });
-    await clock.advance(100);
-    await accept(over, { receivedAt: at });
-    await clock.advance(2 * minute);
-    expect(ends()).toEqual([false, true, false]);
-    expect(out.silences.at(-1)).toBe(false);
-  });
-
-  it("rings for nothing that was over before its turn came", async () => {
-    const { accept, out, clock, ends } = await start(destination);
-    const answer = out.hang();
-    await accept({ ...key, alertKey: "other" });
-    await clock.advance(100);
-    await accept(key);
-    await clock.advance(2 * second);
-    await accept(over);
-    await clock.advance(second);
-    answer();
-    await clock.advance(minute);
-    expect(ends().at(-1)).toBe(true);
-    if (kind === "chat") expect(out.silences).toEqual([false, true]);
-  });
-
-  it.each([
-    ["is answered", []],
-    ["gets no answer, and is repeated", [lost]],
-  ])(
-    "rings for no beginning that comes behind its end, while that could not be told yet: its call %s",
-    async (_how, then) => {
-      const { accept, out, clock, ends } = await start(destination);
-      const at = clock.now();
-      out.script.push(flood(20 * second), ...then);
-      await accept(over);
-      await clock.advance(10 * second);
-      // Of a relay that was cut off.
-      await accept(key, { receivedAt: at - second });
-      await clock.advance(2 * minute);
-      expect(ends().at(-1)).toBe(true);
-      if (kind !== "program") expect(ends()).not.toContain(false);
-    },
-  );
-
-  it.each(["before", "behind"])(
-    "rings at once for what was stored late %s its end, while quiet hours hold that",
-    async (place) => {
-      const { accept, out, clock, rings } = await start(destination);
-      const at = clock.now();
-      const held = { planned: { state: "held", dueAt: at + 8 * hour } } as const;
-      const answer = out.hang();
-      await accept({ ...key, alertKey: "other" });
-      await clock.advance(1_500);
-      if (place === "behind") await accept(over, held);
-      await accept(key, { receivedAt: at });
-      if (place === "before") await accept(over, held);
-      answer();
-      await clock.advance(second);
-      expect(rings()).toEqual([true, true]);
-      await clock.advance(2 * minute);
-      expect(rings()).toHaveLength(2);
-    },
-  );
-
-  it("rings for no beginning that comes behind its end, however long that waits for a retry", async () => {
-    const { accept, out, clock, ends } = await start(destination);
-    const at = clock.now();
-    await accept(over, { planned: { dueAt: at + 15 * minute } });
-    await clock.advance(second);
-    await accept(key, { receivedAt: at - second });
-    await clock.advance(minute);
-    await clock.jump(14 * minute);
-    await clock.advance(minute);
-    expect(ends().at(-1)).toBe(true);
-    if (kind !== "program") expect([ends(), out.silences]).toEqual([[true], [true]]);
-  });
-
   it("leaves out a beginning that comes behind its end, and says why", async () => {
-    const { accept, out, clock, ends, detail } = await start(destination);
-    const at = clock.now();
-    await accept(over);
-    await clock.advance(minute);
+    const { play, clock, told, detail } = await start(destination);
     // Of a relay that was cut off: it came before the end, and is stored behind it.
-    const late = await accept(key, { receivedAt: at - second });
-    await clock.advance(minute);
-    expect(ends()).toEqual([true]);
+    const [, id = ""] = await play(over, minute, late(clock.now()), minute);
+    expect(told()).toEqual(["over silent"]);
     const why = expect.stringContaining("told before that it is over");
-    expect((await detail(late)).deliveries).toMatchObject([{ state: "sent", attempts: [{ detail: why }] }]);
-    await accept(key);
-    await clock.advance(minute);
-    expect(ends()).toEqual([true, false]);
-    expect(out.silences.at(-1)).toBe(false);
+    expect((await detail(id)).deliveries).toMatchObject([{ state: "sent", attempts: [{ detail: why }] }]);
+    await play(key, minute);
+    expect(told()).toEqual(["over silent", "fires"]);
   });
 });
 
 it("rings for nothing that was over while its bot had to wait", async () => {
-  const { fixture, accept, clock, a, bb } = await startFixture([telegramTo("a"), telegramTo("bb")]);
+  const { fixture, bb, play } = await startFixture([telegramTo("a"), telegramTo("bb")]);
   fixture.routesByEngine = true;
   const { promise, settle: load } = later<void>();
   bb.prepare = () => promise;
-  await accept(key, { to: ["bb"] });
-  await clock.advance(100);
-  a.script.push(flood(5 * second, "account"));
-  await accept({ ...key, alertKey: "other" }, { to: ["a"] });
-  await clock.advance(100);
+  await play([key, { to: ["bb"] }], 100);
+  await play(flood(5 * second, "account"), [{ ...key, alertKey: "other" }, { to: ["a"] }], 100);
   bb.prepare = undefined;
   load();
-  await clock.advance(2 * second);
-  await accept(over, { to: ["bb"] });
-  await clock.advance(minute);
-  const told = bb.calls.filter(({ context }) => context.threadKey === "k");
-  expect(told.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
+  await play(2 * second, [over, { to: ["bb"] }], minute);
+  const ofKey = bb.calls.filter(({ context }) => context.threadKey === "k");
+  expect(ofKey.map(({ text, context }) => [isEnd(text), context.silent])).toEqual([[true, true]]);
 });
 
 it("tells what quiet hours held in one digest, though the answer to its claim is lost", async () => {
@@ -195,15 +150,14 @@ it("tells what quiet hours held in one digest, though the answer to its claim is
     },
   };
   await fixture.restart();
-  const planned = { state: "held", dueAt: clock.now() + minute } as const;
-  for (const alertKey of ["1", "2", "3", "4", "5"]) await accept({ ...key, alertKey }, { planned });
+  for (const alertKey of ["1", "2", "3", "4", "5"]) await accept({ ...key, alertKey }, { heldForMs: minute });
   await clock.advance(2 * minute);
   expect(isLost).toBe(false);
   expect(out.texts).toEqual([expect.stringMatching(/^🌙 While quiet: 5 alerts/)]);
 });
 
 it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {
-  const { fixture, accept, clock, store, out } = await startFixture([mailTo("out")]);
+  const { fixture, accept, clock, store, out, play } = await startFixture([mailTo("out")]);
   let hangs = false;
   fixture.seen = {
     ...store,
@@ -221,8 +175,7 @@ it("rings for nothing that was claimed by a commit that hung, where its end was 
   await fixture.restart();
   await clock.advance(minute);
   const at = clock.now();
-  await accept(over);
-  await clock.advance(second);
+  await play(over, second);
   hangs = true;
   const firing = accept(key, { receivedAt: at - second });
   await clock.advance(minute);
@@ -239,23 +192,19 @@ describe("a digest", () => {
 
   it("that tells an end took along what was unsent of its key", async () => {
     const scene = await startOver(2);
-    const { accept, out, clock } = scene;
-    out.script.push(lost);
-    await accept(key);
-    await clock.advance(second);
+    const { play, out } = scene;
+    await play(lost, key, second);
     await acceptEach(scene, key);
-    await accept(over);
-    await clock.advance(2 * minute);
+    await play(over, 2 * minute);
     expect(out.silences.filter((isSilent) => !isSilent).length).toBeLessThan(4);
     expect(out.texts.at(-1)).toMatch(/Over|over/);
   });
 
   it("rings for nothing that was over before its turn came", async () => {
     const scene = await startOver(3);
-    const { accept, out, clock } = scene;
+    const { out, clock, play } = scene;
     const answer = out.hang();
-    await accept({ ...key, alertKey: "other" });
-    await clock.advance(100);
+    await play({ ...key, alertKey: "other" }, 100);
     await acceptEach(scene, key);
     await clock.advance(2 * second);
     await acceptEach(scene, over);
@@ -273,16 +222,14 @@ describe("a digest", () => {
 
   it("takes along the ends that wait for a retry", async () => {
     const scene = await startOver(2);
-    const { accept, out, clock } = scene;
+    const { out, clock, play } = scene;
     const at = clock.now();
     out.script.push(lost, lost, lost);
     for (const alertKey of ["a", "b", "c"]) {
-      await accept({ ...over, alertKey });
-      await clock.advance(2 * second);
+      await play({ ...over, alertKey }, 2 * second);
     }
     const answer = out.hang();
-    await accept({ ...key, alertKey: "other" });
-    await clock.advance(second);
+    await play({ ...key, alertKey: "other" }, second);
     await acceptEach(scene, key, undefined, { receivedAt: at - second });
     answer();
     await clock.advance(2 * minute);
@@ -291,19 +238,13 @@ describe("a digest", () => {
 });
 
 it("an end to a program is not told behind the next beginning", async () => {
-  const { accept, out, clock, ends } = await start(webhookTo("out"));
-  await accept(key);
-  await clock.advance(second);
-  out.script.push(refused, refused);
-  await accept(over);
-  await clock.settle();
-  await accept(key);
-  await clock.advance(2 * minute);
+  const { play, ends } = await start(webhookTo("out"));
+  await play(key, second, refused, refused, over, 0, key, 2 * minute);
   expect(ends().at(-1)).toBe(false);
 });
 
 it("a program whose first call about each of many alerts fails gets all, each end behind its beginning", async () => {
-  const { accept, clock, out } = await start(webhookTo("out", { digestOver: 1_000 }));
+  const { clock, out, play } = await start(webhookTo("out", { digestOver: 1_000 }));
   const taken = new Map<string, string[]>();
   const called = new Set<string>();
   const answers = [undefined, lost, refused, flood(second)];
@@ -318,10 +259,7 @@ it("a program whose first call about each of many alerts fails gets all, each en
   };
   for (let number = 0; number < 24; number += 1) {
     const facts = { alertKey: `k${number}`, title: `Pool ${number}` };
-    await accept(facts);
-    await clock.advance(60);
-    await accept({ ...facts, status: "resolved" });
-    await clock.advance(40);
+    await play(facts, 60, { ...facts, status: "resolved" }, 40);
   }
   await clock.advance(3 * minute);
   expect(taken.size).toBe(24);

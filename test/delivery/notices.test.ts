@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { anAlert } from "../support/facts.ts";
-import { type EngineFixture, mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
+import {
+  channelOf,
+  type EngineFixture,
+  mailTo,
+  type Named,
+  ntfyTo,
+  startFixture,
+  stopEngine,
+  telegramTo,
+} from "./engine-fixture.ts";
 import { flood, hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
 const refusedMessage = { ...kicked, scope: "message", reason: "message_refused", detail: "550 spam" } as const;
@@ -16,16 +25,12 @@ const wordsIn = (texts: string[], words: RegExp) => texts.map((text) => words.ex
 const told = ({ channels }: EngineFixture, words: string) =>
   Object.entries(channels).flatMap(([name, { texts }]) => texts.filter((text) => text.includes(words)).map(() => name));
 
-async function acceptMany({ accept }: EngineFixture, count: number, to?: string[]): Promise<void> {
-  for (let alert = 0; alert < count; alert += 1) await accept({}, { to });
-}
-
 describe("notices", () => {
   it("come in one pair while a destination flaps", async () => {
     const fixture = await startFixture([ntfyTo("flaky"), ntfyTo("hook")]);
     for (let round = 0; round < 3; round += 1) {
       fixture.flaky.script = new Array(6).fill(refused);
-      await acceptMany(fixture, 6, ["flaky"]);
+      await fixture.acceptMany(6, {}, { to: ["flaky"] });
       await fixture.clock.advance(2.5 * minute);
     }
     const said = wordsIn(fixture.hook.texts, /does not answer|works again/);
@@ -36,7 +41,7 @@ describe("notices", () => {
     const { fixture, chat, hook, clock, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     chat.always = () => kicked;
     hook.always = () => refused;
-    await acceptMany(fixture, 6);
+    await fixture.acceptMany(6);
     await clock.advance(20 * second);
     expect(await store.listAlerts({ limit: 1, state: "unmatched" })).toMatchObject([{ origin: "notice" }]);
     hook.always = undefined;
@@ -56,7 +61,7 @@ describe("notices", () => {
     const { fixture, chat, down, hook } = await startFixture([telegramTo("chat"), ntfyTo("down"), ntfyTo("hook")]);
     chat.script.push(kicked);
     down.always = () => ({ ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" });
-    await acceptMany(fixture, 6, ["chat", "down"]);
+    await fixture.acceptMany(6, {}, { to: ["chat", "down"] });
     await fixture.clock.advance(minute);
     const ofChat = "The bot was removed from the group. Add the bot back and let it post.";
     expect(hook.texts.find((text) => text.includes("chat"))).toContain(ofChat);
@@ -71,12 +76,8 @@ describe("notices", () => {
   });
 
   it("say when it works again how long it took, and what is left to do", async () => {
-    const { accept, chat, hook, clock, engine } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    chat.script.push(kicked);
-    await accept({ title: "Pool drained" }, { to: ["chat"] });
-    await clock.advance(10 * second);
-    await clock.jump(82 * minute);
-    await clock.advance(10 * second);
+    const { play, chat, hook, clock, engine } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    await play(kicked, [{ title: "Pool drained" }, { to: ["chat"] }], 10 * second, 82 * minute, 10 * second);
     chat.probes.push({ kind: "sent" });
     await engine.tryNow("chat");
     await clock.advance(5 * second);
@@ -134,18 +135,14 @@ describe("notices", () => {
   });
 
   it("are sent elsewhere of an alert that was refused while its destination works, and then count for ten minutes", async () => {
-    const { accept, mail, chat, clock } = await startFixture([
-      mailTo("mail", ["risk@example.com"]),
-      telegramTo("chat"),
-    ]);
+    const riskMail = mailTo("mail", ["risk@example.com"]);
+    const { play, acceptMany, mail, chat, clock } = await startFixture([riskMail, telegramTo("chat")]);
     mail.always = () => refusedRecipient;
-    await accept({ title: "Pool drained" }, { to: ["mail"] });
-    await clock.advance(5 * second);
+    await play([{ title: "Pool drained" }, { to: ["mail"] }], 5 * second);
     expect(chat.calls).toHaveLength(1);
     for (const part of ["1 alert did not reach mail", "Pool drained", "risk@example.com", "550 no such mailbox"])
       expect(chat.texts[0]).toContain(part);
-    await accept({}, { to: ["mail"] });
-    await accept({}, { to: ["mail"] });
+    await acceptMany(2, {}, { to: ["mail"] });
     await clock.advance(9 * minute);
     expect(chat.calls).toHaveLength(1);
     await clock.advance(2 * minute);
@@ -157,21 +154,18 @@ describe("notices", () => {
 
   it("count messages, and name the alert once, where a mail to several was refused", async () => {
     const to = ["risk@example.com", "treasury@example.com"];
-    const { accept, mail, chat, clock } = await startFixture([mailTo("mail", to), telegramTo("chat")]);
+    const { mail, chat, play } = await startFixture([mailTo("mail", to), telegramTo("chat")]);
     mail.always = () => refusedRecipient;
-    await accept({ title: "Pool drained" }, { to: ["mail"] });
-    await clock.advance(11 * minute);
+    await play([{ title: "Pool drained" }, { to: ["mail"] }], 11 * minute);
     expect(chat.texts.join("\n")).not.toMatch(/and more|\d alert/);
     expect(chat.texts.at(-1)).toContain("2 messages did not reach mail");
   });
 
   it.each(["a restart", "a crash"])("say after %s what was still to be counted, in its time", async (how) => {
-    const { fixture, accept, mail, chat, clock, failing } = await startFixture([mailTo("mail"), telegramTo("chat")]);
-    mail.script.push(refusedRecipient, refusedRecipient);
-    for (const title of ["first", "second"]) {
-      await accept({ title }, { to: ["mail"] });
-      await clock.advance(5 * second);
-    }
+    const { fixture, play, chat, clock, failing } = await startFixture([mailTo("mail"), telegramTo("chat")]);
+    const toMail = { to: ["mail"] };
+    await play(refusedRecipient, [{ title: "first" }, toMail], 5 * second);
+    await play(refusedRecipient, [{ title: "second" }, toMail], 5 * second);
     expect(chat.calls).toHaveLength(1);
     // Whoever crashes saves nothing any more.
     if (how === "a crash") failing.add("saveStatus").add("recordNotice");
@@ -187,10 +181,8 @@ describe("notices", () => {
   });
 
   it("reach the readers themselves of a message that was refused when there is nobody else", async () => {
-    const { accept, chat, clock, engine } = await startFixture([telegramTo("chat")]);
-    chat.script.push(refusedMessage, refusedMessage);
-    await accept({ title: "Pool drained" });
-    await clock.advance(10 * second);
+    const { play, chat, engine } = await startFixture([telegramTo("chat")]);
+    await play(refusedMessage, refusedMessage, { title: "Pool drained" }, 10 * second);
     expect(chat.texts.map((text) => text.includes("1 alert did not reach chat"))).toEqual([false, false, true]);
     expect([...engine.figures.refusedMessages]).toEqual([["chat", 2]]);
   });
@@ -204,24 +196,19 @@ describe("notices", () => {
 
   it("ask about it when another destination works again, if none did just then", async () => {
     const fixture = await startFixture([telegramTo("chat", { onAmbiguous: "hold" }), ntfyTo("hook")]);
-    const { accept, chat, hook, clock } = fixture;
+    const { hook, clock, play } = fixture;
     hook.always = () => refused;
-    await acceptMany(fixture, 6, ["hook"]);
-    await clock.advance(20 * second);
-    chat.script.push(lost);
-    await accept({ title: "Perhaps" }, { to: ["chat"] });
-    await clock.advance(minute);
+    await fixture.acceptMany(6, {}, { to: ["hook"] });
+    await play(20 * second, lost, [{ title: "Perhaps" }, { to: ["chat"] }], minute);
     hook.always = undefined;
     await clock.advance(5 * minute);
     expect(told(fixture, 'Did "Perhaps" reach chat?')).toEqual(["hook"]);
   });
 
   it("say nothing of a failure that a person looks on at, or that the fallback has taken over", async () => {
-    const { accept, mail, chat, clock } = await startFixture([mailTo("mail"), telegramTo("chat")]);
+    const { mail, chat, play } = await startFixture([mailTo("mail"), telegramTo("chat")]);
     mail.always = () => refusedRecipient;
-    await accept({}, { to: ["mail"], purpose: "test" });
-    await accept({}, { to: ["mail"], planned: { fallback: { to: "chat", at: clock.now() + hour } } });
-    await clock.advance(minute);
+    await play([{}, { to: ["mail"], purpose: "test" }], [{}, { to: ["mail"], fallback: ["chat", hour] }], minute);
     expect(chat.texts.map((text) => text.includes("did not reach"))).toEqual([false]);
   });
 });
@@ -233,12 +220,19 @@ async function notify({ engine, clock }: EngineFixture, changes: Partial<typeof 
   await engine.notify({ ...notice, ...changes });
   await clock.advance(5 * second);
 }
+const toldOfIt = (fixture: EngineFixture) => told(fixture, notice.title);
+const took = (fixture: EngineFixture, ...names: string[]) =>
+  names.map((name) => toldOfIt(fixture).filter((one) => one === name).length);
+
+const [chat, hook, other, mail] = [telegramTo("chat"), ntfyTo("hook"), ntfyTo("other"), mailTo("mail")];
+const chosenChat = telegramTo("chat", chosen);
+const chosenMail = mailTo("mail", ["a@x.io"], chosen);
+const [chosenHook, chosenPhone] = [ntfyTo("hook", chosen), ntfyTo("phone", chosen)];
+const sameChat = <N extends string>(name: N, changes = {}) => telegramTo(name, { chatId: "-1007", ...changes });
 
 describe("a notice for everybody", () => {
-  const toldOfIt = (fixture: EngineFixture) => told(fixture, notice.title);
-
   it("goes to each destination that works, and is remembered in the same step", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const fixture = await startFixture([chat, hook]);
     await fixture.meet("chat", kicked);
     await fixture.engine.notify(notice, { name: "account", state: { told: true } });
     await fixture.clock.advance(5 * second);
@@ -246,55 +240,51 @@ describe("a notice for everybody", () => {
     expect(await fixture.store.loadWatchState("account")).toEqual({ told: true });
   });
 
-  it.each([
-    ["those that are set for notices alone", chosen, ["hook"]],
-    ["all but those that want none", never, ["chat", "other"]],
-  ])("goes to %s", async (_who, options, expected) => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook", options), ntfyTo("other")]);
+  it.each<[string, Named<string>[], string[]]>([
+    ["those that are set for notices alone", [chat, chosenHook, other], ["hook"]],
+    ["all but those that want none", [chat, ntfyTo("hook", never), other], ["chat", "other"]],
+    ["a chat once that several destinations lead to", [sameChat("loud"), sameChat("calm")], ["loud"]],
+    ["it with a sound where one of them makes it", [sameChat("calm", { silent: true }), sameChat("loud")], ["loud"]],
+    [
+      "it with a sound also where the silent one is set for notices",
+      [sameChat("calm", { silent: true, notices: true }), sameChat("loud")],
+      ["loud"],
+    ],
+  ])("goes to %s", async (_who, destinations, expected) => {
+    const fixture = await startFixture(destinations);
     await notify(fixture);
     expect(toldOfIt(fixture)).toEqual(expected);
   });
 
-  it("goes once to a chat that several destinations lead to, by one that works", async () => {
-    const both = { chatId: "-1007" };
-    const fixture = await startFixture([telegramTo("loud", both), telegramTo("calm", both)]);
-    await notify(fixture);
-    expect(toldOfIt(fixture)).toEqual(["loud"]);
+  it("goes to a chat that several destinations lead to by one that works", async () => {
+    const fixture = await startFixture([sameChat("loud"), sameChat("calm")]);
     fixture.loud.always = () => kicked;
     await fixture.meet("loud", kicked);
-    await notify(fixture, { alertKey: "second" });
-    expect(fixture.calm.texts.at(-1)).toContain(notice.title);
+    await notify(fixture);
+    expect(took(fixture, "calm")).toEqual([1]);
   });
 
-  it.each([undefined, true])(
-    "goes there with a sound where one of them makes it (silent one with notices: %s)",
-    async (notices) => {
-      const calm = telegramTo("calm", { chatId: "-1007", silent: true, notices });
-      const fixture = await startFixture([calm, telegramTo("loud", { chatId: "-1007" })]);
-      await notify(fixture);
-      expect(toldOfIt(fixture)).toEqual(["loud"]);
-    },
-  );
-
-  it("goes to the others as well while none of those that are set for notices works", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("hook"), ntfyTo("never", never)]);
-    fixture.chat.always = () => kicked;
-    await fixture.meet("chat", kicked);
+  it.each<[string, Named<string>[], string[], { isKnown?: true }?]>([
+    ["at once to one of the others that work", [chosenChat, hook, mail], ["hook"]],
+    ["no further where another of those for notices has it", [chosenChat, chosenPhone, hook], ["phone"]],
+    ["to one that rings where only a mailbox has it", [chosenChat, chosenMail, hook], ["hook", "mail"]],
+    ["to the others as well", [chosenChat, hook, ntfyTo("never", never)], ["hook"], { isKnown: true }],
+  ])("goes %s when one for notices is dead", async (_where, destinations, expected, { isKnown } = {}) => {
+    const fixture = await startFixture(destinations);
+    channelOf(fixture, "chat").always = () => kicked;
+    if (isKnown) await fixture.meet("chat", kicked);
     await notify(fixture);
-    expect(toldOfIt(fixture)).toContain("hook");
-    expect(fixture.never.calls).toEqual([]);
+    await fixture.clock.advance(2 * minute);
+    expect([...new Set(toldOfIt(fixture))].filter((name) => name !== "chat").sort()).toEqual(expected);
+    if (!isKnown) expect(took(fixture, ...expected)).toEqual(expected.map(() => 1));
   });
 });
 
 describe("a notice that a destination fails", () => {
-  const took = (fixture: EngineFixture, ...names: string[]) =>
-    names.map((name) => told(fixture, notice.title).filter((one) => one === name).length);
-
-  it("goes at once to others that work when the only one for notices turns out to be dead", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("hook"), mailTo("mail")]);
+  it("says instead of whom it comes", async () => {
+    const fixture = await startFixture([chosenChat, hook]);
     fixture.chat.always = () => kicked;
     await notify(fixture);
-    expect(took(fixture, "hook", "mail")).toEqual([1, 0]);
     expect(fixture.hook.texts[0]).toContain("Sent here because chat has not taken it");
   });
 
@@ -303,38 +293,21 @@ describe("a notice that a destination fails", () => {
     ["asks for an hour of silence", () => flood(hour)],
     ["cannot be reached", () => refused],
   ])("goes to another after half a minute when the only one for notices %s", async (_, answer) => {
-    const fixture = await startFixture([mailTo("mail", ["a@x.io"], chosen), ntfyTo("hook")]);
+    const fixture = await startFixture([chosenMail, hook]);
     fixture.mail.always = answer;
     await notify(fixture, { severity: "info" });
-    await fixture.clock.advance(20 * second);
-    expect(took(fixture, "hook")).toEqual([0]);
-    await fixture.clock.advance(10 * second);
-    expect(took(fixture, "hook")).toEqual([1]);
-    await fixture.clock.advance(5 * minute);
-    expect(took(fixture, "hook")).toEqual([1]);
-  });
-
-  it("goes no further while one of those for notices has it", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("phone", chosen), ntfyTo("hook")]);
-    fixture.chat.always = () => kicked;
-    await notify(fixture);
-    await fixture.clock.advance(2 * minute);
-    expect(took(fixture, "phone", "hook")).toEqual([1, 0]);
-  });
-
-  it("rings somewhere when only a mailbox has taken it", async () => {
-    const fixture = await startFixture([
-      telegramTo("chat", chosen),
-      mailTo("mail", ["a@x.io"], chosen),
-      ntfyTo("hook"),
-    ]);
-    fixture.chat.always = () => kicked;
-    await notify(fixture);
-    expect(took(fixture, "mail", "hook")).toEqual([1, 1]);
+    for (const [waitMs, times] of [
+      [20 * second, 0],
+      [10 * second, 1],
+      [5 * minute, 1],
+    ] as const) {
+      await fixture.clock.advance(waitMs);
+      expect(took(fixture, "hook")).toEqual([times]);
+    }
   });
 
   it("goes on, and once, after the relay is killed in between", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("hook")]);
+    const fixture = await startFixture([chosenChat, hook]);
     fixture.chat.always = () => flood(hour);
     await notify(fixture);
     await fixture.clock.advance(5 * second);
@@ -348,7 +321,7 @@ describe("a notice that a destination fails", () => {
   });
 
   it("goes nowhere else because no relay ran for a minute", async () => {
-    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("hook")]);
+    const fixture = await startFixture([chosenChat, hook]);
     fixture.chat.script.push(flood(40 * second));
     await notify(fixture);
     await stopEngine(fixture.engine, fixture.clock);
@@ -390,7 +363,7 @@ describe("a notice that a destination fails", () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     fixture.chat.always = () => kicked;
     await fixture.engine.notify(notice);
-    await acceptMany(fixture, 2, ["chat"]);
+    await fixture.acceptMany(2, {}, { to: ["chat"] });
     await fixture.clock.advance(5 * second);
     expect(told(fixture, "2 alerts wait")).toEqual(["hook"]);
   });
@@ -410,8 +383,7 @@ describe("a notice that a destination fails", () => {
 
 describe("a destination that is dead", () => {
   it("is reported, and its end, to all that take notices", async () => {
-    const mail = mailTo("mail", ["a@x.io"], chosen);
-    const fixture = await startFixture([telegramTo("chat"), mail, ntfyTo("phone", chosen), ntfyTo("other")]);
+    const fixture = await startFixture([chat, chosenMail, chosenPhone, other]);
     await fixture.meet("chat", kicked);
     expect(told(fixture, "chat gets no alerts")).toEqual(["mail", "phone"]);
     fixture.chat.probes.push({ kind: "sent" });
@@ -421,17 +393,16 @@ describe("a destination that is dead", () => {
 
   it("is reported to one that makes a sound where only a mailbox takes notices", async () => {
     const quiet = telegramTo("quiet", { silent: true, bot: otherBot } as object);
-    const mail = mailTo("mail", ["a@x.io"], chosen);
-    const fixture = await startFixture([telegramTo("chat"), mail, quiet, ntfyTo("phone")]);
+    const fixture = await startFixture([chat, chosenMail, quiet, ntfyTo("phone")]);
     await fixture.meet("chat", kicked);
     expect(told(fixture, "chat gets no alerts")).toEqual(["mail", "phone"]);
   });
 
   it("has one notice and one end, whatever its trials say meanwhile", async () => {
-    const { fixture, accept, gone, hook, clock } = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
+    const { fixture, gone, hook, clock, play } = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
     gone.script.push(...new Array(5).fill(refused));
     gone.probe = async () => ({ kind: "sent" });
-    await acceptMany(fixture, 5, ["gone"]);
+    await fixture.acceptMany(5, {}, { to: ["gone"] });
     await clock.advance(10 * second);
     let trial = 0;
     gone.always = () => {
@@ -439,8 +410,7 @@ describe("a destination that is dead", () => {
       return trial % 2 === 0 ? refused : { ...kicked, reason: "gone" };
     };
     for (let round = 0; round < 6; round += 1) {
-      await accept({}, { to: ["gone"] });
-      await clock.advance(10 * minute);
+      await play([{}, { to: ["gone"] }], 10 * minute);
     }
     gone.always = undefined;
     await clock.advance(20 * minute);

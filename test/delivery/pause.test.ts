@@ -6,10 +6,9 @@ import { kicked, minute, second } from "./outcomes.ts";
 describe("a destination that a person has paused", () => {
   it("is sent nothing until it is resumed; then what waited goes, as one message when it is much", async () => {
     const destinations = [telegramTo("chat", { digestOver: 3 }), telegramTo("other")];
-    const { accept, chat, other, clock, engine, own, states } = await startFixture(destinations);
+    const { acceptMany, chat, other, clock, engine, own, states } = await startFixture(destinations);
     expect(await engine.setPause("chat", "page")).toBe(true);
-    const ids: string[] = [];
-    for (let alert = 0; alert < 5; alert += 1) ids.push(await accept());
+    const ids = await acceptMany(5);
     await clock.advance(2 * minute);
     expect(chat.calls).toHaveLength(0);
     expect(other.calls.length).toBeGreaterThan(0);
@@ -38,13 +37,12 @@ describe("a destination that a person has paused", () => {
   });
 
   it("gives nothing up, however long it lasts, and says afterwards why it is late", async () => {
-    const { accept, hook, clock, engine, states } = await startFixture([ntfyTo("hook")], (settings) => {
+    const { accept, hook, clock, engine, states, play } = await startFixture([ntfyTo("hook")], (settings) => {
       settings.schedule.giveUpAfterMs = 5 * minute;
       settings.webhookSchedule.giveUpAfterMs = 5 * minute;
     });
     hook.always = () => ({ kind: "retry", reason: "server_error", detail: "500" });
-    const tried = await accept();
-    await clock.advance(second);
+    const [tried = ""] = await play({}, second);
     await engine.setPause("hook", "page");
     const called = hook.calls.length;
     hook.always = undefined;
@@ -59,12 +57,11 @@ describe("a destination that a person has paused", () => {
   });
 
   it("fails nothing while it is dead as well", async () => {
-    const { accept, clock, engine, own, states, meet } = await startFixture([telegramTo("chat")]);
+    const { engine, own, states, meet, play } = await startFixture([telegramTo("chat")]);
     await meet("chat", kicked);
     expect(own().health).toBe("dead");
     await engine.setPause("chat", "page");
-    const id = await accept();
-    await clock.advance(2 * minute);
+    const [id = ""] = await play({}, 2 * minute);
     expect(await states(id)).toEqual({ chat: "queued" });
   });
 
@@ -79,19 +76,16 @@ describe("a destination that a person has paused", () => {
   });
 
   it("leaves its route's fallback to go on", async () => {
-    const { accept, clock, engine, states } = await startFixture([telegramTo("chat"), telegramTo("backup")]);
+    const { engine, states, play } = await startFixture([telegramTo("chat"), telegramTo("backup")]);
     await engine.setPause("chat", "page");
-    const fallback = { to: "backup", at: clock.now() + minute };
-    const id = await accept({}, { to: ["chat"], planned: { fallback } });
-    await clock.advance(2 * minute);
+    const [id = ""] = await play([{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute);
     expect(await states(id)).toEqual({ chat: "queued", backup: "sent" });
   });
 
   it("does not begin what was claimed ahead, nor what routing claims for it", async () => {
-    const { fixture, accept, hook, clock, engine, store } = await startFixture([ntfyTo("hook")]);
+    const { fixture, accept, hook, clock, engine, store, play } = await startFixture([ntfyTo("hook")]);
     fixture.routesByEngine = true;
-    await accept({ alertKey: "first" });
-    await clock.advance(5 * second);
+    await play({ alertKey: "first" }, 5 * second);
     const answer = hook.hang();
     for (const alertKey of ["a", "b", "c"]) await accept({ alertKey });
     await engine.setPause("hook", "page");
@@ -136,13 +130,12 @@ describe("a destination that a person has paused", () => {
   );
 
   it("is not paused when that cannot be put on record, and unknown names are nobody", async () => {
-    const { accept, clock, engine, own, states, failing } = await startFixture([telegramTo("chat")]);
+    const { engine, own, states, failing, play } = await startFixture([telegramTo("chat")]);
     failing.add("saveStatus");
     await expect(engine.setPause("chat", "page")).rejects.toThrow("disk");
     failing.clear();
     expect(own().paused).toBeUndefined();
-    const id = await accept();
-    await clock.advance(10 * second);
+    const [id = ""] = await play({}, 10 * second);
     expect(await states(id)).toEqual({ chat: "sent" });
     expect(await engine.setPause("nobody", "page")).toBe(false);
   });

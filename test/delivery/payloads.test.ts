@@ -10,11 +10,10 @@ const receiver = webhookTo("receiver");
 
 /** Bodies as they would be sent. */
 async function relay(bodies: string[]): Promise<string[]> {
-  const { accept, clock, receiver: channel } = await startFixture([receiver]);
+  const { clock, receiver: channel, play } = await startFixture([receiver]);
   channel.script.push(flood(5_000));
   for (const body of bodies) {
-    await accept({}, { body });
-    await clock.settle();
+    await play([{}, { body }], 0);
   }
   await clock.advance(20_000);
   return channel.texts.slice(1);
@@ -73,16 +72,14 @@ describe("an outgoing webhook", () => {
   it("does not read again what could not be read when it was routed", async () => {
     const fixture = await startFixture([receiver]);
     fixture.failing.add("findRequests");
-    await fixture.accept({ format: "unreadable", text: "as it came" });
-    await fixture.clock.advance(1_000);
+    await fixture.play({ format: "unreadable", text: "as it came" }, 1_000);
     expect(JSON.parse(fixture.receiver.texts[0] ?? "").data.alerts[0].facts.text).toBe("as it came");
   });
 
   it("does not fetch payloads for channels that carry none", async () => {
     const fixture = await startFixture([ntfyTo("hook")]);
     fixture.failing.add("findRequests");
-    await fixture.accept();
-    await fixture.clock.settle();
+    await fixture.play({}, 0);
     expect(fixture.hook.calls).toHaveLength(1);
   });
 });

@@ -87,37 +87,24 @@ describe("the picture of a message", () => {
     expect(illustrated()).toHaveLength(5);
   });
 
-  it("is not for a text that it would shorten", async () => {
-    const { desk, acceptAnd, actions, outcomeOf } = await start();
-    desk.holdsPicture = () => false;
-    const id = await acceptAnd(5_000);
-    expect(actions()).toEqual(["send"]);
-    expect(await outcomeOf(id)).toMatchObject({ result: "too_long" });
-  });
-
-  it.each<[string, Illustrate, object]>([
-    ["there is nothing to draw", async () => ({ none: "one value is known" }), { reason: "one value is known" }],
-    [
-      "drawing fails",
-      () => Promise.reject(new Error("out of paint")),
-      { reason: "it could not be drawn; the log says more" },
-    ],
-    ["the service hangs", () => new Promise(() => {}), { result: "late", reason: "it was not drawn within 2 s" }],
-  ])("leaves the text alone when %s", async (_why, illustrate, outcome) => {
-    const { accept, clock, actions, outcomeOf, states } = await start(illustrate);
+  const soon: Partial<KnownDestination> = unpaced;
+  const nothing = "one value is known";
+  const broken = "it could not be drawn; the log says more";
+  it.each<[string, Illustrate, Partial<KnownDestination>, object, { holdsPicture?: false }?]>([
+    ["it would shorten the text", drawn, soon, { result: "too_long" }, { holdsPicture: false }],
+    ["there is nothing to draw", async () => ({ none: nothing }), soon, { result: "not_drawn", reason: nothing }],
+    ["drawing fails", () => Promise.reject(new Error("out of paint")), soon, { result: "not_drawn", reason: broken }],
+    ["the service hangs", () => new Promise(() => {}), soon, { result: "late", reason: "it was not drawn within 2 s" }],
+    ["there is no room within three seconds", drawn, { pace: { perSecond: 0.2 } }, { result: "late" }],
+  ])("leaves the text alone when %s", async (_why, illustrate, changes, outcome, { holdsPicture } = {}) => {
+    const { accept, desk, clock, actions, outcomeOf, states } = await start(illustrate, changes);
+    if (holdsPicture !== undefined) desk.holdsPicture = () => holdsPicture;
     const id = await accept();
     await clock.settle();
     expect(await states(id)).toEqual({ desk: "sent" });
     await clock.advance(10_000);
     expect(actions()).toEqual(["send"]);
-    expect(await outcomeOf(id)).toMatchObject({ result: "not_drawn", ...outcome });
-  });
-
-  it("gives way to texts, and is given up when there is no room within three seconds", async () => {
-    const { acceptAnd, actions, outcomeOf } = await start(drawn, { pace: { perSecond: 0.2 } });
-    const id = await acceptAnd(4_000);
-    expect(actions()).toEqual(["send"]);
-    expect(await outcomeOf(id)).toMatchObject({ result: "late" });
+    expect(await outcomeOf(id)).toMatchObject(outcome);
   });
 
   it("keeps no text waiting: one that comes during its call goes at once", async () => {

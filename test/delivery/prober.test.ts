@@ -37,9 +37,9 @@ describe("trying a destination now", () => {
   });
 
   it("tries the next message at once where the breaker was open and it answers", async () => {
-    const { accept, hook, clock, engine, own } = await startFixture([ntfyTo("hook")]);
+    const { acceptMany, hook, clock, engine, own } = await startFixture([ntfyTo("hook")]);
     hook.script = new Array(8).fill(refused);
-    for (let alert = 0; alert < 8; alert += 1) await accept();
+    await acceptMany(8);
     for (let passed = 0; own().health !== "down" && passed < 60; passed += 1) await clock.advance(second);
     const calls = hook.calls.length;
     hook.script = [];
@@ -88,24 +88,33 @@ describe("trying a destination now", () => {
 
 describe("what a person asks for", () => {
   it("is tried once at a paused account, and fails with what the account says", async () => {
-    const { accept, chat, clock, detail, states, meet } = await startChat();
+    const { chat, detail, states, meet, play } = await startChat();
     const waiting = await meet("chat", unauthorized);
     chat.always = () => unauthorized;
-    const id = await accept({}, { purpose: "test" });
-    await clock.advance(minute);
+    const [id = ""] = await play([{}, { purpose: "test" }], minute);
     expect(chat.calls).toHaveLength(2);
     expect((await detail(id)).deliveries).toMatchObject([{ state: "failed", reason: "token refused" }]);
     expect(await states(waiting)).toEqual({ chat: "waiting" });
   });
 
+  it("is tried at a dead destination, marked, and revives it for what waited", async () => {
+    const { play, chat, own } = await startChat();
+    await play(kicked, {}, 5 * second);
+    expect(own().health).toBe("dead");
+    await play([{ title: "once more" }, { purpose: "resend" }], 5 * second);
+    expect(chat.calls.map(({ action }) => action)).toEqual(["send", "send", "send"]);
+    expect(chat.texts[1]).toMatch(/once more[\s\S]*resent/i);
+    expect(chat.texts[2]).toContain("Alert 1");
+    expect(own().health).toBe("ok");
+  });
+
   it("is tried while the breaker is open", async () => {
-    const { accept, hook, clock, own, states } = await startFixture([ntfyTo("hook")]);
+    const { acceptMany, hook, clock, own, states, play } = await startFixture([ntfyTo("hook")]);
     hook.script = new Array(5).fill(refused);
-    for (let alert = 0; alert < 5; alert += 1) await accept();
+    await acceptMany(5);
     await clock.advance(10 * second);
     expect(own().health).toBe("down");
-    const id = await accept({}, { purpose: "resend" });
-    await clock.advance(2 * second);
+    const [id = ""] = await play([{}, { purpose: "resend" }], 2 * second);
     expect(await states(id)).toEqual({ hook: "sent" });
     expect(own().health).toBe("ok");
   });

@@ -60,33 +60,23 @@ describe("a destination that has nothing to do", () => {
   });
 
   it("is not probed during a call", async () => {
-    const { clock, state, accept, chat } = await watch();
+    const { state, chat, play } = await watch();
     const answer = chat.hang();
-    await clock.advance(5.4 * minute);
-    await accept({}, { to: ["chat"] });
-    await clock.advance(20 * second);
+    await play(5.4 * minute, [{}, { to: ["chat"] }], 20 * second);
     expect(state.probedAt).toHaveLength(0);
     answer(yes);
   });
 
   it("gets its alert at once though a probe of it hangs", async () => {
-    const { clock, state, accept, states, own } = await watch();
+    const { clock, state, states, own, play } = await watch();
     state.answer = () => new Promise(() => {});
     await clock.advance(5.6 * minute);
     expect(state.probedAt).toHaveLength(1);
-    const id = await accept({}, { to: ["chat"] });
-    await clock.settle();
+    const [id = ""] = await play([{}, { to: ["chat"] }], 0);
     expect(await states(id)).toEqual({ chat: "sent" });
     await clock.advance(minute);
     // What the probe came to in the end says less than the message.
     expect(own().failedProbes).toBeUndefined();
-  });
-
-  it("is not asked while its chat or bot wants silence, or its pace is used up", async () => {
-    const { clock, state, meet } = await watch();
-    await meet("chat", flood(2 * hour));
-    await clock.advance(1.2 * hour);
-    expect(state.probedAt).toHaveLength(0);
   });
 
   it("is down after five probes without an answer, minutes apart, is told once, and once that it works again", async () => {
@@ -106,13 +96,12 @@ describe("a destination that has nothing to do", () => {
   });
 
   it("has its next alert tried at once though probes found it down, and then waits as after any failure", async () => {
-    const { clock, state, accept, states, chat, own } = await watch();
+    const { clock, state, states, chat, own, play } = await watch();
     state.answer = refused;
     await clock.advance(30 * minute);
     expect(own().health).toBe("down");
     chat.script.push(refused);
-    const id = await accept({}, { to: ["chat"] });
-    await clock.advance(second);
+    const [id = ""] = await play([{}, { to: ["chat"] }], second);
     expect(chat.calls).toHaveLength(1);
     expect(own()).toMatchObject({ health: "down", failedProbes: undefined });
     await clock.advance(minute);
@@ -128,9 +117,13 @@ describe("a destination that has nothing to do", () => {
     expect(hook.calls).toHaveLength(1);
   });
 
-  it("is never probed where proving is off", async () => {
-    const { clock, state } = await watch([telegramTo("chat"), hook]);
-    await clock.advance(1.1 * hour);
+  it.each<[string, (typeof chat)[], Outcome?]>([
+    ["where proving is off", [telegramTo("chat")]],
+    ["while its chat or bot wants silence, or its pace is used up", [chat], flood(2 * hour)],
+  ])("is not probed %s", async (_when, destinations, answer) => {
+    const { clock, state, meet } = await watch([...destinations, hook]);
+    if (answer !== undefined) await meet("chat", answer);
+    await clock.advance(1.2 * hour);
     expect(state.probedAt).toHaveLength(0);
   });
 });
@@ -138,12 +131,8 @@ describe("a destination that has nothing to do", () => {
 describe("after a restart", () => {
   async function watchMessages(count: number) {
     const fixture = await watch();
-    const { clock, accept } = fixture;
-    await clock.advance(10 * minute);
-    for (let message = 0; message < count; message += 1) {
-      await accept({}, { to: ["chat"] });
-      await clock.advance(10 * second);
-    }
+    await fixture.clock.advance(10 * minute);
+    for (let left = count; left > 0; left -= 1) await fixture.play([{}, { to: ["chat"] }], 10 * second);
     return { ...fixture, fixture, ...fixture.own() };
   }
 

@@ -1,122 +1,81 @@
-import { describe, expect, it } from "vitest";
-import { mailTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { expect, it } from "vitest";
+import { mailTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { hour, minute, second } from "./outcomes.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
+const held = { heldForMs: hour };
+const ofKey = (alertKey: string, facts: typeof key | typeof over) => ({ ...facts, alertKey });
+const notice = (severity: "info" | "warning"): Step => [{ alertKey: severity, severity }, { purpose: "notice" }];
 
-async function startChat() {
-  const { fixture, clock, chat } = await startFixture([telegramTo("chat")]);
-  const heldUntil = (dueAt: number) => ({ planned: { state: "held" as const, dueAt } });
-  /** Waits for the end of quiet hours, in a moment. */
-  const passHour = async () => {
-    await clock.jump(hour);
-    await clock.advance(minute);
-  };
-  return { ...fixture, calls: chat.calls, heldUntil, passHour };
-}
+it.each<[string, Step[], string[], RegExp[]?]>([
+  [
+    "rings nowhere, whether or not anything was sent before; what fires does",
+    [over, 2 * minute, key, 2 * minute, over, 2 * minute, key],
+    ["send silent", "send", "edit 2 silent", "answer 2 silent", "send"],
+  ],
+  [
+    "rings nowhere as a notice that can wait, and an alert of that severity rings",
+    [notice("info"), 10 * second, notice("warning"), 10 * second, { alertKey: "alert", severity: "info" }],
+    ["send silent", "send", "send"],
+  ],
+  ["sounds as any other when a person asks for it again", [[over, { purpose: "resend" }]], ["send"]],
+  [
+    "rings no longer when everything in a digest is over",
+    [[ofKey("a", over), held], [ofKey("b", over), held], hour],
+    ["send silent"],
+  ],
+  ["rings in a digest of something that fires", [[ofKey("a", over), held], [ofKey("b", key), held], hour], ["send"]],
+  ...(["auto", "edit", "reply"] as const).map((updates): [string, Step[], string[], RegExp[]] => [
+    `rings as new when it fires again while its end waits for the end of quiet hours: updates ${updates}`,
+    [
+      [key, { planned: { updates } }],
+      10 * second,
+      [over, { planned: { updates }, ...held }],
+      10 * second,
+      [key, { planned: { updates } }],
+      10 * second,
+    ],
+    ["send", "send"],
+    [/Alert 1/, /^(?![\s\S]*time since)/],
+  ]),
+  [
+    "does not close what fires again since, and says so",
+    [key, 10 * second, [over, held], key, 10 * second, hour, minute, over],
+    ["send", "send", "send silent", "edit 2 silent", "answer 2 silent"],
+    [/^🚨/, /^🚨/, /^✅ Over: [\s\S]*It fires again since/],
+  ],
+  [
+    "closes its message once quiet hours are over",
+    [key, 8 * minute, [over, held], hour, minute, key],
+    ["send", "edit 1 silent", "answer 1 silent", "send"],
+    [/^🚨/, /^🚨 Alert 1\n✅ Over/, /^✅ Over after 8 min: Alert 2\n⏱ 1 h late: quiet hours$/],
+  ],
+])("an alert that is over %s", async (_what, steps, did, texts = []) => {
+  const { play, chat } = await startFixture([telegramTo("chat")]);
+  await play(...steps, minute);
+  expect(chat.did).toEqual(did);
+  for (const [index, text] of texts.entries()) expect(chat.texts[index]).toMatch(text);
+});
 
-describe("an alert that is over", () => {
-  it("rings nowhere, whether or not anything was sent before; what fires does", async () => {
-    const { accept, clock, chat, mail } = await startFixture([telegramTo("chat"), mailTo("mail")]);
-    for (const facts of [over, key, over, key]) {
-      await accept(facts);
-      await clock.advance(2 * minute);
-    }
-    expect(chat.silences).toEqual([true, false, true, true, false]);
-    expect(mail.silences).toEqual([true, false, true, false]);
-  });
+it("an alert that is over rings in no mailbox", async () => {
+  const { play, mail } = await startFixture([mailTo("mail")]);
+  await play(over, 2 * minute, key, 2 * minute, over, 2 * minute, key, 2 * minute);
+  expect(mail.silences).toEqual([true, false, true, false]);
+});
 
-  it("rings nowhere as a notice that can wait, and an alert of that severity rings", async () => {
-    const { accept, clock, chat } = await startChat();
-    for (const severity of ["info", "warning"] as const) {
-      await accept({ alertKey: severity, severity }, { purpose: "notice" });
-      await clock.advance(10 * second);
-    }
-    await accept({ alertKey: "alert", severity: "info" });
-    await clock.advance(10 * second);
-    expect(chat.silences).toEqual([true, false, false]);
-  });
-
-  it("sounds as any other when a person asks for it again", async () => {
-    const { accept, clock, chat } = await startChat();
-    await accept(over, { purpose: "resend" });
-    await clock.advance(second);
-    expect(chat.silences).toEqual([false]);
-  });
-
-  it("rings no longer when everything in a digest is over", async () => {
-    const { accept, clock, chat, heldUntil, passHour } = await startChat();
-    const until = clock.now() + hour;
-    await accept({ ...over, alertKey: "a" }, heldUntil(until));
-    await accept({ ...over, alertKey: "b" }, heldUntil(until));
-    await passHour();
-    expect(chat.silences).toEqual([true]);
-    await accept({ ...over, alertKey: "a" }, heldUntil(until + hour));
-    await accept({ ...key, alertKey: "b" }, heldUntil(until + hour));
-    await passHour();
-    expect(chat.silences).toEqual([true, false]);
-  });
-
-  it.each(["auto", "edit", "reply"] as const)(
-    "rings as new when it fires again while its end waits for the end of quiet hours: updates %s",
-    async (updates) => {
-      const { accept, clock, calls, heldUntil } = await startChat();
-      const through = { planned: { updates } };
-      await accept(key, through);
-      await clock.advance(10 * second);
-      await accept(over, { planned: { updates, ...heldUntil(clock.now() + hour).planned } });
-      await clock.advance(10 * second);
-      await accept(key, through);
-      await clock.advance(10 * second);
-      expect(calls).toHaveLength(2);
-      expect(calls[1]).toMatchObject({ action: "send", context: { silent: false } });
-      expect(calls[1]?.context.replyTo).toBeUndefined();
-      expect(calls[1]?.text).not.toContain("time since");
-    },
-  );
-
-  it("does not close what fires again since, and says so", async () => {
-    const { accept, clock, calls, heldUntil, passHour } = await startChat();
-    await accept(key);
-    await clock.advance(10 * second);
-    await accept(over, heldUntil(clock.now() + hour));
-    await accept(key);
-    await clock.advance(10 * second);
-    await passHour();
-    expect(calls.map(({ action }) => action)).toEqual(["send", "send", "send"]);
-    expect(calls[2]?.text).toMatch(/^✅ Over: [\s\S]*It fires again since/);
-    await accept(over);
-    await clock.advance(minute);
-    expect(calls[3]).toMatchObject({ action: "edit", ref: "2" });
-    expect(calls[4]).toMatchObject({ context: { replyTo: "2" } });
-  });
-
-  it("closes its message once quiet hours are over", async () => {
-    const { accept, clock, calls, heldUntil, passHour } = await startChat();
-    await accept(key);
-    await clock.advance(8 * minute);
-    await accept(over, heldUntil(clock.now() + hour));
-    await passHour();
-    expect(calls[1]).toMatchObject({ action: "edit", ref: "1", text: expect.stringMatching(/^🚨 Alert 1\n✅ Over/) });
-    expect(calls[2]?.text).toMatch(/^✅ Over after 8 min: Alert 2\n⏱ 1 h late: quiet hours$/);
-    await accept(key);
-    await clock.advance(second);
-    expect(calls[3]).toMatchObject({ action: "send", context: { silent: false } });
-  });
-
-  it("is no second message when its later end can change none, and the record says so", async () => {
-    const { accept, clock, chat, calls, detail } = await startChat();
-    for (const facts of [key, over]) {
-      await accept(facts);
-      await clock.advance(minute);
-    }
-    const told = calls.length;
-    chat.script.push({ kind: "rejected", scope: "message", reason: "message_refused", detail: "not to be edited" });
-    const id = await accept(over, { planned: { updates: "later_end" } });
-    await clock.advance(minute);
-    expect(calls.slice(told)).toMatchObject([{ action: "edit" }]);
-    const attempts = [{ outcome: "rejected" }, { outcome: "sent", detail: expect.stringContaining("no new message") }];
-    expect((await detail(id)).deliveries).toMatchObject([{ state: "sent", attempts }]);
-  });
+it("an alert that is over is no second message when its later end can change none, and the record says so", async () => {
+  const { play, chat, detail } = await startFixture([telegramTo("chat")]);
+  const refused = {
+    kind: "rejected",
+    scope: "message",
+    reason: "message_refused",
+    detail: "not to be edited",
+  } as const;
+  await play(key, minute, over, minute);
+  const told = chat.calls.length;
+  const [id = ""] = await play(refused, [over, { planned: { updates: "later_end" } }], minute);
+  expect(chat.calls.slice(told)).toMatchObject([{ action: "edit" }]);
+  const attempts = [{ outcome: "rejected" }, { outcome: "sent", detail: expect.stringContaining("no new message") }];
+  expect((await detail(id)).deliveries).toMatchObject([{ state: "sent", attempts }]);
 });

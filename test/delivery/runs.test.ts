@@ -9,6 +9,7 @@ import {
   type ScriptedChannel,
   startFixture,
   telegramTo,
+  webhookTo,
 } from "./engine-fixture.ts";
 import { flood, minute, refused, second } from "./outcomes.ts";
 
@@ -65,10 +66,9 @@ describe("many alerts for a chat without a pace", () => {
   });
 
   it("knows of the message before it in the same run, whose record is not on disk yet", async () => {
-    const { fixture, accept, chat } = await startWarm();
+    const { fixture, chat, play } = await startWarm();
     await together(fixture, async () => {
-      await accept({ alertKey: "one" });
-      await accept({ alertKey: "one", status: "resolved" });
+      await play({ alertKey: "one" }, { alertKey: "one", status: "resolved" });
     });
     await fixture.clock.advance(second);
     expect(chat.calls.map(({ action }) => action)).toEqual(["send", "edit", "send"]);
@@ -77,12 +77,8 @@ describe("many alerts for a chat without a pace", () => {
 
   it("stops at a call that goes wrong, and puts the rest back where it was", async () => {
     const { fixture, chat, clock } = await start();
-    let hasFailed = false;
-    chat.always = (call) => {
-      if (numbers([call])[0] !== 40 || hasFailed) return sent;
-      hasFailed = true;
-      return flood(30_000);
-    };
+    const answers = [flood(30_000)];
+    chat.always = (call) => (numbers([call])[0] === 40 && answers.pop()) || sent;
     await acceptMany(fixture, 100);
     await clock.advance(20 * second);
     expect(numbers(chat.calls)).toEqual(upTo(41));
@@ -177,6 +173,22 @@ describe("many alerts for a chat without a pace", () => {
   });
 });
 
+it("calls a webhook four at a time, and never more", async () => {
+  const { acceptMany: many, clock, hook, states } = await startFixture([webhookTo("hook", { digestOver: 1_000 })]);
+  let [underWay, most] = [0, 0];
+  hook.always = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await clock.sleep(100);
+    underWay -= 1;
+    return sent;
+  };
+  const ids = await many(20);
+  await clock.advance(20 * second);
+  expect(most).toBe(4);
+  for (const id of ids) expect(await states(id)).toEqual({ hook: "sent" });
+});
+
 describe("a process that is killed in the middle of a run", () => {
   /** Its forty-first call hangs; it is killed so, and the next one works. */
   async function killIn(kill: (fixture: EngineFixture) => Promise<unknown>) {
@@ -230,8 +242,7 @@ describe("an alert that comes alone", () => {
   it("is claimed with its routing, and called without another commit or listing before it", async () => {
     const fixture = await startIdle();
     fixture.failing.add("listDue").add("claimRun").add("claimDeliveries");
-    const id = await fixture.accept();
-    await fixture.clock.settle();
+    const [id = ""] = await fixture.play({}, 0);
     expect(fixture.chat.calls).toHaveLength(1);
     expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
   });
@@ -293,8 +304,7 @@ describe("an alert that comes alone", () => {
     await expect(fixture.accept()).rejects.toThrow();
     fixture.failing.clear();
     // Routes the one that was accepted before.
-    await fixture.accept();
-    await fixture.clock.advance(second);
+    await fixture.play({}, second);
     expect(fixture.chat.calls).toHaveLength(1);
   });
 
@@ -323,11 +333,12 @@ describe("an alert that comes alone", () => {
   it("is ambiguous when the process was killed during its call", async () => {
     const fixture = await startIdle();
     fixture.chat.hang();
-    await fixture.accept();
-    await fixture.clock.settle();
+    const [id = ""] = await fixture.play({}, 0);
     expect(fixture.chat.calls).toHaveLength(1);
     await fixture.kill();
     await fixture.clock.advance(minute);
     expect(fixture.chat.repeats).toEqual([false, true]);
+    const cut = { outcome: "ambiguous", detail: "Tocsin was stopped during the call" };
+    expect((await fixture.detail(id)).deliveries).toMatchObject([{ attempts: [cut, { outcome: "sent" }] }]);
   });
 });

@@ -12,27 +12,18 @@ import {
 } from "./engine-fixture.ts";
 import { flood, kicked, minute, second } from "./outcomes.ts";
 
-it("records a message that was sent once the store takes it, and sends it once", async () => {
+it.each([
+  ["records a message that was sent once the store takes it, and sends it once", 20 * second, [false], ["sent"]],
+  ["marks the repeat when it never could record what it sent", 3 * minute, [false, true], ["ambiguous", "sent"]],
+])("%s", async (_what, failsForMs, repeats, outcomes) => {
   const fixture = await startFixture([telegramTo("chat")]);
   fixture.failing.add("recordAttempt");
-  const id = await fixture.accept();
-  await fixture.clock.advance(20 * second);
+  const [id = ""] = await fixture.play({}, failsForMs);
   fixture.failing.clear();
-  await fixture.clock.advance(minute);
-  expect(fixture.chat.calls).toHaveLength(1);
-  expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+  await fixture.clock.advance(3 * minute);
+  expect(fixture.chat.repeats).toEqual(repeats);
+  expect(await outcomesOf(fixture, id)).toEqual(outcomes);
   expect(await fixture.states(id)).toEqual({ chat: "sent" });
-});
-
-it("marks the repeat when it never could record what it sent", async () => {
-  const fixture = await startFixture([telegramTo("chat")]);
-  fixture.failing.add("recordAttempt");
-  const id = await fixture.accept();
-  await fixture.clock.advance(3 * minute);
-  fixture.failing.clear();
-  await fixture.clock.advance(3 * minute);
-  expect(fixture.chat.repeats).toEqual([false, true]);
-  expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "sent"]);
 });
 
 it("records the outcome although the destination's health cannot be saved, and sends the notice later", async () => {
@@ -55,8 +46,7 @@ it.each([[[]], [["releaseClaim"]]] as const)(
   async (besides) => {
     const fixture = await startFixture([telegramTo("chat")]);
     for (const name of ["findThread", ...besides] as const) fixture.failing.add(name);
-    const id = await fixture.accept();
-    await fixture.clock.advance(3 * second);
+    const [id = ""] = await fixture.play({}, 3 * second);
     fixture.failing.clear();
     await fixture.clock.advance(10 * second);
     expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
@@ -85,7 +75,7 @@ it.each([true, false])(
 
 it("sends the rest of a message once, which it could not give back between two parts", async () => {
   const fixture = await startFixture([telegramTo("chat", { detail: "full" }), telegramTo("other")]);
-  const { accept, clock, chat, other, failing } = fixture;
+  const { accept, clock, chat, other, failing, play } = fixture;
   chat.script.push(async () => {
     // The whole bot is asked to wait, for longer than a claim is held.
     other.script.push(flood(30 * second, "account"));
@@ -94,8 +84,7 @@ it("sends the rest of a message once, which it could not give back between two p
     failing.add("releaseClaim");
     return { kind: "sent", ref: "1" };
   });
-  const id = await accept({ text: "word ".repeat(1_800) }, { to: ["chat"] });
-  await clock.advance(3 * second);
+  const [id = ""] = await play([{ text: "word ".repeat(1_800) }, { to: ["chat"] }], 3 * second);
   failing.clear();
   await clock.advance(minute);
   expect(chat.texts.map((text) => /\[(\d)\/3\]/.exec(text)?.[1])).toEqual(["1", "2", "3"]);
@@ -103,12 +92,10 @@ it("sends the rest of a message once, which it could not give back between two p
 });
 
 it("goes on indexing and calling fallbacks while another duty fails", async () => {
-  const { accept, clock, hook, chat, failing, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+  const { hook, chat, failing, store, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
   failing.add("listAbandoned");
   chat.hang();
-  const fallback = { to: "hook", at: clock.now() + 10 * second };
-  await accept({ title: "searchable" }, { to: ["chat"], planned: { fallback } });
-  await clock.advance(20 * second);
+  await play([{ title: "searchable" }, { to: ["chat"], fallback: ["hook", 10 * second] }], 20 * second);
   expect(hook.calls).toHaveLength(1);
   expect(await store.listAlerts({ limit: 5, q: "searchable" })).toHaveLength(1);
 });
@@ -119,7 +106,7 @@ async function expectPace(slowDown: (fixture: EngineFixture) => Promise<void> | 
     settings.telegramBotPace = { perSecond: 0.5 };
   });
   await slowDown(fixture);
-  const ids = [await fixture.accept(), await fixture.accept()];
+  const ids = await fixture.acceptMany(2);
   await fixture.clock.advance(20 * second);
   const calls = [...fixture.desk.calls, ...fixture.other.calls].map(({ at }) => at).sort();
   expect(calls).toHaveLength(4);

@@ -18,20 +18,17 @@ describe("time", () => {
   });
 
   it("lets one mailbox that has to wait hold up no other", async () => {
-    const { accept, mail, clock } = await startFixture([mailTo("mail", ["slow@x.io", "b@x.io"])]);
+    const { play, mail } = await startFixture([mailTo("mail", ["slow@x.io", "b@x.io"])]);
     mail.always = ({ context }) =>
       context.recipient === "slow@x.io" ? { ...refused, waitMs: 10 * minute } : { kind: "sent" };
-    await accept();
-    await clock.advance(second);
-    await accept();
-    await clock.advance(second);
+    await play({}, second, {}, second);
     expect(mail.calls.map((call) => call.context.recipient)).toEqual(["slow@x.io", "b@x.io", "b@x.io"]);
   });
 
   it("sends nothing before a Retry-After, also when it looks ahead after an outage", async () => {
-    const { accept, hook, clock } = await startFixture([ntfyTo("hook")]);
+    const { acceptMany, hook, clock } = await startFixture([ntfyTo("hook")]);
     hook.always = () => ({ kind: "retry", reason: "server_error", detail: "busy", waitMs: 10 * minute });
-    for (let alert = 0; alert < 6; alert += 1) await accept();
+    await acceptMany(6);
     await clock.advance(9 * minute);
     expect(hook.calls).toHaveLength(1);
   });
@@ -48,25 +45,21 @@ describe("time", () => {
   });
 
   it("says why when it gives up", async () => {
-    const { chat, clock, detail, meet } = await startFixture([telegramTo("chat")]);
+    const { chat, play, detail } = await startFixture([telegramTo("chat")]);
     chat.always = () => unauthorized;
-    const id = await meet("chat", unauthorized);
-    await clock.jump(25 * hour);
-    await clock.advance(10 * second);
+    const [id = ""] = await play({}, 5 * second, 25 * hour, 10 * second);
     const reason = "could not be delivered within 24 h: token refused";
     expect((await detail(id)).deliveries).toMatchObject([{ state: "expired", reason }]);
   });
 
   it("lets fifty destinations that hang delay no other by a second", async () => {
     const hanging = Array.from({ length: 49 }, (_, index) => ntfyTo(`hangs-${index}`));
-    const { fixture, accept, clock } = await startFixture<string>([...hanging, ntfyTo("hook")]);
+    const { fixture, play } = await startFixture<string>([...hanging, ntfyTo("hook")]);
     for (const { name } of hanging) channelOf(fixture, name).always = () => new Promise(() => {});
     const { calls } = channelOf(fixture, "hook");
-    await accept();
-    await clock.advance(10 * second);
+    await play({}, 10 * second);
     const before = calls.length;
-    await accept();
-    await clock.advance(999);
+    await play({}, 999);
     expect(calls).toHaveLength(before + 1);
   });
 });
@@ -105,11 +98,9 @@ describe("what comes for a dead destination", () => {
   });
 
   it("fails when it has waited for an hour, and its fallback had it at once", async () => {
-    const { accept, clock, states, meet } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const { clock, states, meet, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     await meet("chat", kicked);
-    const fallback = { to: "hook", at: clock.now() + hour };
-    const id = await accept({}, { to: ["chat"], planned: { fallback } });
-    await clock.advance(2 * second);
+    const [id = ""] = await play([{}, { to: ["chat"], fallback: ["hook", hour] }], 2 * second);
     expect(await states(id)).toEqual({ chat: "waiting", hook: "sent" });
     await clock.jump(58 * minute);
     await clock.advance(minute);
@@ -124,8 +115,7 @@ describe("what comes for a dead destination", () => {
     await fixture.meet("chat", kicked);
     await fixture.clock.advance(3 * hour + 2 * minute - 5 * second);
     const before = probedAt.length;
-    await fixture.accept();
-    await fixture.clock.advance(9 * minute);
+    await fixture.play({}, 9 * minute);
     expect(probedAt.slice(before)).toEqual([183, 185, 190]);
   });
 
@@ -139,11 +129,10 @@ describe("what comes for a dead destination", () => {
   });
 
   it("is tried itself after the pause where no probe says whether messages are taken", async () => {
-    const { fixture, accept, chat, clock, states } = await startFixture([ntfyTo("chat")]);
+    const { fixture, chat, states, play } = await startFixture([ntfyTo("chat")]);
     probesOf(fixture, () => ({ kind: "sent" }));
     chat.script.push({ ...kicked, reason: "gone" }, { ...kicked, reason: "gone" });
-    const id = await accept();
-    await clock.advance(4 * minute);
+    const [id = ""] = await play({}, 4 * minute);
     expect(chat.calls.map(({ at }) => Math.round((at - (chat.calls[0]?.at ?? 0)) / minute))).toEqual([0, 1, 3]);
     expect(await states(id)).toEqual({ chat: "sent" });
   });

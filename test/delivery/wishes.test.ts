@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { CommonStates } from "../../src/core/ports/watch.ts";
@@ -9,7 +9,7 @@ import { createTestClock } from "../support/test-clock.ts";
 function openScene() {
   const clock = createTestClock();
   const newId = createIdSource(clock.now);
-  const failing = new Set<"look" | "save" | "take" | "do">();
+  const failing = new Set<Fault>();
   let state: unknown;
   let saved: string | undefined;
   const done: string[] = [];
@@ -76,105 +76,70 @@ function openScene() {
   };
 }
 
-describe("a wish for a destination that another relay runs", () => {
-  it("is fulfilled once, within a second, and seen at once", async () => {
-    const { clock, done, leave } = openScene();
-    const told = leave();
-    await clock.advance(5_000);
-    expect([told.seen, done]).toEqual(["page", ["page"]]);
-    expect(told.afterMs).toBeLessThanOrEqual(1_100);
-  });
+type Fault = "look" | "save" | "take" | "do";
+/** Seconds pass, this fails from now on, or (`well`) all is well again. */
+type Step = number | Fault | "well";
 
-  it("is waited for 15 s at most when nothing is saved, and nobody is told that it was not done", async () => {
-    const { clock, failing, leave } = openScene();
-    failing.add("save");
-    const told = leave();
-    await clock.advance(14_000);
-    expect(told).toEqual({});
-    await clock.advance(2_000);
-    expect(told.error).toMatchObject({
-      code: "store_unavailable",
-      message:
-        "The relay that runs the destination chat has not answered within 15 s: it is unknown whether it has done it.",
-      hint: expect.stringContaining("The page Destinations"),
-    });
-    expect(told.afterMs).toBeLessThanOrEqual(15_000);
-  });
+const unknown = {
+  code: "store_unavailable",
+  message:
+    "The relay that runs the destination chat has not answered within 15 s: it is unknown whether it has done it.",
+  hint: expect.stringContaining("The page Destinations"),
+};
+const refused = {
+  code: "store_unavailable",
+  message: "The relay that runs the destination chat could not do it: The database is read-only.",
+};
+const nobody = {
+  code: "conflict",
+  message: "No relay that runs the destination chat answers, so nothing was changed.",
+};
 
-  it("is answered with why its holder could not do it, once, and that is no wish to another", async () => {
-    const { clock, failing, done, leave } = openScene();
-    failing.add("do");
-    const told = leave();
-    await clock.advance(3_000);
-    expect(told.error).toMatchObject({
-      code: "store_unavailable",
-      message: "The relay that runs the destination chat could not do it: The database is read-only.",
-    });
-    expect(told.afterMs).toBeLessThanOrEqual(1_200);
-    failing.clear();
-    await clock.advance(100_000);
-    expect(done).toEqual([]);
-    const again = leave();
-    await clock.advance(2_000);
-    expect(again).toMatchObject({ seen: "page" });
-  });
+it.each<[string, Step[], object, { withinMs?: number; done?: string[] }]>([
+  ["is fulfilled once, within a second, and seen at once", [5], { seen: "page" }, { withinMs: 1_100, done: ["page"] }],
+  ["is waited for when nothing is saved, and nobody is told that it was not done", ["save", 14], {}, {}],
+  ["is unknown when nothing is saved for 15 s", ["save", 16], { error: unknown }, { withinMs: 15_000 }],
+  ["is answered with why its holder could not do it", ["do", 3], { error: refused }, { withinMs: 1_200 }],
+  ["is no wish to another when one could not do it", ["do", 3, "well", 100], { error: refused }, { done: [] }],
+  ["is seen as soon as what came of it can be saved", ["save", 7, "well", 3], { seen: "page" }, {}],
+  ["is waited for while nobody can look", ["save", 1, "well", "look", 7, "well", 2], { seen: "page" }, {}],
+  ["is unknown when nobody can look for long", ["save", 1, "look", 16], { error: unknown }, { withinMs: 15_000 }],
+  [
+    "is not fulfilled when nobody took it within ten seconds, then or later, and people are told so",
+    ["take", 12, "well", 100],
+    { error: nobody },
+    { withinMs: 12_000, done: [] },
+  ],
+  [
+    "is not fulfilled too late where nobody can take it back, and is gone after a while",
+    ["take", 2, "look", 14, "well", 100],
+    { error: { code: "store_unavailable" } },
+    { withinMs: 16_000, done: [] },
+  ],
+])("a wish for a destination that another relay runs %s", async (_what, steps, expected, { withinMs, done: all }) => {
+  const { clock, failing, done, leave } = openScene();
+  const early = steps.findIndex((step) => typeof step === "number");
+  const take = async (step: Step) => {
+    if (typeof step === "number") await clock.advance(step * 1_000);
+    else if (step === "well") failing.clear();
+    else failing.add(step);
+  };
+  for (const step of steps.slice(0, early)) await take(step);
+  const told = leave();
+  for (const step of steps.slice(early)) await take(step);
+  if (Object.keys(expected).length === 0) expect(told).toEqual({});
+  else expect(told).toMatchObject(expected);
+  if (withinMs !== undefined) expect(told.afterMs).toBeLessThanOrEqual(withinMs);
+  if (all !== undefined) expect(done).toEqual(all);
+});
 
-  it("is seen as soon as what came of it can be saved", async () => {
-    const { clock, failing, leave } = openScene();
-    failing.add("save");
-    const told = leave();
-    await clock.advance(7_000);
-    failing.clear();
-    await clock.advance(3_000);
-    expect(told).toMatchObject({ seen: "page" });
-  });
-
-  it("is waited for while nobody can look, and is unknown when that lasts", async () => {
-    const { clock, failing, leave } = openScene();
-    failing.add("save");
-    const first = leave();
-    await clock.advance(1_000);
-    failing.clear();
-    failing.add("look");
-    await clock.advance(7_000);
-    failing.clear();
-    await clock.advance(2_000);
-    expect(first).toMatchObject({ seen: "page" });
-
-    const scene = openScene();
-    scene.failing.add("save");
-    const second = scene.leave();
-    await scene.clock.advance(1_000);
-    scene.failing.add("look");
-    await scene.clock.advance(16_000);
-    expect(second.error?.message).toContain("it is unknown whether");
-    expect(second.afterMs).toBeLessThanOrEqual(15_000);
-  });
-
-  it("is not fulfilled when nobody took it within ten seconds, then or later, and people are told so", async () => {
-    const { clock, failing, done, leave } = openScene();
-    failing.add("take");
-    const told = leave();
-    await clock.advance(12_000);
-    expect(told.error).toMatchObject({
-      code: "conflict",
-      message: "No relay that runs the destination chat answers, so nothing was changed.",
-    });
-    failing.clear();
-    await clock.advance(100_000);
-    expect(done).toEqual([]);
-  });
-
-  it("is not fulfilled too late where nobody can take it back, and is gone after a while", async () => {
-    const { clock, failing, done, leave } = openScene();
-    failing.add("take");
-    const told = leave();
-    await clock.advance(2_000);
-    failing.add("look");
-    await clock.advance(14_000);
-    expect(told.error?.code).toBe("store_unavailable");
-    failing.clear();
-    await clock.advance(100_000);
-    expect(done).toEqual([]);
-  });
+it("a wish is fulfilled though its holder could not do the one before", async () => {
+  const { clock, failing, leave } = openScene();
+  failing.add("do");
+  leave();
+  await clock.advance(3_000);
+  failing.clear();
+  const again = leave();
+  await clock.advance(2_000);
+  expect(again).toMatchObject({ seen: "page" });
 });
