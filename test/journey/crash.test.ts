@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { StandInMessage } from "../../workshop/chat/world.ts";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
-import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
+import { type ApiAlert, createHookWorld, deskChat } from "../support/journey-world.ts";
 import type { RelayProcess } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
@@ -17,13 +16,10 @@ const killBeforeCall = new URL("../support/kill-before-call.mjs", import.meta.ur
  */
 it(`delivers everything it acknowledged through ${rounds} kills, and marks each repeat`, async () => {
   const random = createSeededRandom(seed).next;
-  const receiver = await createDeliveryReceiver({ longestMs: 25, random });
-  const world = await createJourneyWorld({
+  const { receiver, ...world } = await createHookWorld({
+    longestMs: 25,
     chat: { limits: { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 } },
-    yaml: `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}", digestOver: 1000 }
-  hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
+    more: `  desk: { type: telegram, chatId: "${deskChat}", digestOver: 1000 }
 routes:
   - { name: sample, match: { payload.sample: true }, to: [desk, hook] }
   - { name: rest, to: [hook] }
@@ -35,7 +31,7 @@ delivery:
   breaker: { failures: 1000 }
 `,
   });
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+  const env = { LOG_LEVEL: "error" };
   const acknowledged: string[] = [];
   let serial = 0;
 
@@ -93,14 +89,8 @@ delivery:
 }, 1_200_000);
 
 it("marks nothing whose call had not left, through kills between the commit and the call", async () => {
-  const receiver = await createDeliveryReceiver({ longestMs: 1, random: createSeededRandom(seed).next });
-  const world = await createJourneyWorld({
-    yaml: `
-destinations:
-  hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
-`,
-  });
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+  const { receiver, ...world } = await createHookWorld({ longestMs: 1 });
+  const env = { LOG_LEVEL: "error" };
   const acknowledged: string[] = [];
   for (let round = 0; round < rounds / 4; round += 1) {
     const relay = await world.start({ ...env, NODE_OPTIONS: `--import ${killBeforeCall}` });
@@ -114,7 +104,7 @@ destinations:
   }
   const relay = await world.start(env);
   await expect.poll(() => countUnsettled(relay)).toBe(0);
-  const arrived = receiver.received.flatMap(({ alertIds }) => alertIds);
+  const arrived = receiver.arrived();
   expect(acknowledged.filter((id) => !arrived.includes(id))).toEqual([]);
   expect(new Set(arrived).size).toBe(arrived.length);
   expect(arrived.length).toBeGreaterThanOrEqual(rounds / 4);

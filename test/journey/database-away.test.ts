@@ -10,9 +10,7 @@ import { waitUntil, webhookSecret } from "../support/relay-process.ts";
 async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const { receiver, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, "sources:\n  git: {}\n");
-  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
-  return { server, receiver, dataDir, start, arrived };
+  return { server, ...(await prepareRelayOnPostgres(server.url, 5, "sources:\n  git: {}\n")) };
 }
 
 const statusOf = async (url: string) => (await fetch(url)).status;

@@ -39,7 +39,7 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
   const { primary, standby } = await startPair();
   const proxy = await createSwitchableProxy(primary.url);
   const databaseUrl = `postgres://postgres@${new URL(proxy.url).host}/postgres`;
-  const { receiver, dataDir, start } = await prepareRelayOnPostgres(databaseUrl, 5);
+  const { arrived, dataDir, start } = await prepareRelayOnPostgres(databaseUrl, 5);
   const relay = await start();
   const config = loadConfig({ env: { DATABASE_URL: databaseUrl }, cwd: dataDir });
   const findings = await checkDatabase({} as RelayRun, config);
@@ -59,7 +59,6 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
   await posting.grow(100);
   await posting.end();
 
-  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
   await waitUntil(
     arrived,
     (all) => {

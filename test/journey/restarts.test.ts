@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
-import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
+import { createHookWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { postOnce, sendAtRate } from "../support/posting.ts";
 import { adminToken } from "../support/relay-process.ts";
@@ -21,15 +20,9 @@ const restarts = Number(process.env.TOCSIN_RESTARTS ?? 2);
 const alertsPerSecond = 50;
 
 it(`loses no alert and doubles none over ${restarts} restarts`, async () => {
-  const receiver = await createDeliveryReceiver({ longestMs: 25, random: Math.random });
-  const world = await createJourneyWorld({
-    yaml: `
-destinations:
-  hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
-`,
-  });
+  const world = await createHookWorld({ longestMs: 25 });
   const PORT = String(await findLastingPort());
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error", PORT };
+  const env = { LOG_LEVEL: "error", PORT };
   let relay = await world.start(env);
   const tail = await startTail(world, relay.url);
   const page = await openPage();

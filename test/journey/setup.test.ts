@@ -308,6 +308,17 @@ function nth(pattern: RegExp, count = 1): (what: string) => boolean {
   };
 }
 
+/** Setup ends by this signal when it has reached the gate. */
+async function endAtGate(
+  { child, ended }: ReturnType<typeof startProgram>,
+  reached: Promise<void>,
+  signal: NodeJS.Signals,
+) {
+  expect(await Promise.race([reached, ended])).toBeUndefined();
+  child.kill(signal);
+  return ended;
+}
+
 describe("setup that is cut off", () => {
   const steps: [string, (what: string) => boolean, "before" | "after", "old" | "new"][] = [
     ["has read the account", nth(/^GET \/alerting\/account/), "after", "old"],
@@ -328,11 +339,7 @@ describe("setup that is cut off", () => {
       );
       const own = { PUBLIC_URL: publicUrl ?? "" };
       const gated = { ...own, ALERTING_URL: `${alerting}/alerting`, TELEGRAM_API_ROOT: telegram ?? "" };
-      const { child, ended } = spawnSetup(gated, ["--take-over"]);
-      const first = await Promise.race([gate.reached, ended]);
-      expect(first, name).toBeUndefined();
-      child.kill("SIGKILL");
-      await ended;
+      await endAtGate(spawnSetup(gated, ["--take-over"]), gate.reached, "SIGKILL");
       const wanted = `${publicUrl}/hooks/${secret}`;
       expect(await webhookUrl(), name).toBe(state === "old" ? former : wanted);
 
@@ -363,10 +370,8 @@ describe("setup that is cut off", () => {
       const registered = await webhookUrl();
       const gate = createGate(nth(/^PUT /), when);
       const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
-      const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
-      expect(await Promise.race([gate.reached, ended])).toBeUndefined();
-      child.kill("SIGKILL");
-      await ended;
+      const restoring = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
+      await endAtGate(restoring, gate.reached, "SIGKILL");
       expect(await webhookUrl()).toBe(state === "old" ? registered : former);
       const next = await setupHere({}, ["--restore", "--json"]);
       expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
@@ -386,10 +391,11 @@ describe("setup that is cut off", () => {
     ] as const) {
       const gate = createGate(nth(pattern), "before");
       const publicUrl = await gate.open(relay.url);
-      const { child, ended } = spawnSetup({ PUBLIC_URL: publicUrl }, ["--take-over"]);
-      expect(await Promise.race([gate.reached, ended])).toBeUndefined();
-      child.kill("SIGINT");
-      expect(await ended).toMatchObject({ status: 1, stderr: expect.stringMatching(words) });
+      const run = spawnSetup({ PUBLIC_URL: publicUrl }, ["--take-over"]);
+      expect(await endAtGate(run, gate.reached, "SIGINT")).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(words),
+      });
       const isChanged = (await webhookUrl()) === `${publicUrl}/hooks/${secret}`;
       expect(isChanged).toBe(pattern.source.includes("POST"));
       if (isChanged)

@@ -13,14 +13,14 @@ async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
   const sources = `sources:\n  git: { secret: "\${GIT_SECRET}" }\n`;
-  const { receiver, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, sources);
+  const { arrived, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, sources);
   const spoolDir = join(dataDir, "spool");
   const env = { SPOOL_DIR: spoolDir, GIT_SECRET: sourceSecret };
-  return { server, receiver, spoolDir, start: () => start(env) };
+  return { server, arrived, spoolDir, start: () => start(env) };
 }
 
 it("answers 202 while PostgreSQL is away, through a kill of its own, and sends each alert once when it is back", async () => {
-  const { server, receiver, spoolDir, start } = await createWorld();
+  const { server, arrived, spoolDir, start } = await createWorld();
   const first = await start();
   const sent: string[] = [];
   const take = async (answer: Promise<{ status: number; ids: string[] }>) => {
@@ -61,7 +61,6 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
   await server.start();
   const second = await start();
   await take(second.post('{"title":"after"}'));
-  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
   await expect.poll(() => sent.filter((id) => !arrived().includes(id))).toEqual([]);
   expect(arrived()).toHaveLength(new Set(arrived()).size);
   const status = await second.getJson<{ data: { spool: { alerts: number }; alerts: { total: number } } }>(
@@ -80,7 +79,7 @@ it("sends an alert behind one commit, which may be answered late or never, once 
   const server = await startPostgresServer();
   onTestFinished(server.end);
   const proxy = await createPostgresProxy(server.url);
-  const { receiver, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 400);
+  const { receiver, arrived, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 400);
   const relay = await start({ SPOOL_DIR: join(dataDir, "spool") });
   async function post(): Promise<string> {
     const { status, ids } = await relay.post('{"title":"ordinary","severity":"critical"}');
@@ -88,7 +87,6 @@ it("sends an alert behind one commit, which may be answered late or never, once 
     return ids[0] ?? "";
   }
   const sent: string[] = [];
-  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
   async function expectArrived(...ids: string[]): Promise<void> {
     sent.push(...ids);
     await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), { what: "the alert at the desk" });

@@ -22,5 +22,7 @@ export async function createDeliveryReceiver(options: { longestMs: number; rando
     setTimeout(() => response.writeHead(204).end(), options.random() * options.longestMs);
   });
   const { url } = await listenOnLoopback(server);
-  return { url, received };
+  /** Each as often as it came, in their order. */
+  const arrived = () => received.flatMap(({ alertIds }) => alertIds);
+  return { url, received, arrived };
 }

@@ -1,8 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { createIdSource } from "../../src/core/id.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
+import { createDeliveryReceiver } from "./delivery-receiver.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
@@ -48,6 +51,37 @@ export async function createJourneyWorld(options: { yaml?: string; chat?: Partia
     env,
     start: (extra: Record<string, string> = {}) => startRelayProcess(dataDir, { ...env, ...extra }),
   };
+}
+
+/** A journey's world whose one destination, unless `more` has others, is a webhook that notes what arrives. */
+export async function createHookWorld({ longestMs = 0, more = "", chat }: HookWorldOptions = {}) {
+  const receiver = await createDeliveryReceiver({ longestMs, random: Math.random });
+  const hook = `hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }`;
+  const world = await createJourneyWorld({ yaml: `destinations:\n  ${hook}\n${more}`, chat });
+  Object.assign(world.env, { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  return { ...world, receiver, arrived: receiver.arrived };
+}
+
+interface HookWorldOptions {
+  /** How long an answer takes at most. Default: none waits. */
+  longestMs?: number;
+  /** The rest of the configuration file: more destinations, then what else there is. */
+  more?: string;
+  chat?: Partial<ChatStandInOptions>;
+}
+
+/** As if each had been posted to a relay that died before it routed any. Their ids. */
+export async function storeUnrouted(dataDir: string, bodies: string[]): Promise<string[]> {
+  const store = openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes: 0 });
+  const newId = createIdSource(Date.now);
+  const ids = bodies.map(newId);
+  const accepted = ids.map((id, index) => {
+    const request = { receivedAt: Date.now(), headers: "[]", body: Buffer.from(bodies[index] ?? ""), ids: [id] };
+    return store.acceptRequest({ ...request, origin: "hook", dedupeWindowMs: 1 });
+  });
+  await Promise.all(accepted);
+  await store.close();
+  return ids;
 }
 
 export type JourneyWorld = Awaited<ReturnType<typeof createJourneyWorld>>;

@@ -19,5 +19,5 @@ export async function prepareRelayOnPostgres(databaseUrl: string, longestMs: num
   const env = { TOCSIN_CONFIG: path, DATABASE_URL: databaseUrl };
   /** Again after it has ended, too. */
   const start = (others: Record<string, string> = {}) => startRelayProcess(dataDir, { ...env, ...others });
-  return { receiver, dataDir, start };
+  return { receiver, arrived: receiver.arrived, dataDir, start };
 }

@@ -11,7 +11,6 @@ import { createSlackVendor } from "./vendors/app-vendors.ts";
 export async function openRingingWorld(
   { rules, destinations = "" }: { rules: string; destinations?: string },
   at = Date.now(),
-  env: Record<string, string> = {},
 ) {
   const slack = await createSlackVendor();
   onTestFinished(() => slack.close());
@@ -24,7 +23,7 @@ ${destinations}
 ${rules}
 `;
   const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
-  Object.assign(world.env, { SLACK_URL: `${slack.origin}${slack.path}` }, env);
+  world.env.SLACK_URL = `${slack.origin}${slack.path}`;
   const inChat = () => world.chat.messages(deskChat);
   return {
     world,
