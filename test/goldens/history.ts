@@ -7,6 +7,7 @@ import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { Decision, Mute, PlannedDelivery } from "../../src/core/rules.ts";
 import { findUnrouted } from "../conformance/store/scene-samples.ts";
+import { anAlert } from "../support/facts.ts";
 import { takeLane } from "../support/lane.ts";
 
 const minute = 60_000;
@@ -89,18 +90,7 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
     await store.recordRouting([
       {
         alertSeq: seq,
-        facts: {
-          ...{
-            title: name,
-            severity: "warning",
-            status: "firing",
-            format: "json",
-            alertKey: name,
-            fields: [],
-            notes: [],
-          },
-          ...facts,
-        },
+        facts: anAlert({ title: name, alertKey: name, ...facts }),
         decisions: deliveries.map(
           ({ route, destination, reason, state }): Decision => ({
             ...{ route, destination, reason },
@@ -304,17 +294,10 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
   const away = { state: "waiting", reason: "Internal Server Error", dueAt: now + 5 * hour } as const;
   await attempt("ops", { outcome: "retry", reason: "server_error", detail: "Internal Server Error", next: away });
   moveTo(now - 30 * minute);
+  const treasuryIsAway = { title: "treasury cannot be reached", alertKey: "tocsin:treasury" };
   await store.recordNotice({
     ...{ id: newId(), at: time, decisions: [], deliveries: [plan({ destination: "ops", route: "" })] },
-    facts: {
-      title: "treasury cannot be reached",
-      severity: "critical",
-      status: "firing",
-      format: "empty",
-      alertKey: "tocsin:treasury",
-      fields: [],
-      notes: [],
-    },
+    facts: anAlert({ ...treasuryIsAway, severity: "critical", format: "empty" }),
   });
   await attempt("ops", "sent");
 

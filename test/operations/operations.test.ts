@@ -7,55 +7,19 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createStoreLooks, readinessOf } from "../../src/operations/readiness.ts";
-import { resendAlert } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { viewDestinations } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
-import { kicked } from "../delivery/outcomes.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-describe("resending manually", () => {
-  const destinations = [telegramTo("chat"), ntfyTo("hook")];
-  const start = async () => {
-    const fixture = await startFixture(destinations);
-    const resend = (id: string, name?: string) =>
-      resendAlert(
-        { store: fixture.store, destinations, clock: fixture.clock },
-        id,
-        name === undefined ? undefined : [name],
-      );
-    return { ...fixture, resend };
-  };
-
-  it("is tried for real at a dead destination, marked as a resend, and revives it", async () => {
-    const { accept, clock, resend, channels, engine } = await start();
-    channels.chat?.script.push(kicked);
-    const id = await accept({}, { to: ["chat"] });
-    await clock.advance(5_000);
-    expect(engine.statuses()[0]?.own.health).toBe("dead");
-    await resend(id, "chat");
-    await clock.advance(5_000);
-    const marked = { action: "send", text: expect.stringMatching(/again|resen[dt]/i) };
-    const waited = { action: "send", text: expect.stringContaining("Alert 1") };
-    expect(channels.chat?.calls).toMatchObject([{ action: "send" }, marked, waited]);
-    expect(engine.statuses()[0]?.own.health).toBe("ok");
-  });
-});
-
 describe("a test straight to one destination", () => {
-  const open = async (destinations = [telegramTo("chat"), ntfyTo("hook")]) => {
+  const open = async () => {
+    const destinations = [telegramTo("chat"), ntfyTo("hook")];
     const fixture = await startFixture(destinations);
-    const { store, clock } = fixture;
-    const test = createDestinationTests({
-      store,
-      destinations,
-      clock,
-      newId: createIdSource(clock.now),
-      log: silentLog,
-    });
-    return { ...fixture, test };
+    const { store, clock, newId } = fixture;
+    return { ...fixture, test: createDestinationTests({ store, destinations, clock, newId, log: silentLog }) };
   };
 
   it("goes there alone, marked, as a delivery of its own kind, and asks for no fallback", async () => {
@@ -118,14 +82,13 @@ describe("a test straight to one destination", () => {
 
 describe("mutes made at run time", () => {
   const matchers = [{ field: "severity", condition: { equals: ["info"] } }];
+  const always = { startsAt: 0, endsAt: Number.MAX_SAFE_INTEGER, createdAt: 0 };
   const ofConfiguration: Mute = {
     id: "config-1",
     matchers,
     reason: "migration",
-    startsAt: 0,
-    endsAt: Number.MAX_SAFE_INTEGER,
-    createdAt: 0,
     createdBy: "configuration",
+    ...always,
   };
   const open = async () => {
     const clock = createTestClock();
@@ -228,108 +191,83 @@ describe("mutes made at run time", () => {
 
 describe("readiness", () => {
   const healthy = { writable: true, full: false, unrouted: 0, bytes: 1 };
-  const ask = (changes: object, idleMs = 0, stopped = false, problem?: string, laneIdleMs = 0) => {
-    const clock = createTestClock();
-    const stopping = new AbortController();
-    if (stopped) stopping.abort();
-    return readinessOf({
-      store: { health: async () => ({ ...healthy, ...changes }) },
-      engine: {
-        lastTurnAt: () => clock.now() - idleMs,
-        laneTurns: () => [{ destination: "desk", at: clock.now() - laneIdleMs }],
-      },
-      reader: { problem: () => problem },
-      clock,
-      stopping: stopping.signal,
-    });
+  type Deps = Parameters<typeof readinessOf>[0];
+  const clock = createTestClock();
+  const [silent, away] = [() => new Promise<never>(() => {}), () => Promise.reject(new Error("it is away"))];
+  const stopped = AbortSignal.abort();
+  const engineOf = (idleMs: number, laneIdleMs = 0): Deps["engine"] => ({
+    lastTurnAt: () => clock.now() - idleMs,
+    laneTurns: () => [{ destination: "desk", at: clock.now() - laneIdleMs }],
+  });
+  const storeOf = (changes: object): Deps["store"] => ({ health: async () => ({ ...healthy, ...changes }) });
+  const noThreads = { problem: () => "no threads left" };
+  /** Of a relay that is well but for this. */
+  const ask = (changes: Partial<Deps> = {}, of?: "alerts") => {
+    const own = { store: storeOf({}), engine: engineOf(0), reader: { problem: () => undefined }, clock };
+    return readinessOf({ ...own, stopping: new AbortController().signal, ...changes }, of);
   };
 
-  it.each([
-    ["all is well", {}, 0, false, true],
-    ["the disk is full", { full: true }, 0, false, false],
-    ["the store does not commit", { writable: false }, 0, false, false],
-    ["the dispatcher hangs", {}, 31_000, false, false],
-    ["it is being stopped", {}, 0, true, false],
-    ["nothing can be read", {}, 0, false, false, "no threads left"],
-    ["a lane hangs", {}, 0, false, false, undefined, 31_000],
-  ])("when %s", async (_name, changes, idleMs, stopped, ready, problem?: string, laneIdleMs?: number) => {
-    const verdict = await ask(changes, idleMs, stopped, problem, laneIdleMs);
+  it.each<[string, Partial<Deps>, boolean]>([
+    ["all is well", {}, true],
+    ["the disk is full", { store: storeOf({ full: true }) }, false],
+    ["the store does not commit", { store: storeOf({ writable: false }) }, false],
+    ["the dispatcher hangs", { engine: engineOf(31_000) }, false],
+    ["it is being stopped", { stopping: stopped }, false],
+    ["nothing can be read", { reader: noThreads }, false],
+    ["a lane hangs", { engine: engineOf(0, 31_000) }, false],
+  ])("when %s", async (_name, changes, ready) => {
+    const verdict = await ask(changes);
     expect(verdict.ready).toBe(ready);
     expect(verdict.reasons.length).toBe(ready ? 0 : 1);
   });
 
-  it.each([["before"], ["after"]])(
+  it.each(["before", "after"])(
     "is denied at once to who asks just %s a stop, though the store does not answer",
     async (when) => {
       const draining = new AbortController();
       if (when === "after") draining.abort();
-      const asked = readinessOf({
-        store: { health: () => new Promise(() => {}) },
-        engine: { lastTurnAt: () => 0, laneTurns: () => [] },
-        reader: { problem: () => undefined },
-        clock: createTestClock(0),
-        stopping: new AbortController().signal,
-        draining: draining.signal,
-      });
+      const asked = ask({ store: { health: silent }, draining: draining.signal });
       draining.abort();
       expect(await asked).toMatchObject({ ready: false, reasons: ["it is being stopped"] });
     },
   );
 
   it("of alerts asks the spool first, and looks at nothing that the hook does not need", async () => {
-    const draining = new AbortController();
-    const clock = createTestClock();
     const spool = { alerts: 3, bytes: 1, maxBytes: 2, stuck: 0, unreadable: 0, damagedFiles: [] };
-    const deps = {
-      store: { health: () => Promise.reject(new Error("it is away")) },
-      engine: { lastTurnAt: () => clock.now() - 31_000, laneTurns: () => [] },
-      reader: { problem: () => "no threads left" },
-      clock,
-      stopping: draining.signal,
+    const askOf = (view?: SpoolView, more: Partial<Deps> = {}) => {
+      const ill = { store: { health: away }, engine: engineOf(31_000), reader: noThreads };
+      return ask({ ...ill, ...(view && { spool: () => view }), ...more }, "alerts");
     };
-    const ask = (view?: SpoolView, more = {}) =>
-      readinessOf({ ...deps, ...(view && { spool: () => view }), ...more }, "alerts");
-    const silent = { health: () => new Promise<never>(() => {}) };
-    expect(await ask(spool, { store: silent })).toEqual({ ready: true, reasons: [], spooled: 3 });
+    expect(await askOf(spool, { store: { health: silent } })).toEqual({ ready: true, reasons: [], spooled: 3 });
     const reasons = ["the store does not answer", "3 alerts wait in the spool"];
-    expect(await ask({ ...spool, problem: "full" })).toEqual({ ready: false, reasons, spooled: 3 });
-    expect(await ask()).toEqual({ ready: false, reasons: ["the store does not answer"] });
-    expect(await ask(undefined, { store: { health: async () => healthy } })).toEqual({ ready: true, reasons: [] });
-    draining.abort();
-    expect(await ask(spool)).toMatchObject({ ready: false, reasons: ["it is being stopped", reasons[1]] });
+    expect(await askOf({ ...spool, problem: "full" })).toEqual({ ready: false, reasons, spooled: 3 });
+    expect(await askOf()).toEqual({ ready: false, reasons: ["the store does not answer"] });
+    expect(await askOf(undefined, { store: storeOf({}) })).toEqual({ ready: true, reasons: [] });
+    const whenStopped = { ready: false, reasons: ["it is being stopped", reasons[1]] };
+    expect(await askOf(spool, { stopping: stopped })).toMatchObject(whenStopped);
   });
 
   it("answers within a second by the look before, until the one under way has lasted too long", async () => {
-    const clock = createTestClock();
     const looks: { resolve(health: typeof healthy): void; reject(error: Error): void }[] = [];
-    const { health, lastHealth } = createStoreLooks(
-      { health: () => new Promise((resolve, reject) => looks.push({ resolve, reject })) },
-      clock,
-    );
-    const ask = async () => {
-      const asked = readinessOf({
-        store: { health },
-        lastHealth,
-        engine: { lastTurnAt: clock.now, laneTurns: () => [] },
-        reader: { problem: () => undefined },
-        clock,
-        stopping: new AbortController().signal,
-      });
+    const looked = () => new Promise<typeof healthy>((resolve, reject) => looks.push({ resolve, reject }));
+    const { health, lastHealth } = createStoreLooks({ health: looked }, clock);
+    const isReady = async () => {
+      const asked = ask({ store: { health }, lastHealth });
       await clock.advance(800);
       return (await asked).ready;
     };
-    expect(await ask(), "nothing is known").toBe(false);
+    expect(await isReady(), "nothing is known").toBe(false);
     looks[0]?.resolve(healthy);
-    expect(await ask()).toBe(true);
-    expect([await ask(), looks.length], "one look at a time").toEqual([true, 2]);
+    expect(await isReady()).toBe(true);
+    expect([await isReady(), looks.length], "one look at a time").toEqual([true, 2]);
     await clock.advance(8_500);
-    expect(await ask()).toBe(false);
+    expect(await isReady()).toBe(false);
     looks[1]?.resolve(healthy);
-    expect(await ask()).toBe(true);
+    expect(await isReady()).toBe(true);
     looks[2]?.resolve(healthy);
     await clock.advance(10_000);
-    expect(await ask(), "what is known is old").toBe(false);
-    const failing = ask();
+    expect(await isReady(), "what is known is old").toBe(false);
+    const failing = isReady();
     looks[3]?.reject(new Error("it is away"));
     expect(await failing).toBe(false);
     const { lastHealth: known } = createStoreLooks({ health: async () => healthy }, clock, healthy);
@@ -342,13 +280,8 @@ describe("what is shown of destinations", () => {
   const status = { kind: "destination" as const, name: "x", health: "ok" as const, reason: "", since: 0, failures: 0 };
 
   it("shows the account's trouble when it is worse than the destination's own", () => {
-    const paused = {
-      ...status,
-      name: "account:telegram:7",
-      health: "paused" as const,
-      reason: "token refused",
-      probeAt: now,
-    };
+    const trouble = { health: "paused", reason: "token refused", probeAt: now } as const;
+    const paused = { ...status, name: "account:telegram:7", ...trouble };
     const [view] = viewDestinations([{ destination: telegramTo("chat"), own: status, account: paused }], []);
     expect(view).toMatchObject({ health: "paused", reason: "token refused", nextTryAt: now, recipients: ["-1004"] });
   });

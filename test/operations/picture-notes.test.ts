@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { createPictureNotes } from "../../src/operations/picture-notes.ts";
 import { keepStates } from "../support/kept-states.ts";
@@ -21,6 +21,7 @@ function open({
     stop.abort();
     await running;
   };
+  onTestFinished(end);
   return { ...notes, clock, kept, writes, state, end };
 }
 
@@ -42,11 +43,10 @@ describe("what became of pictures", () => {
     expect(second.find(joined("b", "phone"))).toEqual({ result: "refused", reason: "no pictures here" });
     expect(second.find(joined("b"))).toBeUndefined();
     expect(second.counts()).toMatchObject({ joined: 0, stopped: 1 });
-    await second.end();
   });
 
   it("is written once a minute at most, for the destinations of which something is new", async () => {
-    const { note, clock, writes, end } = open();
+    const { note, clock, writes } = open();
     await clock.settle();
     expect(writes).toEqual([]);
     for (let n = 0; n < 500; n += 1) note(joined(String(n)), { result: "joined" });
@@ -54,31 +54,28 @@ describe("what became of pictures", () => {
     expect(writes).toEqual(["pictures:desk"]);
     await clock.advance(10 * minute);
     expect(writes).toHaveLength(1);
-    await end();
   });
 
   it("is written when the store takes it again, and costs nothing meanwhile", async () => {
-    const { note, clock, writes, state, end } = open();
+    const { note, clock, writes, state } = open();
     state.isFailing = true;
     note(joined("a"), { result: "joined" });
     await clock.advance(2 * minute);
     state.isFailing = false;
     await clock.advance(minute);
     expect(writes).toEqual(["pictures:desk"]);
-    await end();
   });
 
   it("is kept of the latest 200 of each destination, and of no other", async () => {
-    const { note, find, end } = open();
+    const { note, find } = open();
     for (let n = 0; n < 201; n += 1) note(joined(String(n)), { result: "joined", afterMs: n });
     note(joined("x", "gone"), { result: "joined" });
     expect(["0", "1", "200"].map((id) => find(joined(id))?.afterMs)).toEqual([undefined, 1, 200]);
     expect(find(joined("x", "gone"))).toBeUndefined();
-    await end();
   });
 
   it("is, of an address, how often it was fetched, and how long after it was given", async () => {
-    const { noteLinked, noteFetched, find, counts, ofDelivery, clock, end } = open();
+    const { noteLinked, noteFetched, find, counts, ofDelivery, clock } = open();
     const message = joined("alert", "phone");
     noteLinked(message);
     expect(find(message)).toEqual({ result: "linked" });
@@ -96,7 +93,6 @@ describe("what became of pictures", () => {
     expect(ofDelivery(delivery, "alert")).toMatchObject({ times: 2 });
     expect(ofDelivery({ ...delivery, state: "failed" }, "alert")).toBeUndefined();
     expect(ofDelivery({ ...delivery, destination: "desk" }, "alert")).toBeUndefined();
-    await end();
   });
 
   it("is known to all relays, whichever has noted it, and each fetch of an address counts once", async () => {
@@ -125,6 +121,5 @@ describe("what became of pictures", () => {
     await clock.advance(5 * minute);
     expect(one.writes.length + two.writes.length).toBe(writes);
     for (const { state } of [one, two]) state.readingTakesMs = 0;
-    await Promise.all([one.end(), two.end()]);
   });
 });

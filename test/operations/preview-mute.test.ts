@@ -7,6 +7,7 @@ import type { Condition } from "../../src/core/rules.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { findUnrouted } from "../conformance/store/scene-samples.ts";
+import { anAlert } from "../support/facts.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -51,29 +52,12 @@ async function start(reader: BodyReader = createLocalReader()) {
     async addBatch(items: unknown[]) {
       const body = Buffer.from(JSON.stringify(items));
       const ids = items.map(() => newId());
-      await store.acceptRequest({
-        receivedAt: clock.now(),
-        contentType: "application/json",
-        headers: "[]",
-        body,
-        ids,
-        origin: "hook",
-        dedupeWindowMs: hourMs,
-      });
-      const [{ facts } = { facts: undefined }] = await store.listFacts({ fromAt: 0, limit: 1 });
+      const given = { receivedAt: clock.now(), contentType: "application/json", headers: "[]", body, ids };
+      await store.acceptRequest({ ...given, origin: "hook", dedupeWindowMs: hourMs });
+      const routed = { facts: anAlert(), decisions: [], deliveries: [], purpose: "alert" as const };
       for (const id of ids) {
         const { seq } = await findUnrouted(store, id);
-        if (facts === undefined) throw new Error("nothing is stored");
-        await store.recordRouting([
-          {
-            alertSeq: seq,
-            facts,
-            decisions: [],
-            deliveries: [],
-            purpose: "alert",
-            routedAt: clock.now(),
-          },
-        ]);
+        await store.recordRouting([{ ...routed, alertSeq: seq, routedAt: clock.now() }]);
       }
     },
   };

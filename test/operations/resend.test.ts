@@ -44,6 +44,7 @@ async function start(destinations: Parameters<typeof startFixture>[0] = [telegra
   return { fixture, ...open(fixture, destinations) };
 }
 
+/** So many fail at this destination, whose calls are those behind them from then on. */
 async function failAlerts(fixture: EngineFixture, name: string, count: number): Promise<string[]> {
   const channel = channelOf(fixture, name);
   channel.always = () => refusedRecipient;
@@ -53,8 +54,11 @@ async function failAlerts(fixture: EngineFixture, name: string, count: number): 
     await fixture.clock.advance(4 * second);
   }
   channel.always = undefined;
+  channel.calls.length = 0;
   return ids;
 }
+
+const chatCalls = (fixture: EngineFixture) => channelOf(fixture, "chat").calls;
 
 describe("resending all that failed", () => {
   it("sends a few one by one, marked as resent, and counts them as sent from then on", async () => {
@@ -66,15 +70,13 @@ describe("resending all that failed", () => {
       destinations: [{ destination: "chat", deliveries: 3, alerts: 3, health: "ok", asDigests: false }],
     });
 
-    const before = channelOf(fixture, "chat").calls.length;
     expect(await resend()).toEqual({ made: 3, resent: 3, left: [] });
     // At once, not at the lane's next look of its own.
     await fixture.clock.advance(second);
-    expect(channelOf(fixture, "chat").calls.length).toBeGreaterThan(before);
+    expect(chatCalls(fixture)).not.toEqual([]);
     await fixture.clock.advance(minute);
-    const sent = channelOf(fixture, "chat").calls.slice(before);
-    expect(sent).toHaveLength(3);
-    for (const { text } of sent) expect(text).toContain("\nResent\n");
+    expect(chatCalls(fixture)).toHaveLength(3);
+    for (const { text } of chatCalls(fixture)) expect(text).toContain("\nResent\n");
     expect(await countsOf("chat")).toEqual({ sent: 3 });
     expect(await listed("failed")).toEqual([]);
     expect((await listed("sent")).sort()).toEqual([...ids].sort());
@@ -87,10 +89,9 @@ describe("resending all that failed", () => {
     const { fixture, preview, resend, countsOf } = await start();
     const ids = await failAlerts(fixture, "chat", 25);
     expect((await preview()).destinations).toMatchObject([{ alerts: 25, asDigests: true }]);
-    const before = channelOf(fixture, "chat").calls.length;
     await resend();
     await fixture.clock.advance(minute);
-    const sent = channelOf(fixture, "chat").calls.slice(before);
+    const sent = chatCalls(fixture);
     expect(sent).toHaveLength(1);
     expect(sent[0]?.text).toMatch(/25 \S+ in [\s\S]*Resent: they could not be delivered when they arrived/);
     expect(sent[0]?.text).toMatch(/Up to \d+ (s|min) late/);
@@ -101,13 +102,12 @@ describe("resending all that failed", () => {
   it("makes nothing twice, however often and however soon it is asked for", async () => {
     const { fixture, resend, preview, resendOne } = await start();
     const [id = ""] = await failAlerts(fixture, "chat", 12);
-    const before = channelOf(fixture, "chat").calls.length;
     await resendOne(id);
     const results = await Promise.all([resend(), resend(), resend()]);
     expect(results.reduce((sum, { made }) => sum + made, 0)).toBe(11);
     expect(await preview()).toMatchObject({ deliveries: 0, destinations: [] });
     await fixture.clock.advance(minute);
-    expect(channelOf(fixture, "chat").calls.slice(before)).toHaveLength(2);
+    expect(chatCalls(fixture)).toHaveLength(2);
     expect(await resend()).toEqual({ made: 0, resent: 0, left: [] });
   });
 
@@ -145,16 +145,6 @@ describe("resending all that failed", () => {
     expect(sent).toEqual(ids.map((_, index) => (index < 220 ? 0 : 1)));
   });
 
-  it("leaves alone what has failed since it was counted", async () => {
-    const { fixture, resend, preview, countsOf } = await start();
-    await failAlerts(fixture, "chat", 2);
-    const { failedUntil } = await preview();
-    await fixture.clock.advance(second);
-    await failAlerts(fixture, "chat", 3);
-    expect(await resend({ failedUntil })).toMatchObject({ resent: 2 });
-    expect(await countsOf("chat")).toMatchObject({ failed: 3 });
-  });
-
   it("takes up what the filters of the log let through, and nothing else", async () => {
     const { fixture, resend, preview } = await start([telegramTo("chat"), ntfyTo("hook"), noticed]);
     const startedAt = fixture.clock.now();
@@ -171,48 +161,26 @@ describe("resending all that failed", () => {
     expect(await count({})).toBe(2);
   });
 
-  it("goes at once while others flow, as one digest, and a fresh alert waits for one message", async () => {
-    const { fixture, resend } = await start();
-    await failAlerts(fixture, "chat", 30);
-    // The chat's slot is taken, so that both wait for the next one.
-    await fixture.accept({}, { to: ["chat"] });
-    await fixture.clock.settle();
-    const before = channelOf(fixture, "chat").calls.length;
-    await resend();
-    const fresh = await fixture.accept({ title: "just now" }, { to: ["chat"] });
-    await fixture.clock.advance(10 * second);
-    const sent = channelOf(fixture, "chat").calls.slice(before);
-    expect(sent).toHaveLength(2);
-    expect(sent[0]?.text).toMatch(/30 \S+ in [\s\S]*Resent: they/);
-    expect(sent[1]?.context.alertId).toBe(fresh);
-    expect(sent[1]?.text).not.toContain("Resent");
-  });
-
   it("has one message in four while others flow at the pace of the chat, and is counted until it has arrived", async () => {
     const { fixture, resend, resending } = await start([{ ...telegramTo("chat"), digestOver: 1_000 }, noticed]);
     await failAlerts(fixture, "chat", 5);
-    for (let alert = 0; alert < 30; alert += 1) await fixture.accept({}, { to: ["chat"] });
-    const before = channelOf(fixture, "chat").calls.length;
+    await fixture.acceptMany(30, {}, { to: ["chat"] });
+    const before = chatCalls(fixture).length;
     await resend();
     expect(await resending()).toMatchObject({ made: 5, arrived: 0 });
     // An alert a second, in a chat that takes one in three seconds.
     for (let alert = 0; alert < 70 && (await resending()) !== undefined; alert += 1) {
-      await fixture.accept({ title: "flows" }, { to: ["chat"] });
-      await fixture.clock.advance(second);
+      await fixture.play([{ title: "flows" }, { to: ["chat"] }], second);
     }
-    const marks = channelOf(fixture, "chat")
-      .calls.slice(before)
-      .map(({ text }) => (text.includes("\nResent\n") ? "R" : "."))
-      .join("");
+    const sent = chatCalls(fixture).slice(before);
+    const marks = sent.map(({ text }) => (text.includes("\nResent\n") ? "R" : ".")).join("");
     expect(marks).toMatch(/^\.?(R\.\.\.){4}R/);
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {
     const { fixture, resend, countsOf } = await start([telegramTo("chat"), ntfyTo("hook"), noticed]);
     for (const name of ["chat", "hook"]) channelOf(fixture, name).always = () => refusedRecipient;
-    const planned = { fallback: { to: "chat", at: fixture.clock.now() + 60_000 } };
-    await fixture.accept({}, { to: ["chat", "hook"], planned });
-    await fixture.clock.advance(minute);
+    await fixture.play([{}, { to: ["chat", "hook"], fallback: ["chat", minute] }], minute);
     expect(await countsOf("chat")).toEqual({ failed: 3 });
     expect(await resend({ destination: "chat" })).toMatchObject({ made: 1, resent: 3 });
     expect(await countsOf("chat")).toEqual({ queued: 1 });
@@ -244,8 +212,7 @@ describe("resending all that failed", () => {
     const chat = channelOf(fixture, "chat");
     await failAlerts(fixture, "chat", 2);
     chat.script.push(answer);
-    await fixture.accept({}, { to: ["chat"] });
-    await fixture.clock.advance(5 * second);
+    await fixture.play([{}, { to: ["chat"] }], 5 * second);
     expect(fixture.engine.statuses()[0]?.[health === "dead" ? "own" : "account"]?.health).toBe(health);
 
     const before = chat.calls.length;
@@ -266,8 +233,7 @@ describe("resending all that failed", () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.example", "typo@x.example"]), noticed]);
     const mail = channelOf(fixture, "mail");
     mail.always = ({ context }) => (context.recipient.startsWith("typo") ? refusedRecipient : { kind: "sent" });
-    const id = await fixture.accept({}, { to: ["mail"] });
-    await fixture.clock.advance(5 * second);
+    const [id = ""] = await fixture.play([{}, { to: ["mail"] }], 5 * second);
     const same = open(fixture, [mailTo("mail", ["a@x.example", "typo@x.example"])]);
     await same.resend();
     await fixture.clock.advance(5 * second);
@@ -288,8 +254,7 @@ describe("resending all that failed", () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.example", "left@x.example"]), noticed]);
     const mail = channelOf(fixture, "mail");
     mail.always = ({ context }) => (context.recipient.startsWith("left") ? refusedRecipient : { kind: "sent" });
-    await fixture.accept({}, { to: ["mail"] });
-    await fixture.clock.advance(5 * second);
+    await fixture.play([{}, { to: ["mail"] }], 5 * second);
     const { resend } = open(fixture, [mailTo("mail", ["a@x.example"])]);
     const result = await resend();
     expect(result).toMatchObject({ made: 0, resent: 0, left: [{ destination: "mail", deliveries: 1 }] });

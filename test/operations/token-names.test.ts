@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Breaker } from "../../src/operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../../src/operations/token-names.ts";
+import { anAlert } from "../support/facts.ts";
 import { keepStates } from "../support/kept-states.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -13,21 +14,9 @@ const day = 24 * hour;
 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
 
-function bare(
-  number: number,
-  { chain = "eth", kind = "token", ...over }: Partial<AlertFacts> & { kind?: string } = {},
-): AlertFacts {
-  return {
-    title: "T",
-    severity: "info",
-    status: "firing",
-    format: "json",
-    alertKey: "k",
-    fields: [],
-    notes: [],
-    metric: `${chain}_${kind}_total_tvl_${addressOf(number)}`,
-    ...over,
-  };
+function bare(number: number, given: Partial<AlertFacts> & { kind?: string } = {}): AlertFacts {
+  const { chain = "eth", kind = "token", ...over } = given;
+  return anAlert({ metric: `${chain}_${kind}_total_tvl_${addressOf(number)}`, ...over });
 }
 
 /** A service that calls token 1 `T1`, and what it was asked. */
@@ -64,22 +53,25 @@ async function open({
     timeLimitMs,
   });
   const stop = new AbortController();
-  const run = () => {
-    const running = names.run(stop.signal);
-    return async () => {
-      stop.abort();
-      await running;
-    };
+  const running = names.run(stop.signal);
+  const end = async () => {
+    stop.abort();
+    await running;
   };
+  onTestFinished(end);
   const note = (facts: AlertFacts) => names.note({ origin: "hook", facts });
+  /** Notes them, and lets a minute pass. */
+  const learn = (...all: AlertFacts[]) => {
+    for (const facts of all) note(facts);
+    return clock.advance(minute);
+  };
   const nameOf = (facts: AlertFacts) => names.find(facts)?.name;
-  return { clock, behaviour, asked, service, breaker, kept, names, note, nameOf, run };
+  return { clock, behaviour, asked, service, breaker, kept, names, note, learn, nameOf, end };
 }
 
 describe("names of what alerts give by address alone", () => {
   it("are asked for in the background, of one chain at a time and some at once, and once", async () => {
-    const { clock, asked, note, nameOf, run } = await open();
-    const end = run();
+    const { clock, asked, note, nameOf } = await open();
     for (const facts of [bare(1), bare(2), bare(3, { chain: "base" }), bare(1)]) note(facts);
     expect(nameOf(bare(1))).toBeUndefined();
     await clock.advance(3_000);
@@ -93,12 +85,10 @@ describe("names of what alerts give by address alone", () => {
     note(bare(1));
     await clock.advance(10 * minute);
     expect(asked).toHaveLength(2);
-    await end();
   });
 
   it("are asked for where there is no name, in whatever case the address is, and of nobody else's alerts", async () => {
-    const { clock, asked, names, note, nameOf, run } = await open();
-    const end = run();
+    const { clock, asked, names, note, nameOf, learn } = await open();
     note(bare(1, { token: "USDC" }));
     note(bare(1, { fields: [{ name: "tokenSymbol", value: "USDC" }] }));
     note(bare(1, { metric: undefined, token: "USDC" }));
@@ -110,52 +100,40 @@ describe("names of what alerts give by address alone", () => {
     await clock.advance(minute);
     expect(asked).toEqual([]);
     const mixed = addressOf(0xabcdef).replace("abcdef", "ABcdEF");
-    note({ ...bare(1), metric: undefined, token: mixed, chain: "eth" });
-    await clock.advance(minute);
+    await learn({ ...bare(1), metric: undefined, token: mixed, chain: "eth" });
     expect(asked).toEqual([{ chain: "eth", addresses: [mixed] }]);
     expect(nameOf(bare(0xabcdef))).toBe("T11259375");
-    await end();
   });
 
   it("that were learned later are not those of an earlier message", async () => {
-    const { clock, names, note, nameOf, run } = await open();
-    const end = run();
+    const { clock, names, nameOf, learn } = await open();
     const sentAt = clock.now();
     await clock.advance(5_000);
-    note(bare(1));
-    await clock.advance(minute);
+    await learn(bare(1));
     const subject = { kind: "token", chain: "eth", address: addressOf(1) } as const;
     expect(names.nameOf(subject, sentAt)).toBeUndefined();
     expect(names.nameOf(subject, clock.now())).toBe("T1");
     expect(names.find(bare(1))).toEqual({ ...subject, name: "T1", learnedAt: sentAt + 5_000 });
     expect(nameOf(bare(1))).toBe("T1");
-    await end();
   });
 
   it("that two on one chain share have the address behind them", async () => {
-    const { clock, service, note, nameOf, run } = await open();
+    const { service, nameOf, learn } = await open();
     service.answer = (address) => ["ONYX", "onyx", "ONYX", "$ONYX."][Number(address) - 1];
-    const end = run();
-    note(bare(1));
-    note(bare(3, { chain: "base" }));
-    await clock.advance(minute);
+    await learn(bare(1), bare(3, { chain: "base" }));
     expect(nameOf(bare(1))).toBe("ONYX");
-    note(bare(2));
-    await clock.advance(minute);
+    await learn(bare(2));
     expect(nameOf(bare(1))).toBe("ONYX 0x0000…0001");
     expect(nameOf(bare(2))).toBe("onyx 0x0000…0002");
     expect(nameOf(bare(3, { chain: "base" }))).toBe("ONYX");
-    note(bare(4, { chain: "base" }));
-    await clock.advance(minute);
+    await learn(bare(4, { chain: "base" }));
     expect(nameOf(bare(3, { chain: "base" }))).toBe("ONYX 0x0000…0003");
-    await end();
   });
 
   it("that anybody would take, or that another script can imitate, have the address behind them at once", async () => {
     const said = ["USDC", "usdc.", "USD\u0421", "ONYX", "WETH/USDC", "ONYX/USDC", "O\u039dYX"];
-    const { clock, service, note, nameOf, run } = await open();
+    const { clock, service, note, nameOf } = await open();
     service.answer = (address) => said[Number(address)];
-    const end = run();
     for (const number of said.keys()) note(bare(number));
     await clock.advance(minute);
     expect(said.map((_symbol, number) => nameOf(bare(number)))).toEqual([
@@ -167,35 +145,29 @@ describe("names of what alerts give by address alone", () => {
       "ONYX/USDC",
       "O\u039dYX 0x0000…0006",
     ]);
-    await end();
   });
 
   it("survive a restart, also one that nobody announced", async () => {
     const first = await open();
-    const end = first.run();
     first.note(bare(1));
     await first.clock.advance(2 * minute);
     const learnedAt = first.names.find(bare(1))?.learnedAt;
     // Not ended: the process is gone.
     const second = await open({ kept: first.kept });
-    const endSecond = second.run();
     await second.clock.settle();
     expect(second.names.find(bare(1))).toMatchObject({ name: "T1", learnedAt });
     second.note(bare(1));
     await second.clock.advance(minute);
     expect(second.asked).toEqual([]);
-    await Promise.all([end(), endSecond()]);
   });
 
   it.each([["nothing"], [{ names: [{ kind: "token" }] }], [null], [[]]])(
     "begin anew beside what was kept as %j",
     async (state) => {
-      const { clock, note, nameOf, run } = await open({ kept: new Map([["token-names", state]]) });
-      const end = run();
+      const { clock, note, nameOf } = await open({ kept: new Map([["token-names", state]]) });
       note(bare(1));
       await clock.advance(minute);
       expect(nameOf(bare(1))).toBe("T1");
-      await end();
     },
   );
 
@@ -203,7 +175,6 @@ describe("names of what alerts give by address alone", () => {
     const kept = new Map<string, unknown>();
     const clock = createTestClock();
     const relays = [await open({ kept, clock, isShared: true }), await open({ kept, clock, isShared: true })] as const;
-    const ends = relays.map(({ run }) => run());
     const [one, two] = relays;
     // So long that the other reads the same meanwhile.
     for (const { behaviour } of relays) behaviour.readingTakesMs = 1;
@@ -219,50 +190,41 @@ describe("names of what alerts give by address alone", () => {
     await clock.advance(minute);
     expect(asked.flatMap(({ addresses }) => addresses)).not.toContain(addressOf(2));
     for (const { behaviour } of relays) behaviour.readingTakesMs = 0;
-    await Promise.all(ends.map((end) => end()));
+    await Promise.all(relays.map(({ end }) => end()));
     expect((kept.get("token-names") as { names: unknown[] }).names).toHaveLength(40);
   });
 
   it("are asked for anew after a week, and the old one is shown meanwhile", async () => {
-    const { clock, asked, service, names, note, nameOf, run } = await open();
-    const end = run();
-    note(bare(1));
-    await clock.advance(minute);
+    const { clock, asked, service, names, nameOf, learn } = await open();
+    await learn(bare(1));
     const learnedAt = names.find(bare(1))?.learnedAt;
     await clock.jump(8 * day);
     service.answer = () => undefined;
-    note(bare(1));
-    await clock.advance(minute);
+    await learn(bare(1));
     expect(names.find(bare(1))).toMatchObject({ name: "T1", learnedAt });
     await clock.jump(8 * day);
     service.answer = () => "NEW";
-    note(bare(1));
-    await clock.advance(minute);
+    await learn(bare(1));
     expect(asked).toHaveLength(3);
     expect(nameOf(bare(1))).toBe("NEW");
     expect(names.find(bare(1))?.learnedAt).toBeGreaterThan(learnedAt ?? 0);
-    await end();
   });
 
   it("that the service does not know are asked for once a day", async () => {
-    const { clock, asked, service, note, run } = await open();
+    const { clock, asked, service, note, learn } = await open();
     service.answer = () => undefined;
-    const end = run();
     for (let time = 0; time < 24; time += 1) {
       note(bare(1));
       await clock.jump(hour - 1_000);
     }
     expect(asked).toHaveLength(1);
     await clock.jump(hour);
-    note(bare(1));
-    await clock.advance(minute);
+    await learn(bare(1));
     expect(asked).toHaveLength(2);
-    await end();
   });
 
   it("are asked for within a budget in a storm of 1,000 addresses, and in each of many", async () => {
-    const { clock, asked, names, note, nameOf, run } = await open();
-    const end = run();
+    const { clock, asked, names, note, nameOf } = await open();
     for (let number = 1; number <= 1_000; number += 1) note(bare(number));
     await clock.advance(3 * minute);
     expect(asked.length).toBeLessThanOrEqual(21);
@@ -273,13 +235,11 @@ describe("names of what alerts give by address alone", () => {
     }
     expect(names.calls("token")).toEqual({ made: 60, most: 60 });
     expect(asked).toHaveLength(60);
-    await end();
   });
 
   it("are not asked for while the service refuses, and are when it does not any more", async () => {
-    const { clock, asked, service, breaker, note, nameOf, run } = await open();
+    const { clock, asked, service, breaker, note, nameOf } = await open();
     service.answer = () => Promise.reject(new AppError("upstream_forbidden", "403"));
-    const end = run();
     note(bare(1));
     await clock.advance(10 * minute);
     expect(asked).toHaveLength(1);
@@ -287,51 +247,43 @@ describe("names of what alerts give by address alone", () => {
     service.answer = () => "T1";
     await clock.advance(7 * minute);
     expect(nameOf(bare(1))).toBe("T1");
-    await end();
   });
 
   it("are learned beside an address that the service does not take", async () => {
-    const { clock, asked, service, note, nameOf, run } = await open();
+    const { clock, asked, service, note, nameOf } = await open();
     service.answer = (address) => {
       if (Number(address) === 37) throw new AppError("upstream_rejected", "400");
       return `T${Number(address)}`;
     };
-    const end = run();
     for (let number = 1; number <= 50; number += 1) note(bare(number));
     await clock.advance(2 * minute);
     const named = Array.from({ length: 50 }, (_, index) => nameOf(bare(index + 1)));
     expect(named.filter((name) => name === undefined)).toHaveLength(1);
     expect(named[36]).toBeUndefined();
     expect(asked.length).toBeLessThanOrEqual(20);
-    await end();
   });
 
   it("are given up for a chain that the service does not have", async () => {
-    const { clock, asked, service, note, nameOf, run } = await open();
+    const { clock, asked, service, note, nameOf, learn } = await open();
     service.answer = (address) =>
       Number(address) > 100 ? "OTHER" : Promise.reject(new AppError("upstream_rejected", "400"));
-    const end = run();
     for (let number = 1; number <= 50; number += 1) note(bare(number, { chain: "moon" }));
     await clock.advance(10 * minute);
     expect(asked.length).toBeLessThanOrEqual(10);
-    note(bare(101));
-    await clock.advance(minute);
+    await learn(bare(101));
     expect(nameOf(bare(101))).toBe("OTHER");
-    await end();
   });
 
   it("that are not said in time are asked for later, and a stop waits for none", async () => {
-    const { clock, asked, service, note, nameOf, run } = await open({ timeLimitMs: 20 });
+    const { clock, asked, service, note, nameOf } = await open({ timeLimitMs: 20 });
     let hung = 0;
     service.answer = () => {
       hung += 1;
       return new Promise(() => {});
     };
-    const end = run();
     note(bare(1));
     while (hung === 0 || asked.length < 2) await clock.advance(10_000);
     expect(nameOf(bare(1))).toBeUndefined();
-    await end();
   });
 });
 

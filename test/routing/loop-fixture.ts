@@ -80,6 +80,12 @@ export async function startLoop(options: LoopOptions = {}) {
     judging,
     counters: judging.counters,
     accept,
+    /** Accepts it and lets so long pass, default a moment. Its ids. */
+    async send(body: string, passMs = 0, count = 1) {
+      const ids = await accept(body, count);
+      await clock.advance(passMs);
+      return ids;
+    },
     /** Ends the loop, as the end of the test does. */
     async stop() {
       stop.abort();

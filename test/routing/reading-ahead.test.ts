@@ -53,12 +53,11 @@ it("finds in a second, in an endless stream too, what it passed by, and what has
       },
     }),
   });
-  const { accept, clock, store } = loop;
+  const { accept, store, send } = loop;
   const [failing = ""] = await accept("fails once");
   const [missed = ""] = await accept("passed by");
   for (let ms = 0; ms < 9_000; ms += 400) {
-    await accept("stream");
-    await clock.advance(400);
+    await send("stream", 400);
     broken = false;
   }
   expect((await store.getAlert(failing))?.routedAt).toBeDefined();
@@ -137,7 +136,7 @@ it("leaves no note of what it read ahead when it is stopped", async () => {
 it("leaves no note of what has failed when its failure could not be stored at once", async () => {
   const journal = createMemoryJournal();
   let away = true;
-  const { accept, clock } = await startLoop({
+  const { clock, send } = await startLoop({
     journal,
     reader: createLocalReader((body) => {
       if (Buffer.from(body).toString() === "bad") throw new Error("a bad moment");
@@ -151,8 +150,7 @@ it("leaves no note of what has failed when its failure could not be stored at on
       },
     }),
   });
-  await accept("bad");
-  await clock.advance(100);
+  await send("bad", 100);
   away = false;
   await clock.advance(10_000);
   expect(journal.notes.at(-1)).toEqual([]);

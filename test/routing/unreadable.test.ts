@@ -38,10 +38,9 @@ async function start(options: LoopOptions = {}) {
 }
 
 it("sends an alert that cannot be read as it came, after the second failure, once", async () => {
-  const { accept, get, clock, counters, store } = await start();
+  const { accept, get, clock, counters, store, send } = await start();
   const [bad] = await accept("so bad");
-  const [good] = await accept("good");
-  await clock.settle();
+  const [good] = await send("good");
   expect((await get(good)).deliveries).toMatchObject([{ destination: "desk" }]);
   expect(await get(bad)).toMatchObject({ routedAt: undefined, routingError: "no idea what this is" });
   await clock.advance(6_000);
@@ -61,9 +60,8 @@ it("sends it to every destination when no default route names one, muted or not"
   const routes = [routeTo(["desk"]), routeTo([], { isDefault: true })];
   const mutes = [mute("m", [], { endsAt: Number.MAX_SAFE_INTEGER })];
   const router = createRouter({ ...rules, routes, mutes });
-  const { accept, get, clock } = await start({ router });
-  const [bad] = await accept("bad");
-  await clock.advance(6_000);
+  const { get, send } = await start({ router });
+  const [bad] = await send("bad", 6_000);
   const { deliveries, decisions } = await get(bad);
   expect(deliveries.map(({ destination, state }) => `${destination} ${state}`)).toEqual([
     "desk queued",
@@ -74,10 +72,9 @@ it("sends it to every destination when no default route names one, muted or not"
 });
 
 it("sends one message for a request that cannot be read, and shows the others of it as contained", async () => {
-  const { accept, get, clock } = await start();
+  const { accept, get, clock, send } = await start();
   const ids = await accept("bad batch", 250);
-  const [good] = await accept("good");
-  await clock.settle();
+  const [good] = await send("good");
   expect((await get(good)).routedAt).toBeDefined();
   await clock.advance(6_000);
   const [first, ...others] = await Promise.all(ids.map(get));
@@ -121,12 +118,11 @@ it("finds the one alert that cannot be recorded; the others of its round are not
       },
     }),
   });
-  const { accept, get, clock } = scene;
+  const { accept, get, clock, send } = scene;
   scene.hears = false;
   const [before] = await accept("before");
   const [odd] = await accept("odd");
-  const [after] = await accept("after");
-  await clock.advance(1_000);
+  const [after] = await send("after", 1_000);
   for (const id of [before, after]) expect((await get(id)).routedAt).toBeDefined();
   expect(await get(odd)).toMatchObject({ routedAt: undefined, routingError: "it cannot be bound" });
   await clock.advance(6_000);
@@ -167,14 +163,13 @@ it("counts an end in the middle of reading as a failure, reads it behind one rou
 it("waits, and blames no alert, while nothing can be read at all", async () => {
   const reader = fussy();
   let canRead = false;
-  const { accept, get, clock } = await start({
+  const { get, clock, send } = await start({
     reader: {
       read: async (bodies) =>
         canRead ? reader.read(bodies) : bodies.map(() => ({ kind: "not_read", reason: "no threads left" })),
     },
   });
-  const [id] = await accept("good");
-  await clock.advance(60_000);
+  const [id] = await send("good", 60_000);
   expect(await get(id)).toMatchObject({ routedAt: undefined, routingError: undefined });
   canRead = true;
   await clock.advance(2_000);

@@ -1,22 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertFacts } from "../../src/core/alert.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { bareSubjectOf } from "../../src/core/subject-name.ts";
 import { openMarket } from "../../src/start/open-market.ts";
+import { anAlert } from "../support/facts.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 import { startSandbox } from "../workshop/service-fixture.ts";
 
 const minute = 60_000;
-const bareFacts: AlertFacts = {
-  title: "T",
-  severity: "info",
-  status: "firing",
-  format: "json",
-  alertKey: "k",
-  fields: [],
-  notes: [],
-};
 /** For calls that have to come through, however slow the machine is. */
 const patience = { deadlineMs: 60 * minute };
 
@@ -171,7 +162,7 @@ describe("what alerts give by address alone", () => {
     const price = metricOf("token_price");
     const pool = metricOf("pool_total_tvl");
     const nameOf = (key = "") => market.names?.find(factsOf(key))?.name;
-    const factsOf = (metric: string): AlertFacts => ({ ...bareFacts, metric });
+    const factsOf = (metric: string) => anAlert({ metric });
     for (const metric of [price, pool]) market.names?.note({ origin: "hook", facts: factsOf(metric?.key ?? "") });
     expect(nameOf(price?.key)).toBeUndefined();
     const firstAt = fixture.clock.now();
@@ -193,7 +184,7 @@ describe("what alerts give by address alone", () => {
     const { market, metricOf, fire, describeOne } = world;
     const { id } = await fire(metricOf("token_price")?.key);
     expect(await describeOne(id)).not.toContain("CEX");
-    const facts = { ...bareFacts, metric: metricOf("token_price")?.key };
+    const facts = anAlert({ metric: metricOf("token_price")?.key });
     market.names?.note({ origin: "hook", facts });
     await learn(world, () => market.names?.find(facts));
     expect(await describeOne(id)).toContain("CEX");

@@ -8,6 +8,7 @@ import { type Relay, type RelayOptions, startRelay } from "../../src/start/relay
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { ntfyTo } from "../delivery/engine-fixture.ts";
+import { route as routeTo } from "../routing/sample.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { probesAsDocumented } from "../support/documented-probes.ts";
 import { makePostgresDatabase } from "../support/postgres.ts";
@@ -18,15 +19,7 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { startSandbox } from "../workshop/service-fixture.ts";
 
-const route: Route = {
-  name: "all",
-  matchers: [],
-  to: ["nobody"],
-  continue: false,
-  isDefault: true,
-  updates: "auto",
-  definedAt: "test",
-};
+const route = routeTo("all", ["nobody"], { isDefault: true });
 
 interface Changes extends Pick<RelayOptions, "clock"> {
   destinations?: Destination[];

@@ -155,8 +155,7 @@ async function createAccountWorld() {
 
 it("tells once what the account has become, whichever relay has the duties, and shows it on all of them", async () => {
   const { start, stop, until, notices, told, verdict, pass, setOutputs, register } = await createAccountWorld();
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   await register();
   await verdict(one, "well");
   await setOutputs({ webhookUrl: "https://other.example/in" });
@@ -188,8 +187,7 @@ it("tells once what the account has become, whichever relay has the duties, and 
 
 it("does what people ask of a watch on every relay", async () => {
   const { start, until, verdict, setOutputs, register, clock } = await createAccountWorld();
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   await register();
   await verdict(other, "well");
   await setOutputs({ webhookUrl: "https://other.example/in" });
@@ -216,8 +214,7 @@ it("does what people ask of a watch on every relay", async () => {
 
 it("tells of no silence while another relay receives, and once of one and of its end", async () => {
   const { start, pass, notices, told, until, takeAway, owner } = await createWorld({ yaml: "silence: 5m\n" });
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   for (let minutes = 0; minutes < 7; minutes += 1) {
     expect((await other.post({ title: `alert ${minutes}` })).status).toBe(202);
     await pass(minute);
@@ -253,8 +250,7 @@ it("tells of a shape that another relay has seen, and shows the same of it on al
 routes: [{ name: dear, match: { payload.price: { gt: 100 } }, to: desk }, { name: rest, default: true, to: desk }]
 `,
   });
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   for (let count = 0; count < 30; count += 1)
     await other.post({ title: `alert ${count}`, price: count, market: "ETH" });
   await pass(10 * second);
@@ -270,8 +266,7 @@ routes: [{ name: dear, match: { payload.price: { gt: 100 } }, to: desk }, { name
 
 it("has a shape described again that the relay with the duties does not know", async () => {
   const { start, pass, until, url } = await createWorld();
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   await runSql(
     url,
     `CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS
@@ -295,8 +290,7 @@ it("tells once that a source lets nobody in, whichever relay refuses it", async 
     yaml: `sources: { forge: { check: { type: github, secret: "\${FORGE}" } } }\n`,
     env: { FORGE: "canary-forge-secret-0123456789" },
   });
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   const third = await start();
   async function refuseAll(): Promise<void> {
     for (const relay of [one, other, other, third]) {
@@ -334,8 +328,7 @@ heartbeat: { url: "\${HEARTBEAT_URL}", every: 30s, service: other, allowInternal
   });
   const { start, stop, pass, notices, until, owner } = world;
   const beats = () => paths.filter((path) => path === "/beat").length;
-  const one = await start();
-  const other = await start();
+  const [one, other] = [await start(), await start()];
   await pass(minute + 10 * second);
   // The first has failed, and another minute decides.
   expect(await notices()).toEqual([]);

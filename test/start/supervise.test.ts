@@ -80,74 +80,65 @@ function startSupervisor(start: { refuses?: (args: string) => Error | undefined;
 }
 
 const serve = "serve --listen-fd 3";
+const failing = (code: string) => Object.assign(new Error(code), { code });
+const logLevel = { where: "LOG_LEVEL", message: "is no level", instead: "write info" };
+
+/** What a child hears is behind its name. */
+const heard = ({ children }: ReturnType<typeof startSupervisor>) =>
+  children.map(({ args, signals }) => [args === serve ? "serve" : "check", ...signals].join(" "));
 
 describe("SIGHUP", () => {
   it("asks the relay to stop when the check has found nothing, and starts the next when it has ended", async () => {
     const supervisor = startSupervisor();
-    const [first] = supervisor.children;
     await supervisor.hangUp();
-    expect(first?.signals).toEqual([]);
+    expect(heard(supervisor)).toEqual(["serve", "check"]);
     await supervisor.check(0);
-    expect(first?.signals).toEqual(["SIGTERM"]);
-    expect(supervisor.children).toHaveLength(2);
-    first?.end(0);
+    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
+    supervisor.children[0]?.end(0);
     await supervisor.clock.settle();
-    expect(supervisor.children.map(({ args }) => args)).toEqual([serve, "check --json", serve]);
-    expect(supervisor.latest().signals).toEqual([]);
+    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check", "serve"]);
   });
 
-  it.each([
+  type Checked = (supervisor: ReturnType<typeof startSupervisor>) => Promise<void>;
+  const says = (status: number, said?: object): Checked => {
+    return (supervisor) => supervisor.check(status, said);
+  };
+  const isMissing: Checked = async ({ latest, clock }) => {
+    Object.assign(latest(), { pid: undefined });
+    latest().emit("error", failing("ENOENT"));
+    await clock.settle();
+  };
+  it.each<[string, Checked, string, Parameters<typeof startSupervisor>[0]?]>([
+    ["a mistake", says(2, { data: { valid: false, problems: [logLevel] } }), "LOG_LEVEL: is no level (write info)"],
+    ["an installation that is not whole", says(1, { error: { message: "Not built yet." } }), "Not built yet."],
+    ["a check that says nothing", says(1), "tocsin check ended with status 1"],
+    ["a check that hangs", ({ clock }) => clock.advance(30_000), "tocsin check ended with SIGKILL"],
+    ["a check that is not there", isMissing, "tocsin check cannot be started: ENOENT"],
     [
-      "a mistake",
-      2,
-      { data: { valid: false, problems: [{ where: "LOG_LEVEL", message: "is no level", instead: "write info" }] } },
-      "LOG_LEVEL: is no level (write info)",
+      "no room for a check",
+      async () => {},
+      "tocsin check cannot be started: ENOMEM",
+      { refuses: (args) => (args === serve ? undefined : failing("ENOMEM")) },
     ],
-    ["an installation that is not whole", 1, { error: { message: "Not built yet." } }, "Not built yet."],
-    ["a check that says nothing", 1, undefined, "tocsin check ended with status 1"],
-  ])("lets the relay go on with %s, and says why", async (_what, status, said, why) => {
-    const supervisor = startSupervisor();
+  ])("lets the relay go on with %s, and says why", async (_what, check, why, start) => {
+    const supervisor = startSupervisor(start);
     await supervisor.hangUp();
-    await supervisor.check(status, said);
-    expect(supervisor.children[0]?.signals).toEqual([]);
+    await check(supervisor);
+    expect(heard(supervisor)[0]).toBe("serve");
     expect(supervisor.events.at(-1)).toEqual({ event: "restart_refused", why, goesOn: 1 });
-  });
-
-  it("is not lost on a check that hangs or cannot be started", async () => {
-    const hanging = startSupervisor();
-    await hanging.hangUp();
-    await hanging.clock.advance(30_000);
-    expect(hanging.events.at(-1)).toMatchObject({ event: "restart_refused", why: "tocsin check ended with SIGKILL" });
-    const full = startSupervisor({
-      refuses: (args) => (args === serve ? undefined : Object.assign(new Error("no memory"), { code: "ENOMEM" })),
-    });
-    await full.hangUp();
-    expect(full.events.at(-1)).toMatchObject({
-      event: "restart_refused",
-      why: "tocsin check cannot be started: ENOMEM",
-    });
-    const missing = startSupervisor();
-    await missing.hangUp();
-    Object.assign(missing.latest(), { pid: undefined });
-    missing.latest().emit("error", Object.assign(new Error("gone"), { code: "ENOENT" }));
-    await missing.clock.settle();
-    expect(missing.events.at(-1)).toMatchObject({ why: "tocsin check cannot be started: ENOENT", goesOn: 1 });
   });
 
   it("checks once more when it comes again meanwhile, and signals a relay once however often it comes", async () => {
     const supervisor = startSupervisor();
-    const [first] = supervisor.children;
-    await supervisor.hangUp();
-    await supervisor.hangUp();
-    await supervisor.hangUp();
+    for (let signal = 0; signal < 3; signal += 1) await supervisor.hangUp();
     await supervisor.check(2);
     await supervisor.check(0);
     await supervisor.hangUp();
     await supervisor.check(0);
     supervisor.stop();
     // A second signal would end it at once, and with it the calls and alerts that are under way.
-    expect(first?.signals).toEqual(["SIGTERM"]);
-    first?.end(0);
+    expect(heard(supervisor)[0]).toBe("serve SIGTERM");
+    supervisor.children[0]?.end(0);
     expect(await supervisor.ended).toBe(0);
   });
 
@@ -161,8 +152,7 @@ describe("SIGHUP", () => {
     await supervisor.clock.settle();
     check?.end(0);
     await supervisor.clock.settle();
-    expect(supervisor.latest().args).toBe(serve);
-    expect(supervisor.latest().signals).toEqual([]);
+    expect(heard(supervisor)).toEqual(["serve", "check", "serve"]);
   });
 
   it("ends a pause after a crash", async () => {
@@ -178,15 +168,13 @@ describe("SIGHUP", () => {
 describe("a relay that hangs", () => {
   it("is killed 10 s behind its own limit for calls in flight, and the next is started", async () => {
     const supervisor = startSupervisor();
-    const [first] = supervisor.children;
-    first?.emit("message", { stopsWithinMs: 60_000 });
+    supervisor.latest().emit("message", { stopsWithinMs: 60_000 });
     await supervisor.hangUp();
     await supervisor.check(0);
     await supervisor.clock.advance(69_999);
-    expect(first?.signals).toEqual(["SIGTERM"]);
+    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
     await supervisor.clock.advance(1);
-    expect(first?.signals).toEqual(["SIGTERM", "SIGKILL"]);
-    expect(supervisor.latest().args).toBe(serve);
+    expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL", "check", "serve"]);
     expect(supervisor.events).toContainEqual({ event: "relay_hangs", pid: 1, killedAfterMs: 70_000 });
   });
 
@@ -195,7 +183,7 @@ describe("a relay that hangs", () => {
     supervisor.stop();
     await supervisor.clock.advance(30_000);
     expect(await supervisor.ended).toBe(1);
-    expect(supervisor.latest().signals).toEqual(["SIGTERM", "SIGKILL"]);
+    expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL"]);
   });
 });
 
@@ -221,25 +209,22 @@ describe("a relay that ends by itself", () => {
 
   it("is tried again when the system starts no process, whether that is thrown or told", async () => {
     let isFull = true;
-    const supervisor = startSupervisor({
-      refuses: () => (isFull ? Object.assign(new Error("no memory"), { code: "ENOMEM" }) : undefined),
-    });
-    await supervisor.clock.settle();
-    expect(supervisor.events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOMEM", startedAgainInMs: 1_000 });
+    const supervisor = startSupervisor({ refuses: () => (isFull ? failing("ENOMEM") : undefined) });
+    const { clock, events, children, latest } = supervisor;
+    await clock.settle();
+    expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOMEM", startedAgainInMs: 1_000 });
     isFull = false;
-    await supervisor.clock.advance(1_000);
-    expect(supervisor.children).toHaveLength(1);
-    const missing = new FakeChild(serve, undefined);
-    Object.assign(supervisor.latest(), { pid: missing.pid });
-    supervisor.latest().emit("error", Object.assign(new Error("gone"), { code: "ENOENT" }));
-    await supervisor.clock.settle();
-    expect(supervisor.events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOENT", startedAgainInMs: 2_000 });
+    await clock.advance(1_000);
+    expect(children).toHaveLength(1);
+    Object.assign(latest(), { pid: undefined });
+    latest().emit("error", failing("ENOENT"));
+    await clock.settle();
+    expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOENT", startedAgainInMs: 2_000 });
   });
 
   it("has not ended when only a signal could not be sent to it", async () => {
     const supervisor = startSupervisor();
-    supervisor.latest().emit("error", Object.assign(new Error("not permitted"), { code: "EPERM" }));
-    supervisor.latest().emit("error", Object.assign(new Error("not permitted"), { code: "EPERM" }));
+    for (let signal = 0; signal < 2; signal += 1) supervisor.latest().emit("error", failing("EPERM"));
     await supervisor.clock.advance(60_000);
     expect(supervisor.children).toHaveLength(1);
   });
