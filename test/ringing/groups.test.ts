@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import type { CauseMemory, GroupEvent, GroupMemory, GroupRule } from "../../src/core/group.ts";
 import { allCauses, nameGroup, writeGroup } from "../../src/core/group.ts";
 import { endCauses, holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
 
 const name = nameGroup("group", "pools", [
   ["token", "USDC"],
@@ -15,69 +14,6 @@ const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);
 const event = (at: number, more: Partial<GroupEvent> = {}): GroupEvent => ({
   ...{ id: `alert ${at}`, at, alertKey: `key ${at}`, severity: "warning", status: "firing", title: `Pool ${at}` },
   ...more,
-});
-
-/** When each is told, as the store does it. */
-function tellAll(events: readonly GroupEvent[], rule: Group): number[] {
-  let memory: GroupMemory | undefined;
-  const told: number[] = [];
-  for (const one of events) {
-    const joining = joinGroup(memory, one, rule);
-    if (joining.hastens)
-      for (const [index, at] of told.entries()) told[index] = at > one.at ? Math.min(at, joining.dueAt) : at;
-    told.push(Math.max(joining.dueAt, one.at));
-    memory = joining.memory;
-  }
-  return told;
-}
-
-/** The same second by second: alerts lie in a heap until its time has come. */
-function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalMs }: Group): number[] {
-  const told: number[] = [];
-  let heap: number[] = [];
-  let [lastAt, heapDueAt] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const firedAsCritical = new Set<string>();
-  const flush = (at: number) => {
-    for (const index of heap) told[index] = at;
-    [heap, lastAt, heapDueAt] = [[], at, Number.POSITIVE_INFINITY];
-  };
-  const end = (events.at(-1)?.at ?? 0) + waitMs + againMs + waitCriticalMs + 1000;
-  for (let at = 0, index = 0; at <= end; at += 1000) {
-    if (at >= heapDueAt) flush(at);
-    for (; events[index]?.at === at; index += 1) {
-      const { alertKey, severity, status } = events[index] as GroupEvent;
-      const isEnd = status === "resolved";
-      const isCritical = severity === "critical" || (isEnd && firedAsCritical.has(alertKey));
-      firedAsCritical.delete(alertKey);
-      if (isCritical && !isEnd) firedAsCritical.add(alertKey);
-      if (isCritical && isEnd && waitCriticalMs === 0) {
-        told[index] = at;
-        continue;
-      }
-      // None waits less than the first of a group does.
-      const isSoon = waitMs <= againMs && at < lastAt + againMs;
-      if (heap.length === 0) heapDueAt = isSoon ? lastAt + againMs : at + waitMs;
-      heap.push(index);
-      if (isCritical && !isEnd) heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
-      if (at >= heapDueAt) flush(at);
-    }
-  }
-  return told;
-}
-
-test("500 rows of alerts are told when a heap says that is emptied second by second", () => {
-  for (let seed = 0; seed < 500; seed += 1) {
-    const { below, pick, next } = createSeededRandom(seed);
-    const waits = { waitMs: pick([1, 20, 60]) * 1000, againMs: pick([0, 30, 300]) * 1000 };
-    const rule: Group = { name, ...waits, waitCriticalMs: pick([0, 0, 10]) * 1000 };
-    let at = 0;
-    const events = Array.from({ length: 60 }, () => {
-      at += pick([0, 1, 5, 40]) * below(5) * 1000;
-      const severity = next() < 0.2 ? ("critical" as const) : ("warning" as const);
-      return event(at, { alertKey: pick(["a", "b", "c"]), severity, status: next() < 0.3 ? "resolved" : "firing" });
-    });
-    expect(tellAll(events, rule), `row ${seed}`).toEqual(tickAll(events, rule));
-  }
 });
 
 test("a message further ahead than a group waits is not believed", () => {
@@ -221,56 +157,18 @@ test("a cause that nobody was told of holds nothing back any more", () => {
   expect(changes).toEqual([{ name: cause, kind: "release", upTo: 3_600_000, dueAt: 2000 }]);
 });
 
-/** What waits by key, with all that hold it back, as a list says it that is looked through for each alert. */
-test("500 rows of causes hold back what a list says, and an end waits where its beginning does", () => {
-  const names = ["bridge", "rpc", "chain"].map((rule) => nameGroup("cause", rule, []));
-  for (let seed = 0; seed < 500; seed += 1) {
-    const { below, pick, next } = createSeededRandom(seed);
-    const { judge } = openCause();
-    const firing: { name: string; key: string }[] = [];
-    let waiting: { key: string; by: string[]; name: string }[] = [];
-    for (let at = 1; at <= 60; at += 1) {
-      const isEnd = next() < 0.4;
-      const status = isEnd ? "resolved" : "firing";
-      const row = `row ${seed}, ${at}`;
-      if (next() < 0.5) {
-        const name = pick(names);
-        // A key is a cause of each rule that it ever matched.
-        const alertKey = `cause ${below(3)}`;
-        const { changes } = judge(event(at, { alertKey, status, severity: "critical" }), isEnd ? ends : holdsAs(name));
-        if (!isEnd) {
-          if (!firing.some((one) => one.name === name && one.key === alertKey)) firing.push({ name, key: alertKey });
-          expect(changes, row).toEqual([]);
-          continue;
-        }
-        const left = firing.filter(({ key }) => key !== alertKey);
-        firing.splice(0, firing.length, ...left);
-        const fires = (one: string) => firing.some((its) => its.name === one);
-        const gone = waiting.filter(({ name: one }) => !fires(one));
-        const moves = changes.flatMap((one) =>
-          one.kind === "move" ? one.keys.map((key) => ({ key, to: one.to })) : [],
-        );
-        for (const one of gone) {
-          const to = moves.findLast(({ key }) => key === one.key)?.to;
-          // It waits on while any of those that may hold it back fires.
-          expect(to !== undefined && fires(to), row).toBe(one.by.some(fires));
-          if (to !== undefined) one.name = to;
-        }
-        waiting = waiting.filter(({ name: one }) => fires(one));
-      } else {
-        const by = names.filter(() => next() < 0.6);
-        const alertKey = `pool ${below(4)}`;
-        const known = waiting.find(({ key }) => key === alertKey);
-        const { held } = judge(event(at, { alertKey, status }), isEnd ? ends : { heldBy: by });
-        const expected =
-          known?.name ?? (isEnd ? undefined : by.find((one) => firing.some(({ name: its }) => its === one)));
-        expect(held?.name, row).toBe(expected);
-        if (held && known) known.by = isEnd ? known.by : by;
-        else if (held) waiting.push({ key: alertKey, by, name: held.name });
-      }
-    }
-  }
+test("what two causes hold back waits on behind the second when the first is over", () => {
+  const { judge, heldBy, holds, halt } = openCause();
+  const second = nameGroup("cause", "rpc down", []);
+  judge(halt(0), holds);
+  judge(halt(1, { alertKey: "rpc" }), holdsAs(second));
+  judge(event(2), { heldBy: [...(heldBy.heldBy ?? []), second] });
+  judge(event(3), heldBy);
+  const { changes } = judge(halt(4, { status: "resolved" }), holds);
+  expect(changes).toMatchObject([
+    { name: cause, kind: "move", to: second, keys: ["key 2"] },
+    { name: cause, kind: "release", dueAt: 4 },
+  ]);
 });
 
-const ends: GroupRule = { holds: [], heldBy: [] };
 const holdsAs = (name: string): GroupRule => ({ holds: [{ name, atMostMs: 3_600_000 }] });
