@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { postUntilKilled } from "../support/posting.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
@@ -43,26 +44,9 @@ delivery: { ambiguous: { wait: 1s } }
   });
   const acknowledged: string[] = [];
 
-  async function sendUntilKilled(relay: RelayProcess): Promise<void> {
-    for (;;) {
-      const value = 999 + random.below(9) / 10;
-      const body = {
-        title: "ONYX price",
-        severity: "warning",
-        status: "firing",
-        value,
-        threshold: 1_000,
-        alertKey: "onyx",
-      };
-      try {
-        const { status, ids } = await relay.post(JSON.stringify(body));
-        if (status === 202) acknowledged.push(...ids);
-      } catch {
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, random.below(15)));
-    }
-  }
+  const onyx = { title: "ONYX price", severity: "warning", status: "firing", threshold: 1_000, alertKey: "onyx" };
+  const bodyOf = () => ({ ...onyx, value: 999 + random.below(9) / 10 });
+  const sendUntilKilled = (relay: RelayProcess) => postUntilKilled(relay, acknowledged, bodyOf, () => random.below(15));
 
   for (let round = 0; round < rounds; round += 1) {
     const relay = await world.start({ LOG_LEVEL: "error" });

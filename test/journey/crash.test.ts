@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { StandInMessage } from "../../workshop/chat/world.ts";
 import { type ApiAlert, createHookWorld, deskChat } from "../support/journey-world.ts";
+import { postUntilKilled } from "../support/posting.ts";
 import type { RelayProcess } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
@@ -35,23 +36,11 @@ delivery:
   const acknowledged: string[] = [];
   let serial = 0;
 
-  async function sendUntilKilled(relay: RelayProcess): Promise<void> {
-    for (;;) {
-      serial += 1;
-      const body = JSON.stringify({
-        title: `Alert ${serial}`,
-        eventId: `crash-${serial}`,
-        sample: serial % 100 === 0,
-      });
-      try {
-        const { status, ids } = await relay.post(body);
-        if (status === 202) acknowledged.push(...ids);
-      } catch {
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, random() * 20));
-    }
-  }
+  const bodyOf = () => {
+    serial += 1;
+    return { title: `Alert ${serial}`, eventId: `crash-${serial}`, sample: serial % 100 === 0 };
+  };
+  const sendUntilKilled = (relay: RelayProcess) => postUntilKilled(relay, acknowledged, bodyOf, () => random() * 20);
 
   for (let round = 0; round < rounds; round += 1) {
     const relay = await world.start(env);

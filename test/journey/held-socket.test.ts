@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
@@ -116,24 +116,17 @@ describe("a socket that cannot be listened on", () => {
 });
 
 describe("what it writes reaching nobody, as on a full disk or behind a terminal that is gone", () => {
-  const args = [bin, "serve", "--listen-fd"];
   it.each([
-    ["a relay", 3, [...args, "3"]],
-    ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, [...args, "0"]],
-    ["the supervisor", 3, [...args, "3", "--supervised"]],
-  ])("%s starts, takes alerts and ends all the same", async (_what, fd, command) => {
+    ["a relay", 3, []],
+    ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, []],
+    ["the supervisor", 3, ["--supervised"]],
+  ])("%s starts, takes alerts and ends all the same", async (_what, fd, options) => {
     const { socket, hookUrl } = await holdSocket();
-    const dataDir = makeTempFolder();
     const full = openSync("/dev/full", "w");
     onTestFinished(() => closeSync(full));
-    const child = spawn(process.execPath, command, {
-      cwd: dataDir,
-      env: { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret },
-      stdio: fd === 0 ? [socket, full, full] : ["ignore", full, full, socket],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
+    const descriptors = fd === 0 ? [socket, full, full] : ["ignore" as const, full, full, socket];
+    const { child, ended } = spawnServe([String(fd), ...options], descriptors);
     await expect.poll(() => postOnce(hookUrl, "first").catch(() => 0)).toBe(202);
-    const ended = once(child, "exit");
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
   });
@@ -185,14 +178,7 @@ describe("the supervisor", () => {
 
   it("leaves no relay behind when it ends while that is still being loaded", async () => {
     const { socket } = await holdSocket();
-    const dataDir = makeTempFolder();
-    const child = spawn(process.execPath, [bin, "serve", "--listen-fd", "3"], {
-      cwd: dataDir,
-      env: { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir },
-      stdio: ["ignore", "ignore", "ignore", socket, "ipc"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const ended = once(child, "exit");
+    const { child, ended } = spawnServe(["3"], ["ignore", "ignore", "ignore", socket, "ipc"]);
     child.disconnect();
     expect(await ended).toEqual([0, null]);
   });
@@ -209,6 +195,15 @@ describe("the supervisor", () => {
     await expect.poll(() => relayPids(relay).filter(isAlive)).toEqual([]);
   });
 });
+
+/** A process that listens on one of these descriptors. */
+function spawnServe(listenOn: string[], stdio: StdioOptions) {
+  const dataDir = makeTempFolder();
+  const env = { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret };
+  const child = spawn(process.execPath, [bin, "serve", "--listen-fd", ...listenOn], { cwd: dataDir, env, stdio });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, ended: once(child, "exit") };
+}
 
 function isAlive(pid: number): boolean {
   try {

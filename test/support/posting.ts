@@ -32,6 +32,21 @@ export function keepPosting(relay: RelayProcess, senders: number, bodyOf: (sende
   };
 }
 
+/** Posts alerts, each so long behind the answer to the one before, until nothing answers. Ids of what was answered 202 are added. */
+export async function postUntilKilled(
+  relay: RelayProcess,
+  accepted: string[],
+  bodyOf: () => object,
+  pauseMs: () => number,
+): Promise<void> {
+  for (;;) {
+    const answer = await relay.post(JSON.stringify(bodyOf())).catch(() => undefined);
+    if (answer === undefined) return;
+    if (answer.status === 202) accepted.push(...answer.ids);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs()));
+  }
+}
+
 /** One alert with this title over a connection of the agent's; without one over a new connection. Its status. */
 export function postOnce(url: string, title: string, agent?: Agent, headers: Record<string, string> = {}) {
   const own = { "content-type": "application/json", ...(agent === undefined && { connection: "close" }), ...headers };
