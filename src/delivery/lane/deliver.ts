@@ -48,7 +48,7 @@ export interface DeliveryListener {
    * @param isWell the message was sent
    */
   onAnswered(isWell: boolean): void;
-  /** The store does not take the record of a call, and is asked again until it does or the lease ends. */
+  /** The store has refused the record of a call. It is asked again until it takes the record or the lease ends. */
   onRefused(): void;
 }
 
@@ -56,7 +56,7 @@ export interface DelivererDeps extends LaneContext {
   claims: Claims;
   composer: Composer;
   planFallbacks: PlanFallbacks;
-  /** Absent: its messages get none. */
+  /** Absent: messages of this destination get no pictures. */
   pictures?: LanePictures;
   /** False: another relay may hold the lane already, so no call may leave. */
   mayCall(): boolean;
@@ -70,9 +70,9 @@ interface Work {
   readonly claim: Claim;
   readonly stop: AbortSignal;
   readonly listener?: DeliveryListener;
-  /** No sound for what is stale or over. */
+  /** Whether the messages make no sound, see `isSilent`. */
   readonly silent: boolean;
-  /** Replaced by what `advance` makes of it, never changed. */
+  /** Never changed in place: `advance` makes the next one. */
   progress: DeliveryProgress;
   leaseUntil: number;
   /** When the slot of the next call was taken, with its claim. */
@@ -81,11 +81,11 @@ interface Work {
   isUnrecorded: boolean;
   /** When the last call began. Undefined: none has. */
   calledAt?: number;
-  /** To be saved with the next record. */
+  /** Saved with the next record. */
   paces: PaceRecord[];
 }
 
-/** How a step went: the claim is settled (or given back), the next step follows, or this one cannot be done. */
+/** The result of a step: the claim is settled (or given back), the next step follows, or this step cannot be done. */
 type Course = "settled" | "next" | "impossible";
 
 /** Which call of the claim it is, as the attempt log shows it. */
@@ -93,13 +93,15 @@ type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
 const onlyEdit: CallLabel = { action: "edit", part: 1, parts: 1 };
 const onlySend: CallLabel = { action: "send", part: 1, parts: 1 };
 
-/** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
+/**
+ * The longest wait for a slot between the parts of a message. For a longer wait the claim is given back: its lease would run out.
+ */
 const longestSlotWaitMs = 15_000;
-/** Between two tries to record what a call came to. */
+/** The pause between two tries to record the outcome of a call. */
 const recordAgainMs = 1_000;
 /** Unsent deliveries of a key that are read to find the message of a cause among them. */
 const mostUnsent = 100;
-/** Before what could not be sent for a reason of our own is tried again. */
+/** The wait before a delivery is tried again that could not be sent for a reason of Tocsin's own. */
 const giveBackForMs = 5_000;
 
 /**
@@ -132,22 +134,25 @@ const giveBackForMs = 5_000;
  * resends wait for it; a delivery waits as long as its schedule lasts. (2) If it asked for a wait, and never after a mail. A claim
  * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *
- * What fails for good, or finds its destination dead, calls its fallback in the same transaction, and an alert that
- * reached nobody is remembered for a notice. An edit that cannot be made is followed by the next step, or the alert answers
- * the message that could not be changed. A call that was made is put on the record, or it would be made again: the store is
- * asked until the lease ends. A relay that has lost the lane writes nothing more: the next holder recovers what was claimed.
- * A message that is sent and on record may get its picture then (pictures.ts), for which nothing here waits.
+ * A delivery that fails for good, or finds its destination dead, calls its fallback in the same transaction. An alert that
+ * reached nobody is remembered for a notice. After an edit that cannot be made the next step follows, or the alert answers the
+ * message that could not be changed. The store is asked to record a call until the lease ends: a call without a record would be
+ * made again. A relay that has lost the lane writes nothing more, and the next holder recovers the claims. A message that is sent
+ * and on record may then get its picture (pictures.ts); nothing here waits for that.
  */
 export class Deliverer {
   readonly #shared: SharedRecords;
-  /** The last message of each group, or of quiet hours, in a chat: what was due with it follows without a sound, unless it is worse. */
+  /**
+   * The last message of each group, or of quiet hours, in a chat. A later message of the same group is silent, unless it tells
+   * something worse.
+   */
   readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
   constructor(private readonly deps: DelivererDeps) {
     this.#shared = new SharedRecords(deps);
   }
 
-  /** No call follows soon: hands the store what it was to record with the attempts of the next. */
+  /** Hands the waiting records to the store: no call follows soon whose record could share their commit. */
   flush(): void {
     this.#shared.flush();
   }
@@ -225,7 +230,7 @@ export class Deliverer {
     await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
-  /** When the message of a cause is due that nobody has yet: what it holds back is not told before it. */
+  /** When the unsent message of a cause is due. The alerts that the cause holds back are not told before it. */
   async #findUnsent({ alertKey, alertSeq, recipient }: ClaimedDelivery): Promise<number | undefined> {
     const { store, destination } = this.deps;
     const unsent = await store.listByKeys(destination.name, [alertKey], mostUnsent);
@@ -233,9 +238,9 @@ export class Deliverer {
   }
 
   /**
-   * An alert may be stored after one that came later, by another relay or from a spool. A firing alert that came later is
-   * newer in any case: it may not be sent as an older one. An end is newer than an alert that was stored late and came
-   * before the end.
+   * Whether the alert came before the last one that the thread has told. Another relay, or a spool, may store an alert after one
+   * that came later. A firing alert that came later is always newer. An end is newer than an alert that came before it and was
+   * stored late.
    */
   async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
     const { store, destination } = this.deps;
@@ -255,7 +260,7 @@ export class Deliverer {
     return await store.findThread(destination.name, newest.recipient, newest.alertKey);
   }
 
-  /** Changes an earlier message. An edit that nobody answered for is made again: that changes nothing more. */
+  /** Changes an earlier message. An ambiguous edit is made again, which does no harm. */
   async #edit(
     work: Work,
     step: Extract<UpdateStep, { action: "edit" }>,
@@ -297,7 +302,7 @@ export class Deliverer {
     return isRefused ? skipped : "next";
   }
 
-  /** Sends what of the parts is not sent yet. */
+  /** Sends the parts that are not sent yet. */
   async #send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
     const { channel, clock } = this.deps;
     const { claim } = work;
@@ -333,7 +338,7 @@ export class Deliverer {
     return "settled";
   }
 
-  /** What it says of time is kept with the progress, so that the rest of a long message is cut in the same places. */
+  /** The progress keeps the times that the message names, so that a long message is cut in the same places after a restart. */
   #composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
     const { destination, composer } = this.deps;
     const { claim } = work;
@@ -375,7 +380,7 @@ export class Deliverer {
   }
 
   /**
-   * `undefined` when it cannot be composed in any form; that is a defect of ours, and no reason to keep the rest
+   * Undefined when the message cannot be composed in any form. That is a defect of Tocsin, and no reason to keep other messages
    * waiting.
    */
   #unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
@@ -390,20 +395,20 @@ export class Deliverer {
   }
 
   /**
-   * Waits until the pace allows the next call; the slot of the first was taken with the claim. False when the claim has
-   * been given back: the wait is too long to hold it, or the relay is being stopped.
+   * Waits until the pace allows the next call. The slot of the first call was taken with the claim. False when the claim was
+   * given back: the wait is too long, or the relay stops.
    */
   async #takeSlot(work: Work): Promise<boolean> {
     const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.deps;
     const { claim, stop } = work;
-    // What is behind it in its run goes back where it was, so it must as well.
+    // The claims after it in its run go back to their places in the queue, so this one must, too.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
     const release = (at: number) => claims.release(claim, isUntried ? placeOf(claim) : at);
-    // What does not load says so as the outcome of the call.
+    // A channel that cannot be loaded fails the call, which tells the reason.
     await channel.prepare?.().catch(() => {});
     for (;;) {
-      // It was paused while this was claimed or composed: the person has read that nothing more is sent.
+      // The destination was paused after the claim: the person has read that nothing more is sent.
       const isHeldUp = health.of(destination).paused !== undefined && !isManual(claim.deliveries[0]);
       if (!mayCall() || (isHeldUp && work.calledAt === undefined)) {
         await release(clock.now());
@@ -412,7 +417,7 @@ export class Deliverer {
       const now = clock.now();
       const { slotAt } = work;
       work.slotAt = undefined;
-      // The commit of the claim may have taken so long that others had theirs meanwhile.
+      // The commit of the claim may have taken so long that other calls came between.
       if (slotAt !== undefined && pace.mayUse(keys, slotAt, now)) return true;
       const { at, why } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
@@ -420,7 +425,7 @@ export class Deliverer {
         return true;
       }
       // A delivery that the vendor makes wait goes back into the queue, where an end that comes meanwhile joins its message.
-      // Its own pace is waited for here, since each claim takes a slot.
+      // The lane's own pace is waited for here, since each claim takes a slot.
       const isParked = why !== undefined && work.calledAt === undefined && work.progress.refs.length === 0;
       const longestMs = isParked ? withEndAfterMs : longestSlotWaitMs;
       if (stop.aborted || at - now > longestMs) {
@@ -475,7 +480,7 @@ export class Deliverer {
     let next: NextStep | undefined;
     if (course === "settles")
       next = decideNext(outcome, historyOf(claim, destination, work.progress), settings, now, random);
-    // An edit that was made is no part of a message.
+    // A successful edit is no part of a message.
     const isOfParts = label.action !== "edit" || outcome.kind !== "sent";
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
     this.#remember(work, outcome, now);
@@ -520,7 +525,10 @@ export class Deliverer {
     });
   }
 
-  /** What goes out together may take several messages. Undefined: it does not, or it is not known how many they are. */
+  /**
+   * The deliveries that go out together, which may take several messages. Undefined: it is one message, or their number is not
+   * known.
+   */
   async #countTotal(claim: Claim, now: number): Promise<number | undefined> {
     const { store, destination } = this.deps;
     const { deliveries, digest } = claim;
@@ -532,7 +540,7 @@ export class Deliverer {
     );
   }
 
-  /** The last message of its group, where it was due with that. */
+  /** The last message of the claim's group, where the claim was due together with it. */
   #lastWith({ deliveries }: Claim) {
     if (this.#lastOfGroups.size === 0) return undefined;
     const key = groupKeyOf(deliveries[0]);
@@ -542,7 +550,7 @@ export class Deliverer {
       : undefined;
   }
 
-  /** A sound was made for what is as bad. */
+  /** Whether the last message of the group made a sound for something at least as bad. */
   #hasRung(claim: Claim): boolean {
     const worst = this.#lastWith(claim)?.rang;
     return worst !== undefined && claim.deliveries.every(({ facts }) => !isWorse(facts.severity, worst));
@@ -567,7 +575,7 @@ export class Deliverer {
     return this.deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
-  /** The outcome is in memory at once: the next call must know it, whether or not this one can be recorded. */
+  /** Keeps the outcome in memory: the next call must know it even if the record fails. */
   #remember(work: Work, outcome: Outcome, now: number): void {
     const { destination, pace, health } = this.deps;
     const { recipient } = work.claim.deliveries[0];
@@ -577,7 +585,7 @@ export class Deliverer {
     if (work.isUnrecorded) health.observe(destination, outcome);
   }
 
-  /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
+  /** Records a call. A call without a record would be made again, so the store is asked until the lease ends. */
   async #write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
     const { store, destination, clock, log } = this.deps;
     let isShared = work.claim.ofRun !== undefined && attempt.next !== undefined && work.paces.length === 0;
@@ -589,7 +597,7 @@ export class Deliverer {
         const mayPass = isStoreAway(error);
         const wasShared = isShared;
         isShared = false;
-        // Another record among them may be the reason.
+        // Another record of the same commit may be the reason.
         if (wasShared && !mayPass) continue;
         const isOver = work.stop.aborted || clock.now() + recordAgainMs >= work.leaseUntil;
         if (!mayPass || isOver) throw error;
@@ -603,9 +611,9 @@ export class Deliverer {
 
 function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {
   const [{ status }] = deliveries;
-  // A ring among them is a message, also where a quick repeat that came behind it would only change one.
+  // A ring among them needs a message, even if the newest is a quick repeat that would only change one.
   if (status !== "resolved" && deliveries.some(({ updates }) => updates === "reply")) return "reply";
-  // With an end among them that is still unsent, none is a later end.
+  // A later end is none while an earlier end is still unsent.
   return deliveries.find(({ updates }) => updates !== "later_end")?.updates ?? "later_end";
 }
 
@@ -622,7 +630,7 @@ const uncomposable: Outcome = {
 
 const noCall = (note: string): Outcome => ({ kind: "sent", note });
 
-/** What becomes of a delivery for which no call is made. */
+/** The outcomes of deliveries that need no call. */
 const withoutCall = {
   laterEnd: noCall(
     "no new message: people were told before that it is over, and no message could be changed to show the later end",
@@ -644,7 +652,7 @@ function groupKeyOf({ id, groupName, recipient, state, progress }: ClaimedDelive
 const isTogether = (digest: Claim["digest"]): digest is NonNullable<Claim["digest"]> =>
   digest?.reason === "group" || digest?.reason === "quiet_hours";
 
-/** What is stale, over or silent by its route makes no sound; nor does a beginning in one message with its end. */
+/** Whether none of the alerts makes a sound: each is stale, over, silent by its route, or told together with its end. */
 function isSilent({ deliveries, digest }: Claim, now: number): boolean {
   const [newest] = deliveries;
   if (digest === undefined && isQuiet(newest)) return true;
@@ -660,7 +668,7 @@ function firstRef({ progress: { refs } }: Work, outcome: Outcome): string | null
   return outcome.kind === "sent" ? outcome.ref : undefined;
 }
 
-/** Being asked to wait, and being sent to another address, are not failures. */
+/** False where the other side asks to wait or names another address: these are no failures. */
 function countsAsAttempt(outcome: Outcome): boolean {
   return outcome.kind !== "retry" || (outcome.countsAsAttempt !== false && outcome.movedTo === undefined);
 }

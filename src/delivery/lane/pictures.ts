@@ -12,9 +12,9 @@ import type { LaneContext } from "./context.ts";
 import type { LaneStop } from "./lane.ts";
 
 export interface SentMessage {
-  /** All that the message is about, the newest first. */
+  /** The deliveries that the message is about, the newest first. */
   deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]];
-  /** The message is whole, and about one alert. False: it gets no picture, and counts as a text. */
+  /** Whether the message has one part and is about one alert. Otherwise it gets no picture, and counts as a text. */
   isAlone: boolean;
   message: Message;
   ref: string | undefined;
@@ -24,25 +24,25 @@ export interface SentMessage {
 export interface LanePicturesDeps
   extends Pick<LaneContext, "store" | "destination" | "channel" | "pace" | "settings" | "clock" | "log"> {
   desk: PictureDesk;
-  /** The channel's. */
+  /** See `Channel.illustrate`. */
   illustrate: NonNullable<Channel["illustrate"]>;
   /** The lane has nothing due, claimed or under way. */
   isQuiet(): boolean;
-  /** `claiming`: none is begun any more. `calls`: ends those under way. */
+  /** `claiming`: no more pictures are begun. `calls`: ends the calls under way. */
   stop: LaneStop;
 }
 
-/** Messages in the last minute. After more of them the chat is busy enough. */
+/** After more messages than this in the last minute the chat gets no pictures. */
 const mostTexts = 5;
 const minuteMs = 60_000;
-/** From the text's answer to the beginning of the picture's call. */
+/** The longest time from the text's answer to the picture's call. */
 const beginWithinMs = 3_000;
 const callTimeoutMs = 5_000;
 const lookEveryMs = 50;
-/** After as many refusals in a row, or one wish to be called later, no picture is tried for a while. */
+/** After this many refusals in a row, or after one request to call later, no picture is tried for `restMs`. */
 const mostRefusals = 3;
 const restMs = 10 * minuteMs;
-/** A text that crossed with a picture is written once more, and again if that does not go through. */
+/** The waits before the tries to write a text once more that crossed with a picture. */
 const restoreWaitsMs = [0, 2_000, 10_000, 30_000];
 
 interface Job {
@@ -51,32 +51,32 @@ interface Job {
   readonly ref: string;
   readonly context: SentMessage["context"];
   sentAt: number;
-  /** The message came to show a later alert while the picture of the one before was being added. */
+  /** A later alert that the message shows since, while the picture of the earlier one was being added. */
   next?: SentMessage;
-  /** What the message says now. */
+  /** The current text of the message. */
   message: Message;
   isBeingAdded: boolean;
   editsUnderWay: number;
-  /** What it was changed to while its picture was being added. */
+  /** The text that the message got while its picture was being added. */
   changedTo?: Message;
 }
 
 /**
- * How a message gets its picture, behind its back:
+ * Adds pictures to messages that are already sent:
  *
  *     sent and on record ──▶ wanted? ──▶ drawn (2 s) ──▶ the lane is quiet (3 s) ──▶ added (5 s) ──▶ joined
  *                              └──────────────┴───────────────────┴─────────────────────┴──▶ none, and why
  *
- * A text waits for none of it: nothing here is awaited by a delivery, nothing is written to the store in front of one, the
- * call goes over connections of its own, and it is made only while the lane has nothing to do and its chat could take a text
- * at once. It takes no slot of the pace, for the next text may go at once as well; how many there are is bounded here.
+ * No text waits for a picture. No delivery awaits anything here, and nothing is written to the store before a delivery's record.
+ * The call has connections of its own, and is made only while the lane has nothing to do and its chat could take a text at once.
+ * It takes no slot of the pace, so the next text may go at once. The number of pictures is bounded here.
  *
- * A text that is changed meanwhile (`beginEdit`) is what stays: the picture is added to the newest text, and where the two
- * calls have crossed, the newest is written once more behind the picture. What could not be changed any more with a picture
- * on it is not changed while one is on its way; the alert then answers it.
+ * A change of the text (`beginEdit`) wins: the picture is added to the newest text. Where the two calls have crossed, the newest
+ * text is written once more after the picture. A message that could not be changed with a picture on it is not changed while one
+ * is on its way; the alert then answers it.
  *
- * All of it is in memory: a restart costs the pictures that have not joined, and no text. What became of them is noted, and
- * kept behind all deliveries (operations/picture-notes.ts).
+ * All state is in memory: a restart costs pictures that have not joined, and no text. The results are noted and stored when no
+ * delivery waits (operations/picture-notes.ts).
  */
 export class LanePictures {
   readonly #jobs = new Map<string, Job>();
@@ -88,8 +88,8 @@ export class LanePictures {
   constructor(private readonly deps: LanePicturesDeps) {}
 
   /**
-   * A message was sent, or changed to show a later alert, and that is on record. Returns at once. A message that shows a
-   * later alert gets that one's picture in place of its own, which would contradict its text.
+   * Called when the record of a message is on disk that was sent, or changed to show a later alert. Returns at once. A changed
+   * message gets the later alert's picture, since the earlier one would contradict its text.
    */
   noteSent(sent: SentMessage): void {
     const { desk, destination, stop, clock, log } = this.deps;
@@ -123,8 +123,8 @@ export class LanePictures {
   }
 
   /**
-   * A message is about to be changed. `impossible`: it is getting a picture, with which it could not say that. Undefined: it
-   * is getting none. Else the way to say how the change went, which has to be called.
+   * Called before a message is changed. `impossible`: a picture is on its way, with which the message has no room for the text.
+   * Undefined: no picture is on its way. Otherwise the returned function has to be called with the outcome of the change.
    */
   beginEdit(ref: string, message: Message): "impossible" | ((outcome: Outcome | undefined) => void) | undefined {
     const job = this.#jobs.get(ref);
@@ -182,7 +182,7 @@ export class LanePictures {
       const { delivery } = job;
       const drawing = await desk.draw(delivery.alertId, destination.timeZone);
       const isQuiet = "illustration" in drawing && (await this.#waitForQuiet(job));
-      // Meanwhile it came to show a later alert.
+      // The message shows a later alert meanwhile.
       if (job.delivery !== delivery) continue;
       if (!("illustration" in drawing)) return drawing;
       if (!isQuiet) return stop.claiming.aborted ? stopped : noRoom;
@@ -191,7 +191,7 @@ export class LanePictures {
     }
   }
 
-  /** Half of the pace is left to texts. */
+  /** Waits until the lane is quiet and its pace is at most half used, as the rest is left to texts. */
   async #waitForQuiet({ delivery, sentAt }: Job): Promise<boolean> {
     const { destination, pace, stop, clock } = this.deps;
     const keys = paceKeysOf(destination, delivery.recipient, this.deps.settings).map(halved);
@@ -226,7 +226,7 @@ export class LanePictures {
     return callChannel(act, { timeoutMs: callTimeoutMs, stop: this.deps.stop.calls }, this.deps);
   }
 
-  /** Nobody knows which of the two calls was the later one at the other side. */
+  /** Writes the newest text once more: nobody knows which of the two calls the other side took last. */
   async #restoreText(job: Job): Promise<void> {
     const { destination, stop, clock, log } = this.deps;
     const { edit } = this.deps.channel;
@@ -246,7 +246,10 @@ export class LanePictures {
   }
 }
 
-/** What an alert's message says of its moment. Good news has the picture of its first message; tests show how one looks. */
+/**
+ * Whether the delivery gets a picture: a firing alert does, and a test shows how a picture looks. An end has that of its first
+ * message.
+ */
 function isWanted({ purpose, status, origin }: ClaimedDelivery): boolean {
   const isOfAlert = purpose === "alert" || purpose === "fallback" || purpose === "resend";
   return isOfAlert && origin !== "notice" && status !== "resolved";

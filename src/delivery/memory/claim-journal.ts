@@ -13,18 +13,17 @@ export interface FileClaimJournalOptions {
   bootId?: string | undefined;
 }
 
-/** One line a slot: a token, or spaces. The first line is the boot under which the others hold. */
+/** Each line is a slot with a token, or with spaces. The first line has the boot id: the other lines hold only under that boot. */
 const lineLength = 37;
 const emptyLine = `${" ".repeat(lineLength - 1)}\n`;
-/** Far more than all lanes claim ahead. What lies beyond is not the journal's. */
+/** Far more than all lanes claim ahead. Bytes beyond these slots are ignored. */
 const mostSlots = 16_384;
 
 /**
- * The journal as a small file, overwritten in place and never synced: what a process has written outlives it, so a note
- * costs two microseconds and no commit. A machine that was started anew may have lost the last of it, and then nothing
- * of it is believed.
+ * The journal is a small file, overwritten in place and never synced. Written bytes outlive the process, so a note costs two
+ * microseconds and no commit. A restart of the machine may lose the last notes, so the journal of another boot is not believed.
  *
- * @returns undefined where there is no file to be had, or no telling one boot from another
+ * @returns undefined where the file cannot be opened, or the system does not tell one boot from another
  */
 export function openClaimJournal(path: string, options: FileClaimJournalOptions): FileClaimJournal | undefined {
   const { onFault, bootId = readBootId() } = options;
@@ -60,7 +59,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
     const slot = free.pop() ?? slots;
     if (slot >= mostSlots) throw new Error(`${path} is full`);
     if (slot === slots) slots += 1;
-    // Even a part of the line may be there.
+    // Noted before the write: even a failed write may leave a part of the line.
     noted.set(token, slot);
     write(slot, `${token}\n`);
   }
@@ -73,7 +72,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
     free.push(slot);
   }
 
-  /** The line may stay: what it names is no claim. */
+  /** Frees the slot and leaves its line: the token names no claim. */
   function forget(token: string): void {
     const slot = noted.get(token);
     if (slot === undefined) return;
@@ -120,7 +119,7 @@ function readLines(descriptor: number, path: string): string[] {
   });
 }
 
-/** Empty first, so that no line of another boot ever stands under this one. */
+/** Empties the file first, so that no line of another boot follows this boot's id. */
 function begin(descriptor: number, bootId: string): string[] {
   ftruncateSync(descriptor);
   writeSync(descriptor, `${bootId}\n`, 0, "latin1");

@@ -26,7 +26,7 @@ import {
 } from "../plan/health.ts";
 import { titlesKept } from "../plan/plan-notice.ts";
 
-/** What came of the deliveries of one claim or of one that was abandoned. */
+/** The outcome of the deliveries of one claim, or of an abandoned claim. */
 export interface Ending {
   destination: Pick<Destination, "name" | "type">;
   deliveries: readonly (Pick<DueDelivery, "alertId" | "purpose" | "recipient" | "fallbackTo"> & {
@@ -43,13 +43,13 @@ export interface HealthDeps extends Pick<EngineContext, "clock" | "settings" | "
   onChange(): void;
 }
 
-/** After a notice about a destination the next one waits this long and counts what has come together. */
+/** The next notice about a destination waits this long, and counts all that was not delivered meanwhile. */
 const quietMs = 10 * 60_000;
 
 /**
- * What outcomes say about the destinations of one lane group and the account that they share. Memory is the truth while
- * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it:
- * what could not be saved is saved later.
+ * The health of the destinations of one lane group and of the account that they share, as outcomes show it. Memory is the truth
+ * while the group is held. The store has a copy for the next holder, so nothing here waits for the disk: a change that could not
+ * be saved is saved later.
  */
 export class HealthMemory {
   readonly #deps: HealthDeps;
@@ -61,7 +61,7 @@ export class HealthMemory {
   /** When each destination last got a message, as the store has it. */
   readonly #savedSentAt = new Map<string, number>();
 
-  /** @param saved what the lane group was granted with; whatever is shut is tried again at once */
+  /** @param saved the statuses that came with the grant of the lane group; a shut destination is tried again at once */
   constructor(deps: HealthDeps, saved: DestinationStatus[]) {
     this.#deps = deps;
     for (const status of saved) {
@@ -85,7 +85,7 @@ export class HealthMemory {
     return account && this.#read(account);
   }
 
-  /** It takes messages, as far as is known, and nobody has paused it. */
+  /** Whether the destination takes messages, as far as is known, and nobody has paused it. */
   isWell = (destination: Destination): boolean => isWell(this.stateOf(destination));
 
   observe(destination: Destination, outcome: Outcome): void {
@@ -120,7 +120,7 @@ export class HealthMemory {
 
   /**
    * Takes the answer to a probe that nobody asked for, at a destination that seemed well.
-   * @param askedAt a message that got through since says more than a no
+   * @param askedAt when the probe began: a message that got through since counts more than a refusal
    */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void {
     const own = keyOf(destination);
@@ -132,7 +132,7 @@ export class HealthMemory {
     this.#judge(key, (status) => judgeProof(status, outcome, probeProves, now));
   }
 
-  /** An alert waits for it since now, after a time in which none did; see `neededNow`. */
+  /** The first alert waits for a dead destination; see `neededNow`. */
   noteNeeded(destination: Destination): void {
     this.#judge(keyOf(destination), (status) => neededNow(status, this.#deps.clock.now()));
   }
@@ -142,8 +142,8 @@ export class HealthMemory {
   }
 
   /**
-   * Nothing is to be sent there until somebody says otherwise; undefined: again. On record when it resolves; rejects as the
-   * store does, and nothing has changed then.
+   * Pauses the destination for a person, or resumes it (`by` undefined). Resolves when that is on record. Rejects as the store
+   * does, and changes nothing then.
    */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const { clock, log, onChange } = this.#deps;
@@ -171,9 +171,8 @@ export class HealthMemory {
   }
 
   /**
-   * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
-   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge.
-   * Nothing else would say so.
+   * Remembers alerts that nobody got although their destination works: a refused mail, an unknown recipient, a schedule that is
+   * used up, an ambiguous call that a person has to judge. No other notice would say so.
    */
   noteEnding(ending: Ending): void {
     const key = keyOf(ending.destination);
@@ -182,7 +181,7 @@ export class HealthMemory {
     if (pending) this.#write(key, { undelivered: { ...undelivered, pending } });
   }
 
-  /** The undelivered that a notice is due about; it stays due until `noteNotified`. */
+  /** The undelivered alerts that need a notice. It stays due until `noteNotified`. */
   listUndelivered(now: number): UndeliveredSummary[] {
     return [...this.#statuses.destination.values()].flatMap(({ undelivered = {} }) => {
       const { pending, notifiedAt = Number.NEGATIVE_INFINITY } = undelivered;
@@ -194,12 +193,12 @@ export class HealthMemory {
   noteNotified(summary: UndeliveredSummary, now: number): void {
     const key: StatusKey = { kind: "destination", name: summary.destination };
     const { pending } = this.#read(key).undelivered ?? {};
-    // Deliveries that failed since the list was made are for the next notice.
+    // Deliveries that have failed since the list was made belong to the next notice.
     const left = pending === summary ? {} : { pending };
     this.#write(key, { undelivered: { ...left, notifiedAt: now } });
   }
 
-  /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
+  /** Writes the changes since the last call. Rejects as the store does; the next call tries again. */
   async save(): Promise<void> {
     const { store } = this.#deps;
     for (const kind of ["destination", "account"] as const)
@@ -216,7 +215,7 @@ export class HealthMemory {
       }
   }
 
-  /** The same, and when the last messages got through to the very time: the group is given up. */
+  /** Saves also the exact times of the last messages, since the group is given up. */
   async saveAll(): Promise<void> {
     for (const { name, lastSentAt } of this.#statuses.destination.values())
       if (lastSentAt !== this.#savedSentAt.get(name)) this.#unsaved.destination.add(name);
@@ -244,21 +243,20 @@ export class HealthMemory {
     onChange();
   }
 
-  /** The time of the last message changes with each, and is not worth a commit of its own. */
+  /** Whether the saved time of the last message is old. That time changes with each message, which is not worth a commit each. */
   #isSentLongSince({ kind, name, lastSentAt = 0 }: DestinationStatus): boolean {
     return kind === "destination" && Math.abs(lastSentAt - (this.#savedSentAt.get(name) ?? 0)) > 60_000;
   }
 }
 
-/** A yes to a probe is as good as a delivered message, or good enough for an account that was refused. */
+/** Whether a successful probe counts like a delivered message, or is enough for an account that was refused. */
 function isProof({ type }: Destination, status: DestinationStatus): boolean {
   const { probeProves } = vendorOf(type);
   return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
 }
 
 /**
- * When a server is asked for the first of several mailboxes, it refuses the mailbox only after it has let the account and the
- * sender in.
+ * Whether the outcome concerns the mailbox alone: a server refuses a mailbox only after it has accepted the account and the sender.
  */
 function isOnlyAboutMailbox({ kind }: StatusKey, outcome: Outcome): boolean {
   if (outcome.kind === "rejected") return outcome.scope === "recipient" || outcome.scope === "message";
@@ -276,7 +274,7 @@ function isWorthSaving(before: DestinationStatus, after: DestinationStatus): boo
   );
 }
 
-/** What is known of the undelivered with this ending among them; `undefined` when it adds none. */
+/** The summary of undelivered alerts with this ending. Undefined when the ending adds none. */
 function addUndelivered(
   before: UndeliveredSummary | undefined,
   { destination: { name, type }, deliveries, outcome, next }: Ending,
@@ -296,14 +294,17 @@ function addUndelivered(
   };
 }
 
-/** A destination or account that is refused as a whole has a notice of its own, which says that alerts fail or wait. */
+/**
+ * False where the destination or account is refused as a whole: it has a notice of its own, which says that alerts fail or wait.
+ */
 function isUnheard(outcome: Outcome, next: NextStep): boolean {
   if (next.state !== "failed" && next.state !== "held") return false;
   return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
 }
 
 /**
- * Somebody waits for one resend or a test, a notice must not cause notices, and a fallback delivers the alert itself.
+ * Whether nobody gets to know of the alert. A person waits for a test or a single resend, a notice must not cause notices, and a
+ * fallback delivers the alert.
  */
 function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
   const isFallingBack = next.state === "failed" && fallbackTo !== undefined;

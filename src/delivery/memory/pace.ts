@@ -4,26 +4,26 @@ import type { Destination, Pace } from "../../core/rules.ts";
 import { accountOf, chatKeyOf, type PaceKey } from "../plan/accounts.ts";
 
 /**
- * Calls arrive at the other side a little closer together or further apart than they left; the windows are longer by
- * this, so that the closest two are still far enough apart.
+ * Added to each window: calls may arrive closer together than they left.
  */
 const marginMs = 60;
 
-/** Two chats that ask us to wait within this time: the bot sends too much, not one chat gets too much. */
+/** When two chats ask to wait within this time, the bot sends too much, and not one chat gets too much. */
 const floodWindowMs = 10_000;
 
-/** When the addresses of one lane group were called, and until when they asked for silence. */
+/** The times of calls to the addresses of one lane group, and until when each has asked for silence. */
 export class PaceMemory {
   readonly #known: Map<string, PaceRecord>;
   readonly #lastFloods = new Map<string, { chat: string; at: number }>();
 
-  /** @param records what the lane group was granted with, so that limits hold across restarts */
+  /** @param records the records that came with the grant of the lane group, so that limits hold across restarts */
   constructor(records: PaceRecord[]) {
     this.#known = new Map(records.map((record) => [record.key, record]));
   }
 
   /**
-   * `at`: the earliest time of a call under all of these keys. `why` it is later than now, where the other side asked for that.
+   * `at`: the earliest time of a call that all of these keys allow. `why`: the words of the other side, where it asked for the
+   * wait.
    */
   nextSlot(keys: PaceKey[], now: number) {
     let slot: { at: number; why?: string } = { at: now };
@@ -36,17 +36,17 @@ export class PaceMemory {
     return slot;
   }
 
-  /** Calls under these keys have to be counted. What the other side asks for holds for the others as well. */
+  /** Whether a pace bounds calls under these keys, so that they have to be counted. A requested wait holds for all keys. */
   isBounded(keys: PaceKey[]): boolean {
     return keys.some(({ key, pace }) => Object.keys(pace).length > 0 || this.#recordOf(key).sentAt.length > 0);
   }
 
-  /** Counts a call; what it returns has to be stored with the claim. */
+  /** Counts a call. The returned records have to be stored with the claim. */
   take(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key, pace }) => {
       const record = this.#recordOf(key);
       const bound = Math.ceil(Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0));
-      // Two destinations may name one chat and bound it differently: the one with less to remember forgets nothing.
+      // Two destinations may name one chat with different paces: the one with the smaller bound must not forget times that the other needs.
       const keep = Math.max(bound, record.sentAt.length);
       if (keep === 0) return [];
       const past = upTo(record.sentAt, now);
@@ -55,7 +55,7 @@ export class PaceMemory {
   }
 
   /**
-   * Whether a call that was counted at `takenAt` may be made as late as now. Not when others have been counted behind it: the
+   * Whether a call that was counted at `takenAt` may be made as late as now. False when another call was counted after it: the
    * two would leave together.
    */
   mayUse(keys: PaceKey[], takenAt: number, now: number): boolean {
@@ -65,8 +65,8 @@ export class PaceMemory {
   }
 
   /**
-   * Says that the call that was counted last is made only now: between its slot and the call a claim is committed and a
-   * message written, and the next slot is counted from the call. What it returns has to be stored.
+   * Moves the time of the last counted call to now: a claim was committed and a message composed since its slot. The next slot is
+   * counted from the call. The returned records have to be stored.
    */
   restamp(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key }) => {
@@ -79,8 +79,8 @@ export class PaceMemory {
   }
 
   /**
-   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before.
-   * A shorter wish never shortens a longer one. What it returns has to be stored.
+   * Keeps the other side's request to call later, which may come with any refusal. It holds for all who share the address or
+   * account. A shorter request never shortens a longer one. The returned records have to be stored.
    */
   parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[] {
     const waitMs = askedWait(outcome);
@@ -126,12 +126,12 @@ function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
   return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
 }
 
-/** A clock that is kept in step with another, the database's or a time server's, goes back by so little now and then. */
+/** A clock that follows a time server or the database goes back by this little now and then. */
 const smallStepMs = 1_000;
 
 /**
- * Calls far in the future were made before the clock was set back; waiting for their windows could take as long as the step.
- * Calls a little in the future were made just now, and count.
+ * Leaves out calls far in the future: they were made before the clock was set back, and waiting for their windows could take as
+ * long as the step. Calls a little in the future were made just now, and count.
  */
 function upTo(sentAt: number[], now: number): number[] {
   return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now + smallStepMs);

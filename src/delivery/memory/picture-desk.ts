@@ -9,24 +9,24 @@ export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "
 
 export type PictureDesk = ReturnType<typeof createPictureDesk>;
 
-/** Leaves the rest of the three seconds to the call that adds it. */
+/** The time for a drawing. The rest of the three seconds is left to the call that adds it. */
 const drawWithinMs = 2_000;
 /** Drawings, and so questions to the service, begun within a minute and within an hour. */
 const mostAMinute = 20;
 const mostAnHour = 200;
 const mostAtOnce = 4;
-/** One chat of several may take the text a little later than the first. */
+/** How long a drawing is kept: the chats of one alert take its text one after another. */
 const keepMs = 10_000;
 
 export interface PictureDeskDeps extends Pick<EngineContext, "clock" | "log"> {
   illustrate: Illustrate;
-  /** Default: what becomes of them is noted nowhere. */
+  /** Default: the results are not noted. */
   notes?: Pick<PictureNotes, "note">;
 }
 
 /**
- * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than a bounded number in
- * a time. A restart forgets the pictures that have not joined their messages.
+ * Draws the pictures of a relay: each alert once for all its chats, and no more than a bounded number a minute and an hour. A
+ * restart forgets the pictures that have not joined their messages.
  */
 export function createPictureDesk(deps: PictureDeskDeps) {
   const { illustrate, notes, clock, log } = deps;
