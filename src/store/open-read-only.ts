@@ -1,26 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "../core/errors.ts";
-import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
-import type { Dispatch } from "../core/ports/dispatch.ts";
-import type { RefusedLog } from "../core/ports/refused.ts";
-import type { Relays } from "../core/ports/relays.ts";
-import type { MuteStore } from "../core/ports/shared.ts";
-import type { Signals } from "../core/ports/signals.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { StorePlace } from "../core/store-place.ts";
 
 /** What a command may ask of a store without a relay: nothing that writes to it. */
 export type ReadOnlyStore = AlertLog &
-  Pick<MuteStore, "listMutes" | "countSilenced"> &
-  Pick<RefusedLog, "listRefused" | "getRefused"> &
-  Pick<WatchStore, "loadWatchState"> &
-  Pick<Dispatch, "loadStatuses" | "countByDestination"> &
-  Pick<Relays, "listRelays"> &
+  Pick<Store, "listMutes" | "countSilenced" | "listRefused" | "getRefused" | "loadWatchState" | "loadStatuses"> &
   // `backup`: PostgreSQL has tools of its own for it.
-  Pick<Administration, "health" | "backup" | "standbys" | "close"> &
-  Pick<Signals, "hearing">;
+  Pick<Store, "countByDestination" | "listRelays" | "health" | "backup" | "standbys" | "close" | "hearing">;
 
 /**
  * For commands that work on the file of SQLite.

@@ -28,29 +28,6 @@ export interface ConnectOptions {
   onStored?(): void;
 }
 
-export interface Connections extends Database {
-  /**
-   * A connection of its own besides the others, opened. It is the caller's to end.
-   * @param isPatient a statement may take however long it takes. Default false.
-   */
-  open(isPatient?: boolean): Promise<pg.Client>;
-  /**
-   * Connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a session
-   * keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
-   */
-  isPooled(): boolean;
-  /** For `LISTEN` alone, at another address. It is the caller's to end. */
-  openListener(url: string): Promise<pg.Client>;
-  /** See `DatabaseClock`. It is compared with each new connection, and every five seconds. */
-  now: Now;
-  /** The disk was full at the last change that was refused for it or not, within the last twenty seconds. */
-  isFull(): boolean;
-  /** Resolves when what is under way now is over. */
-  settled(): Promise<void>;
-  /** Waits for what is under way; whatever is asked later is refused. */
-  close(): Promise<void>;
-}
-
 const mostWriters = 8;
 const mostReaders = 4;
 /** Longer than the pause between two looks of the disk watch: a shorter time could be missed. */
@@ -94,7 +71,7 @@ const types: pg.CustomTypesConfig = {
  *
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
-export async function connect(options: ConnectOptions): Promise<Connections> {
+export async function connect(options: ConnectOptions) {
   const { url, name, onCommitted = () => {}, onAway = () => {}, onStored = () => {}, answerWithinMs = 8_000 } = options;
   const place = placeOf(url);
   const settings: pg.ClientConfig = {
@@ -169,11 +146,20 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
 
   return {
     read,
+    /** See `DatabaseClock`. It is compared with each new connection, and every five seconds. */
     now: clock.now,
     single: sqlOn(writers, "single"),
     transaction: changing("transaction"),
     statement: changing("statement"),
+    /**
+     * Connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a session
+     * keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
+     */
     isPooled,
+    /**
+     * A connection of its own besides the others, opened. It is the caller's to end.
+     * @param isPatient a statement may take however long it takes. Default false.
+     */
     open: (isPatient = false) =>
       openClient({ ...settings, ...(isPatient && { query_timeout: 0 }) }, place, async (client) => {
         await prepare(client);
@@ -181,10 +167,14 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
       }).catch((error: unknown) => {
         throw toOpenError(error, place);
       }),
-    openListener: (listenUrl) =>
+    /** For `LISTEN` alone, at another address. It is the caller's to end. */
+    openListener: (listenUrl: string) =>
       openClient({ ...settings, connectionString: toConnectionString(listenUrl) }, placeOf(listenUrl)),
+    /** Resolves when what is under way now is over. */
     settled,
+    /** The disk was full at the last change that was refused for it or not, within the last twenty seconds. */
     isFull: () => performance.now() - fullAt < fullForMs,
+    /** Waits for what is under way; whatever is asked later is refused. */
     async close() {
       isClosed = true;
       clearInterval(comparing);
