@@ -1226,14 +1226,14 @@ const ofTheRooms = [
   },
   {
     name: "takes alerts while the disk is full",
-    file: "dist/store/sqlite/guarded-commit.js",
+    file: "dist/store/sqlite/group-commit.js",
     from: 'if (call.name === "acceptRequest")',
     to: 'if (call.name === "never")',
     tests: ["test/store/full-disk.test.ts"],
   },
   {
     name: "keeps its ballast on a full disk",
-    file: "dist/store/sqlite/guarded-commit.js",
+    file: "dist/store/sqlite/group-commit.js",
     from: "ballast.spend();",
     to: "",
     tests: ["test/store/full-disk.test.ts"],

@@ -6,12 +6,11 @@ import type { Maintenance, StoreHealth } from "../../core/ports/administration.t
 import { readRoom } from "../../ground/files/disk-room.ts";
 import { Ballast, sizeOf } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
-import { type Call, type CallResult, createGroupCommit, type GroupCommit, run } from "./group-commit.ts";
-import { createGuardedCommit } from "./guarded-commit.ts";
+import { createGroupCommit, createGuardedCommit } from "./group-commit.ts";
 import { openDatabase } from "./open-database.ts";
 import { toStoreError } from "./store-error.ts";
 import { createContext } from "./transactions/context.ts";
-import { createTransactions, type Transactions } from "./transactions/index.ts";
+import { createTransactions } from "./transactions/index.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
@@ -41,14 +40,9 @@ export function openSession(options: SessionOptions) {
   const context = createContext({ db, newId: createIdSource(now), now });
   const transactions = createTransactions(context);
   const log = readOnly ? undefined : new WriteAheadLog(db);
+  const group = createGroupCommit(context, transactions, readOnly);
   const { commit } =
-    log === undefined
-      ? createReading(db, transactions)
-      : createGuardedCommit({
-          group: createGroupCommit(context, transactions),
-          ballast,
-          emptyLog: () => log.tryToEmpty(0),
-        });
+    log === undefined ? group : createGuardedCommit({ group, ballast, emptyLog: () => log.tryToEmpty(0) });
   const readHealth = createHealthReading(db, path);
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
@@ -100,28 +94,6 @@ function openOnAnyDisk(path: string, ballast: Ballast): Database {
     if (!mayBeFull || !ballast.spend()) throw error;
     return open();
   }
-}
-
-/** For a connection that only reads: each call by itself, in a snapshot of its own. */
-function createReading(db: Database, transactions: Transactions): GroupCommit {
-  const [begin, end] = [db.prepare("BEGIN"), db.prepare("COMMIT")];
-  async function read(call: Call): Promise<CallResult> {
-    begin.run();
-    try {
-      return { ok: true, value: await run(transactions, call) };
-    } catch (error) {
-      return { ok: false, error: toStoreError(error) };
-    } finally {
-      if (db.inTransaction) end.run();
-    }
-  }
-  return {
-    async commit(calls) {
-      const results: CallResult[] = [];
-      for (const call of calls) results.push(await read(call));
-      return { results, version: 0 };
-    },
-  };
 }
 
 /** Looks at one connection's database: what waits for routing, and whether a change is committed. */
