@@ -4,20 +4,12 @@ import type {
   AlertRun,
   AlertSummary,
   FailedDelivery,
-  PastAlert,
-  Position,
-  StoredArrival,
-  StoredFacts,
 } from "../core/ports/alert-log.ts";
-import type { StoredBody } from "../core/ports/body-reader.ts";
-import { type Decision, routesThatTook } from "../core/rules.ts";
+import type { Decision } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";
 import type { Row } from "./tables.ts";
 import type { Dialect } from "./tx.ts";
-
-/** Facts that are given at once, as JSON text: a few milliseconds. */
-export const mostFactsBytes = 1024 * 1024;
 
 /** The columns of an alert that lists show. */
 const shownColumns = [
@@ -113,55 +105,6 @@ export function toFailedDelivery({ seq, alertSeq, id, receivedAt, facts, ...row 
   const failed = { position: toPosition(alertSeq, seq), deliverySeq: seq, ...row };
   if (id === undefined || receivedAt === undefined || facts === undefined) return failed;
   return { ...failed, alert: { id, receivedAt, facts: JSON.parse(facts) as AlertFacts } };
-}
-
-export type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
-
-export function toStoredFacts(row: FactsRow): StoredFacts {
-  return {
-    ...fromRow(row, ["origin", "source", "received_at"]),
-    position: toPosition(row.seq),
-    alertSeq: row.seq,
-    facts: JSON.parse(row.facts) as AlertFacts,
-  };
-}
-
-/** A sender's alert that has been routed. */
-export type PastRow = Pick<
-  Row<"alerts">,
-  "seq" | "id" | "item" | "source" | "received_at" | "dropped" | "decisions"
-> & {
-  request_seq: number;
-  routed_at: number;
-  title: string | null;
-  format: string | null;
-  /** The size of its request. */
-  bytes: number;
-  /** JSON, in their order. */
-  deliveries: string;
-};
-
-export function toPast(row: PastRow, body: StoredBody): PastAlert & { position: Position } {
-  const { id, item, title, format, received_at: receivedAt, routed_at: routedAt } = row;
-  return {
-    ...{ position: toPosition(row.seq), id, receivedAt, routedAt, body, item },
-    title: title ?? undefined,
-    wasUnreadable: format === "unreadable",
-    dropped: Boolean(row.dropped),
-    decisions: toDecisions(row.decisions),
-    deliveries: JSON.parse(row.deliveries) as PastAlert["deliveries"],
-  };
-}
-
-/** The columns that say that an alert came and what was decided. */
-export type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
-
-export function toArrival(row: ArrivalRow): StoredArrival {
-  return {
-    ...fromRow(row, ["id", "received_at", "source"]),
-    position: toPosition(row.seq),
-    routes: routesThatTook(toDecisions(row.decisions)),
-  };
 }
 
 export const toDecisions = (decisions: string | null): Decision[] =>

@@ -1,18 +1,31 @@
-import type { AlertLog, FactsQuery } from "../../core/ports/alert-log.ts";
+import type { AlertFacts } from "../../core/alert.ts";
+import type { AlertLog, FactsQuery, PastAlert, StoredArrival, StoredFacts } from "../../core/ports/alert-log.ts";
+import { routesThatTook } from "../../core/rules.ts";
 import { countWithin } from "../../ground/count-within.ts";
-import {
-  type FactsRow,
-  inOrder,
-  mostFactsBytes,
-  type PastRow,
-  toArrival,
-  toPast,
-  toStoredFacts,
-} from "../log-entries.ts";
+import { inOrder, toDecisions } from "../log-entries.ts";
 import { fromPosition, toPosition } from "../positions.ts";
 import { fromRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
+
+/** Facts that are given at once, as JSON text: a few milliseconds. */
+const mostFactsBytes = 1024 * 1024;
+
+type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
+
+/** `bytes`: the size of its request; `deliveries`: JSON, in their order. */
+type PastRow = Pick<Row<"alerts">, "seq" | "id" | "item" | "source" | "received_at" | "dropped" | "decisions"> &
+  Record<"request_seq" | "routed_at" | "bytes", number> &
+  Record<"title" | "format", string | null> & { deliveries: string };
+
+/** The columns that say that an alert came and what was decided. */
+type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
+
+const toArrival = (row: ArrivalRow): StoredArrival => ({
+  ...fromRow(row, ["id", "received_at", "source"]),
+  position: toPosition(row.seq),
+  routes: routesThatTook(toDecisions(row.decisions)),
+});
 
 function statementsOf(sql: Dialect) {
   const within = { below: "int8", id: "text", from: "int8", limit: "int8" } as const;
@@ -28,7 +41,12 @@ function statementsOf(sql: Dialect) {
   const readFacts = sql.statement(
     { seqs: "int8[]" },
     `SELECT seq, origin, source, received_at, facts FROM alerts WHERE seq ${sql.isOneOf(":seqs")}`,
-    (row: FactsRow) => row,
+    (row: FactsRow): StoredFacts => ({
+      ...fromRow(row, ["origin", "source", "received_at"]),
+      position: toPosition(row.seq),
+      alertSeq: row.seq,
+      facts: JSON.parse(row.facts) as AlertFacts,
+    }),
   );
   const deliveriesOfRoutes = `SELECT d.destination, d.state FROM deliveries d
      WHERE d.alert_seq = a.seq AND d.purpose = 'alert' ORDER BY d.seq`;
@@ -85,8 +103,7 @@ export function createArrivals(sql: Dialect) {
       const sizes = await tx.run(listSizes, toWithin(query));
       const count = countWithin(sizes, { weight: mostFactsBytes }, ({ bytes }) => bytes);
       const seqs = sizes.slice(0, count).map(({ seq }) => seq);
-      const rows = await tx.run(readFacts, { seqs });
-      return rows.sort((one, other) => other.seq - one.seq).map(toStoredFacts);
+      return (await tx.run(readFacts, { seqs })).sort((one, other) => other.alertSeq - one.alertSeq);
     },
 
     async listPast(tx, query) {
@@ -107,7 +124,15 @@ export function createArrivals(sql: Dialect) {
       // A request that was removed in between has taken its alerts along.
       return given.flatMap((row) => {
         const body = bodies.get(row.request_seq);
-        return body === undefined ? [] : [toPast(row, body)];
+        if (body === undefined) return [];
+        return {
+          ...fromRow(row, ["id", "received_at", "routed_at", "item", "title"]),
+          ...{ position: toPosition(row.seq), body },
+          wasUnreadable: row.format === "unreadable",
+          dropped: Boolean(row.dropped),
+          decisions: toDecisions(row.decisions),
+          deliveries: JSON.parse(row.deliveries) as PastAlert["deliveries"],
+        };
       });
     },
 
