@@ -6,17 +6,8 @@ import { findDamage } from "./copy-database.ts";
 import { mendTexts } from "./mend-texts.ts";
 import { openDatabase } from "./open-database.ts";
 import { prepareRescue, type Rescue, type Row, type UnreadPositions } from "./rescue-rows.ts";
-import {
-  draftFor,
-  isWithoutRoom,
-  keptName,
-  noRoomError,
-  removeUnfinished,
-  replaceDatabase,
-  requireRoom,
-} from "./restore-database.ts";
+import { removeUnfinished, renewDatabase } from "./restore-database.ts";
 import { Sqlite } from "./sqlite-library.ts";
-import { toOpenError } from "./store-error.ts";
 
 export interface Repair {
   /** What the check of the database said, at most ten lines; empty: nothing is wrong, and nothing was done. */
@@ -75,20 +66,16 @@ export async function repairDatabase(path: string, now: number): Promise<Repair>
     throw new AppError("not_found", `there is no database ${path}`, { hint: "it is made when the relay starts" });
   if (statSync(path).size === 0) throw new AppError("failed", `${path} is empty: there is nothing to repair`, { hint });
   const found = findDamage(path);
-  const draft = draftFor(path, "repairing");
+  removeUnfinished(path);
   if (found.length === 0) return { found, tables: [], leftOut: nothingLeftOut };
-  requireRoom(path, statSync(path).size);
-  try {
+  return renewDatabase(path, { why: "repair", from: path, now }, async (draft) => {
     const written = writeAnew(path, draft);
     const left = findDamage(draft);
     if (left.length > 0)
       throw new AppError("failed", `what could be saved of ${path} is not right either: ${left[0]}`, { hint });
     await syncFile(draft);
-    return { found, ...written, kept: await replaceDatabase(draft, path, keptName(path, "repair", now)) };
-  } catch (error) {
-    removeUnfinished(path);
-    throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
-  }
+    return { found, ...written };
+  });
 }
 
 const nothingLeftOut: LeftOut = { deliveries: 0, unsent: 0, withoutBody: 0, withoutDelivery: 0 };

@@ -33,30 +33,47 @@ export async function restoreDatabase(from: string, path: string, now: number): 
     throw new AppError("invalid_request", `${from} is the database itself, or a second name of it`, {
       hint: "name a file that `tocsin backup` made",
     });
-  const draft = draftFor(path, "restoring");
-  requireRoom(path, statSync(from).size);
-  try {
+  return renewDatabase(path, { why: "restore", from, now }, async (draft) => {
     await copyDatabase(from, draft);
     const found = look(draft, from);
     noteRestore(draft, { fromAt: found.lastReceivedAt ?? 0, toAt: now });
-    return { ...found, kept: await replaceDatabase(draft, path, keptName(path, "restore", now)) };
+    return found;
+  });
+}
+
+const drafts = { restore: "restoring", repair: "repairing" };
+
+/**
+ * Puts a new database in the place of the one at `path`, see `replaceDatabase`.
+ *
+ * @param from what the new one is made of, and what it needs room for
+ * @param make makes it in the file of this name
+ * @throws AppError where there is no room, and what `make` throws. Nothing has changed then.
+ */
+export async function renewDatabase<Made>(
+  path: string,
+  { why, from, now }: { why: keyof typeof drafts; from: string; now: number },
+  make: (draft: string) => Promise<Made>,
+): Promise<Made & { kept?: string }> {
+  removeUnfinished(path);
+  const { size } = statSync(from);
+  if (readRoom(dirname(path)).freeBytes < size) throw noRoomError(path, undefined, size);
+  try {
+    const draft = `${path}.${drafts[why]}`;
+    const made = await make(draft);
+    return { ...made, kept: await replaceDatabase(draft, path, keptName(path, why, now)) };
   } catch (error) {
     removeUnfinished(path);
     throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, from);
   }
 }
 
-/** Where the new database is made. What a run that was killed has left there is removed. */
-export function draftFor(path: string, doing: "restoring" | "repairing"): string {
-  removeUnfinished(path);
-  if (existsSync(path)) removeSecondNames(path);
-  return `${path}.${doing}`;
-}
-
+/** What a run that was killed has left next to the database. */
 export function removeUnfinished(path: string): void {
-  for (const doing of ["restoring", "repairing"])
+  for (const doing of Object.values(drafts))
     for (const ending of ["", ".partial", "-wal", "-shm", "-journal"])
       rmSync(`${path}.${doing}${ending}`, { force: true });
+  if (existsSync(path)) removeSecondNames(path);
 }
 
 /** Before the last step the database has a second name. A process that was killed there has left one that is no copy of it. */
@@ -74,15 +91,10 @@ function isSameFile(one: string, other: string): boolean {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/** @throws AppError where the folder of the database has less room than this. */
-export function requireRoom(path: string, bytes: number): void {
-  if (readRoom(dirname(path)).freeBytes < bytes) throw noRoomError(path, undefined, bytes);
-}
-
-export const isWithoutRoom = (error: unknown): boolean =>
+const isWithoutRoom = (error: unknown): boolean =>
   isDiskFull(error) || /^(ENOSPC|EDQUOT|EFBIG)$/.test((error as { code?: string } | null)?.code ?? "");
 
-export function noRoomError(path: string, cause?: unknown, bytes?: number): AppError {
+function noRoomError(path: string, cause?: unknown, bytes?: number): AppError {
   const needed = bytes === undefined ? "" : `: it takes ${formatBytes(bytes)}`;
   const message = `there is no room in ${dirname(path)} for a new database${needed}; nothing was changed`;
   const hint = "make room there, or move what an earlier restore or repair has kept (tocsin.db.before-…)";
@@ -143,7 +155,7 @@ const companions = ["-wal", "-shm", ".reading", ".claims"];
  *
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
-export async function replaceDatabase(draft: string, path: string, kept: string): Promise<string | undefined> {
+async function replaceDatabase(draft: string, path: string, kept: string): Promise<string | undefined> {
   giveToOwner(draft);
   if (!existsSync(path)) {
     for (const ending of companions) rmSync(`${path}${ending}`, { force: true });
