@@ -15,7 +15,9 @@ import {
   type MovedKey,
   type MovedRow,
   type MovedTable,
+  type MoveMark,
   type MoveSide,
+  type MoveTarget,
   movedTables,
   readPage,
   readRows,
@@ -23,7 +25,7 @@ import {
 } from "./moved-tables.ts";
 import { connect } from "./postgres/connect.ts";
 import { migrate } from "./postgres/migrate.ts";
-import { MovedDatabase, type MoveMark, readMark } from "./postgres/moved-log.ts";
+import { MovedDatabase, readMark } from "./postgres/moved-log.ts";
 import { isOfConnection, toOpenError } from "./postgres/store-error.ts";
 import { openMovedLog, openMovedLogTarget } from "./sqlite/moved-log.ts";
 import { keptName, removeDatabase, setDatabaseAside } from "./sqlite/restore-database.ts";
@@ -152,9 +154,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
       await writeNote(dataDir, { id: mark.id });
       if (!isResumed) await database.prepare(mark);
-      await copyAll(options, mark, log, (table, rows) => database.writePage(table, rows, mark));
-      await database.finish((done, all) => report(options, { step: "indexing", done, all }));
-      const tables = await compare(options, log, database);
+      const tables = await copyAll(options, mark, log, database);
       const waiting = await database.countWaiting();
       await moveSecretsTo(database, dataDir);
       await database.ask("SET synchronous_commit = on");
@@ -223,10 +223,8 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
     await database.writeMark(mark);
     const log = openMovedLogTarget(beside);
     try {
-      mark.done = JSON.parse(log.readMark() ?? "{}") as MoveMark["done"];
-      await copyAll(options, mark, database, (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)));
-      await log.finish((done, all) => report(options, { step: "indexing", done, all }));
-      const tables = await compare(options, log, database);
+      mark.done = log.done;
+      const tables = await copyAll(options, mark, database, log);
       await refuseAlive(database);
       if ((await describeState(database)) !== source)
         throw new AppError("failed", "the log was written to while it was moved", {
@@ -316,13 +314,13 @@ async function countAll(side: MoveSide): Promise<number> {
   return all;
 }
 
-/** @param write puts the rows of a page on the other side, and with them how far the mark is */
+/** Copies what the mark says is not done, and compares all. */
 async function copyAll(
   options: MoveOptions,
   mark: MoveMark,
   source: MoveSide,
-  write: (table: MovedTable, rows: MovedRow[]) => unknown,
-): Promise<void> {
+  target: MoveTarget,
+): Promise<Moved["tables"]> {
   const all = await countAll(source);
   let done = Object.values(mark.done).reduce((sum, { rows }) => sum + rows, 0);
   for (const table of movedTables) {
@@ -332,11 +330,13 @@ async function copyAll(
       const last = rows.at(-1);
       if (last === undefined) break;
       mark.done[table.name] = { after: keyOf(table, last), rows: before + rows.length };
-      await write(table, rows);
+      await target.writePage(table, rows, mark);
       done += rows.length;
       await report(options, { step: "copying", table: table.name, done, all });
     }
   }
+  await target.finish((done, all) => report(options, { step: "indexing", done, all }));
+  return compare(options, source, target);
 }
 
 /** Reports how far the move is. Throws when nobody waits any longer. */
@@ -346,8 +346,8 @@ async function report({ signal, onProgress }: MoveOptions, progress: MoveProgres
 }
 
 /** All rows of both sides, read anew. */
-async function compare(options: MoveOptions, log: MoveSide, database: MoveSide): Promise<Moved["tables"]> {
-  const all = await countAll(log);
+async function compare(options: MoveOptions, source: MoveSide, target: MoveSide): Promise<Moved["tables"]> {
+  const all = await countAll(source);
   const tables: Moved["tables"] = [];
   let done = 0;
   for (const table of movedTables) {
@@ -355,11 +355,11 @@ async function compare(options: MoveOptions, log: MoveSide, database: MoveSide):
     let after: MovedKey | undefined;
     let rows = 0;
     for (;;) {
-      const page = await readPage(log, table, after);
+      const page = await readPage(source, table, after);
       const last = page.at(-1);
       const others = last
-        ? await readRows(database, table, after, keyOf(table, last))
-        : await readPage(database, table, after);
+        ? await readRows(target, table, after, keyOf(table, last))
+        : await readPage(target, table, after);
       for (let at = 0; at < Math.max(page.length, others.length); at += 1) {
         const [text, other] = [page, others].map((side) => side[at] && textOfRow(table, side[at] as MovedRow));
         if (text === undefined || text !== other) throw differ(table, (page[at] ?? others[at]) as MovedRow);

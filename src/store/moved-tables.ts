@@ -130,6 +130,22 @@ export type MovedRow = (string | number | Uint8Array | null)[];
 /** Where a table was copied up to: the key of the last row. */
 export type MovedKey = (string | number)[];
 
+/** What the other side of a move is, and how far it has come. */
+export interface MoveMark {
+  id: string;
+  /** `in`: a log is copied into this database; `out`: its log is copied out of it. */
+  direction: "in" | "out";
+  /** `copied`: all of it is there and was compared. */
+  state: "copying" | "copied" | "done";
+  /** The other side, for people. */
+  place: string;
+  /** What the source looked like when it began: another one means another log, or one that went on since. */
+  source: string;
+  startedAt: number;
+  /** For each table: the last key that was copied, and how many rows. */
+  done: Record<string, { after: MovedKey; rows: number }>;
+}
+
 /** A log that is read for a move, with what the two databases say differently of it. */
 export interface MoveSide {
   ask(sql: string, values?: readonly unknown[]): Awaitable<MovedRow[]>;
@@ -140,6 +156,17 @@ export interface MoveSide {
   valueOf(column: MovedColumn): string;
   /** A query of what every change of the log makes different. */
   lastChange: string;
+}
+
+/** The side that takes the log. */
+export interface MoveTarget extends MoveSide {
+  /** The rows of one page, and in the same transaction how far that is. */
+  writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Awaitable<void>;
+  /**
+   * Makes from the rows what was not kept up to date with them: indexes, triggers, sums.
+   * @param onIndex how many of how many indexes are made.
+   */
+  finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void>;
 }
 
 /** A page holds this many rows at most, or this many bytes and one more row. */

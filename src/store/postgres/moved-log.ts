@@ -5,31 +5,15 @@ import { timeOfId } from "../../core/id.ts";
 import {
   hasPositions,
   type MovedColumn,
-  type MovedKey,
   type MovedRow,
   type MovedTable,
-  type MoveSide,
+  type MoveMark,
+  type MoveTarget,
   movedTables,
 } from "../moved-tables.ts";
 import { continueChanges } from "./changes.ts";
 import { toValue, typeNames } from "./parameters.ts";
 import { toWords } from "./search-terms.ts";
-
-/** What the other side of a move is, and how far it has come. */
-export interface MoveMark {
-  id: string;
-  /** `in`: a log is copied into this database; `out`: its log is copied out of it. */
-  direction: "in" | "out";
-  /** `copied`: all of it is there and was compared. */
-  state: "copying" | "copied" | "done";
-  /** The other side, for people. */
-  place: string;
-  /** What the source looked like when it began: another one means another log, or one that went on since. */
-  source: string;
-  startedAt: number;
-  /** For each table: the last key that was copied, and how many rows. */
-  done: Record<string, { after: MovedKey; rows: number }>;
-}
 
 /** Two moves at once on one database: not. */
 const lock = 8_072_401_175;
@@ -72,7 +56,7 @@ const emptied = [
 ];
 
 /** PostgreSQL's side of a move, over a connection of its own. */
-export class MovedDatabase implements MoveSide {
+export class MovedDatabase implements MoveTarget {
   readonly driver = "postgres";
   readonly valueOf = toNumberOrText;
   readonly lastChange = `SELECT string_agg(changed_by::text, ' ') FROM (
@@ -189,7 +173,6 @@ export class MovedDatabase implements MoveSide {
     return JSON.parse((await this.#one<string>("SELECT indexes FROM moves")) ?? "[]") as string[];
   }
 
-  /** The rows of one page, and in the same transaction how far that is. */
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Promise<void> {
     const { postgres, columns } = table;
     return inTransaction(this.client, async () => {
@@ -218,10 +201,7 @@ export class MovedDatabase implements MoveSide {
     );
   }
 
-  /**
-   * What is made from the rows: indexes, sums, sequences behind what is there, and a planner that knows of it.
-   * @param onIndex how many of how many indexes are made.
-   */
+  /** Besides: sequences behind what is there, and a planner that knows of it. */
   async finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void> {
     const indexes = await this.#readIndexes();
     for (const [made, definition] of indexes.entries()) {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import { type MovedRow, type MovedTable, type MoveSide, movedTables } from "../moved-tables.ts";
+import { type MovedRow, type MoveMark, type MoveSide, type MoveTarget, movedTables } from "../moved-tables.ts";
 import { openDatabase } from "./open-database.ts";
 import { removeDatabase } from "./restore-database.ts";
 import { withSqlite } from "./sqlite-library.ts";
@@ -39,12 +39,12 @@ export function openMovedLogTarget(path: string) {
   );
   if (db.prepare("SELECT 1 FROM moving").get() === undefined) db.transaction(() => strip(db)).immediate();
   const saveMark = db.prepare("UPDATE moving SET mark = ?");
+  const saved = db.prepare<[], string | null>("SELECT mark FROM moving").pluck().get();
   return {
     ...toSide(db),
-    /** Which move it belongs to, and how far that has come; undefined: it has only just been made. */
-    readMark: () => db.prepare<[], string | null>("SELECT mark FROM moving").pluck().get() ?? undefined,
-    /** The rows of one page, and in the same transaction how far that is. */
-    writePage(table: MovedTable, rows: readonly MovedRow[], mark: string): void {
+    /** How far the move has come in it. */
+    done: JSON.parse(saved ?? "{}") as MoveMark["done"],
+    writePage(table, rows, { done }) {
       const taken = table.columns.flatMap((column, index) =>
         column.writeTo === null ? [] : [{ name: column.writeTo ?? column.name, index }],
       );
@@ -53,11 +53,10 @@ export function openMovedLogTarget(path: string) {
       const insert = db.prepare(table.sqlite?.write ?? sql);
       db.transaction(() => {
         for (const row of rows) insert.run(...taken.map(({ index }) => row[index] ?? null));
-        saveMark.run(mark);
+        saveMark.run(JSON.stringify(done));
       }).immediate();
     },
-    /** Indexes, triggers and sums from the rows. */
-    async finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void> {
+    async finish(onIndex) {
       const left = db
         .prepare<[], { name: string; type: string; sql: string }>("SELECT * FROM moving_schema ORDER BY type, name")
         .all();
@@ -74,12 +73,12 @@ export function openMovedLogTarget(path: string) {
       }).immediate();
     },
     /** The last step: nothing in it says any more that it was moved. */
-    seal(): void {
+    seal() {
       db.pragma("synchronous = FULL");
       db.exec("BEGIN; DROP TABLE moved_counts; DROP TABLE moving_schema; DROP TABLE moving; COMMIT");
       db.pragma("wal_checkpoint(TRUNCATE)");
     },
-  };
+  } satisfies MoveTarget & { done: object; seal(): void };
 }
 
 function isUnfinished(path: string): boolean {
