@@ -1,6 +1,7 @@
 import type { InsertedRow } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createLockedLook } from "./name-lock.ts";
+import { createRounds } from "./removing.ts";
 
 /** A name at a destination: a key of alerts, a group, a cause. */
 export type Place = { destination: string; name: string };
@@ -18,9 +19,6 @@ const kinds = {
 
 /** A step takes the writing thread some 10 ms, and accepting alerts waits for it. */
 const rowsAtOnce = 10_000;
-const first: Place = { destination: "", name: "" };
-/** The last place of all: no text has a larger character. */
-const last: Place = { destination: "\u{10FFFF}", name: "" };
 
 /** What is remembered of each place, one row each. */
 export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, keptMs: number) {
@@ -33,17 +31,7 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
     ({ memory }: { memory: string }) => JSON.parse(memory) as Memory,
   );
   const write = sql.insertion(table as "group_memories", { conflict: "replace" });
-  const rows = `FROM ${table} WHERE (destination, ${column}) > (:destination, :name)`;
-  const findEnd = sql.statement(
-    ofPlace,
-    `SELECT destination, ${column} AS name ${rows} ORDER BY destination, ${column} LIMIT 1 OFFSET ${rowsAtOnce - 1}`,
-    (row: Place) => row,
-  );
-  const remove = sql.statement(
-    { ...ofPlace, to_destination: "text", to_name: "text", before: "int8" },
-    `DELETE ${rows} AND (destination, ${column}) <= (:to_destination, :to_name) AND updated_at < :before`,
-  );
-  let after = first;
+  const removeOld = createRounds(sql, table, { before: "int8" }, "updated_at < :before");
   const byPlace = (places: readonly Place[], found: readonly Memory[][]) =>
     new Map(places.flatMap((place, index) => (found[index] ?? []).map((memory) => [keyOf(place), memory])));
 
@@ -65,14 +53,9 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
       ),
 
     /**
-     * Removes what was not written for so long, step by step through all rows: an index by that time would make each alert dearer. True:
-     * this was not the last step.
+     * Removes what was not written for so long, a step through the rows: an index by that time would make each alert dearer. True: this
+     * was not the last step.
      */
-    async forgetOld(tx: Tx, now: number): Promise<boolean> {
-      const [end = last] = await tx.run(findEnd, after);
-      await tx.run(remove, { ...after, to_destination: end.destination, to_name: end.name, before: now - keptMs });
-      after = end === last ? first : end;
-      return end !== last;
-    },
+    forgetOld: (tx: Tx, now: number): Promise<boolean> => removeOld(tx, rowsAtOnce, { before: now - keptMs }),
   };
 }

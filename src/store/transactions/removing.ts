@@ -1,7 +1,7 @@
 import type { Removal, RemovalStep } from "../../core/ports/retention.ts";
 import { fromPosition, toPosition } from "../positions.ts";
-import type { Row } from "../tables.ts";
-import type { Dialect, Tx } from "../tx.ts";
+import { type Row, tables } from "../tables.ts";
+import type { Dialect, Given, Tx, Values } from "../tx.ts";
 
 interface OldAlert
   extends Pick<Row<"alerts">, "seq" | "request_seq" | "item" | "received_at" | "routed_at" | "repeat_of"> {
@@ -12,13 +12,8 @@ interface OldAlert
   is_young: boolean | 0 | 1;
 }
 
-type ThreadKey = Pick<Row<"threads">, "destination" | "recipient" | "alert_key">;
-
-/** In front of every key of `threads`. */
-const fromFirst: ThreadKey = { destination: "", recipient: "", alert_key: "" };
 /** There are at most about as many threads as deliveries, so all are gone through while a part of the log is removed. */
 const threadsPerAlert = 2;
-const threadKey = "destination, recipient, alert_key";
 /** One of before may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
@@ -187,39 +182,66 @@ function createFinishedRemoving(sql: Dialect) {
 
 /**
  * Removes the threads of keys whose last alert is gone. They lie by destination and key, and those of one step are all
- * over the table: to remove each with its alert would write a page for nearly every one. Each step therefore looks at the
- * next few, round and round through all.
+ * over the table: to remove each with its alert would write a page for nearly every one.
  */
 function createThreadRemoving(sql: Dialect) {
-  // Some of a step that is run again wait for the next round.
-  let threadsAfter = fromFirst;
+  const removeSome = createRounds(
+    sql,
+    "threads",
+    { to: "int8", before: "int8" },
+    `${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
+       AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})`,
+  );
   /** There are no gaps behind it, so whether an alert is there need not be asked. */
   let walkedTo = 0;
-  const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
-  const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;
-  const findThread = sql.statement(
-    { ...keyOfThread, passed: "int8" },
-    `SELECT ${threadKey} ${behind} LIMIT 1 OFFSET :passed`,
-    (row: ThreadKey) => row,
-  );
-  const removeThreads = sql.statement(
-    { ...keyOfThread, limit: "int8", to: "int8", before: "int8" },
-    `WITH gone AS MATERIALIZED (
-       SELECT ${threadKey} FROM threads
-       WHERE (${threadKey}) IN (SELECT ${threadKey} ${behind} ${sql.limit(":limit")})
-         AND ${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
-         AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})
-       ${sql.forUpdate(threadKey)})
-     DELETE FROM threads WHERE (${threadKey}) IN (SELECT ${threadKey} FROM gone)`,
-  );
 
   return async (tx: Tx, alerts: number, to: number, before: number): Promise<void> => {
     walkedTo = Math.max(walkedTo, to);
-    const limit = alerts * threadsPerAlert;
-    const [[next = fromFirst]] = await Promise.all([
-      tx.run(findThread, { ...threadsAfter, passed: limit - 1 }),
-      tx.run(removeThreads, { ...threadsAfter, limit, to: walkedTo, before }),
-    ]);
-    threadsAfter = next;
+    await removeSome(tx, alerts * threadsPerAlert, { to: walkedTo, before });
+  };
+}
+
+/**
+ * Removes old rows of a table whose key is texts, step by step through all rows, round and round. Some of a step that is run again wait
+ * for the next round.
+ *
+ * @returns a step through so many rows. True: it was not the last one of the round
+ */
+export function createRounds<G extends Given>(
+  sql: Dialect,
+  table: "threads" | "rings" | "group_memories",
+  given: G,
+  isOld: string,
+) {
+  const key: readonly string[] = tables[table].key;
+  const names = key.join(", ");
+  const textsOf = (prefix: string) => Object.fromEntries(key.map((name) => [`${prefix}${name}`, "text" as const]));
+  const placesOf = (prefix: string) => key.map((name) => `:${prefix}${name}`).join(", ");
+  const behind = `FROM ${table} WHERE (${names}) > (${placesOf("after_")})`;
+  const findEnd = sql.statement(
+    { ...textsOf("after_"), passed: "int8" },
+    `SELECT ${names} ${behind} ORDER BY ${names} LIMIT 1 OFFSET :passed`,
+    (row: Record<string, string>) => key.map((name) => row[name] as string),
+  );
+  const remove = sql.statement(
+    { ...given, ...textsOf("after_"), ...textsOf("to_") },
+    `WITH gone AS MATERIALIZED (
+       SELECT ${names} ${behind} AND (${names}) <= (${placesOf("to_")}) AND ${isOld} ${sql.forUpdate(names)})
+     DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM gone)`,
+  );
+  const first = key.map(() => "");
+  /** The last place of all: no text has a larger character. */
+  const last = ["\u{10FFFF}", ...first.slice(1)];
+  const placeOf = (prefix: string, place: string[]) =>
+    Object.fromEntries(key.map((name, index) => [`${prefix}${name}`, place[index] as string]));
+  let after = first;
+
+  return async (tx: Tx, rows: number, values: Values<G>): Promise<boolean> => {
+    const from = placeOf("after_", after);
+    const [end = last] = await tx.run(findEnd, { ...from, passed: rows - 1 });
+    const all = { ...values, ...from, ...placeOf("to_", end) };
+    await tx.run(remove, all as Values<typeof remove.given>);
+    after = end === last ? first : end;
+    return end !== last;
   };
 }
