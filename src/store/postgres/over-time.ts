@@ -1,11 +1,12 @@
 import { type Severity, severities } from "../../core/alert.ts";
 import { timeOfId } from "../../core/id.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
-import { unsent } from "../list-filters.ts";
+import { problemsBetween } from "../list-filters.ts";
 import { mostCounted } from "../listing/list-statements.ts";
 import { mostKept, type StepCounter, settledAfterMs } from "../listing/over-time.ts";
 import type { OneRow, Reading } from "./reading.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
+import { postgresDialect } from "./tx.ts";
 
 /** Changes since the last look that are read; behind more of them all is counted anew. */
 const mostChanges = 5_000;
@@ -113,17 +114,9 @@ const problemsOfSteps = `WITH steps AS MATERIALIZED (
     SELECT s.at, s.since, s.until, ${firstSince("s.first_id")} AS low, ${lastUntil("s.last_id")} + 1 AS high
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) s (at, since, until, first_id, last_id))
   SELECT s.at, s.low, s.high, (SELECT count(*) FROM (
-    SELECT DISTINCT p.seq FROM (
-      SELECT a.seq, a.received_at, a.severity FROM (
-        SELECT d.alert_seq FROM deliveries d
-          WHERE d.state IN ('failed', 'expired') AND ${unsent} AND d.alert_seq >= s.low AND d.alert_seq < s.high
-        UNION ALL SELECT d.alert_seq FROM deliveries d
-          WHERE d.state = 'held' AND d.due_at IS NULL AND ${unsent} AND d.alert_seq >= s.low AND d.alert_seq < s.high) d
-        CROSS JOIN LATERAL (SELECT seq, received_at, severity FROM alerts WHERE seq = d.alert_seq OFFSET 0) a
-      UNION ALL SELECT a.seq, a.received_at, a.severity FROM alerts a WHERE a.unmatched AND a.seq >= s.low AND a.seq < s.high
-      UNION ALL SELECT a.seq, a.received_at, a.severity FROM alerts a
-        WHERE a.routed_at IS NULL AND a.route_failures > 0 AND a.seq >= s.low AND a.seq < s.high) p
-    WHERE p.received_at >= s.since AND p.received_at < s.until AND ($1::text IS NULL OR p.severity = $1)
+    SELECT DISTINCT p.seq FROM (${problemsBetween(postgresDialect, "s.low", "s.high")}) p
+      CROSS JOIN LATERAL (SELECT received_at, severity FROM alerts WHERE seq = p.seq OFFSET 0) a
+    WHERE a.received_at >= s.since AND a.received_at < s.until AND ($1::text IS NULL OR a.severity = $1)
     LIMIT ${mostCounted}) x) AS problems FROM steps s`;
 
 /** Above all numbers of transactions. */
