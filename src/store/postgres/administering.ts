@@ -1,7 +1,8 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Administration, Maintenance } from "../../core/ports/administration.ts";
-import type { SharedTransactions } from "../transactions/index.ts";
-import type { Database } from "./database.ts";
+import type { Removal, Retention } from "../../core/ports/retention.ts";
+import type { RemoveOld, SharedTransactions } from "../transactions/index.ts";
+import type { Database, Transaction } from "./database.ts";
 import { toWords } from "./search-terms.ts";
 import { toTx } from "./tx.ts";
 
@@ -18,8 +19,16 @@ const plannedAnew = [[], false] as const;
 const indexBatch = 200;
 const indexBatchesAtOnce = 20;
 
+/** The number of the remover's advisory lock: alerts of one request must not go in two transactions at once. */
+const removerLock = 8_072_401_174;
+
+/** What an alert, a delivery and an attempt take next to the body of the request, with their indexes. Bytes, measured. */
+const alertBytes = 2_600;
+const deliveryBytes = 1_400;
+
 interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "removeExpiredKeys"> {
   relayName: string;
+  removeOld: RemoveOld;
   /** The disk of the server was full lately. */
   isFull(): boolean;
 }
@@ -27,8 +36,8 @@ interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "remo
 /** Whether the database takes changes, and its housekeeping besides what it does by itself. */
 export function createAdministering(
   database: Database,
-  { relayName, isFull, forgetOld, removeExpiredKeys }: AdministeringDeps,
-): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
+  { relayName, isFull, removeOld, forgetOld, removeExpiredKeys }: AdministeringDeps,
+): Required<Pick<Administration, "health" | "maintain" | "standbys">> & Omit<Retention, "giveBackRoom"> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
 
@@ -108,7 +117,34 @@ export function createAdministering(
       await indexAlerts(database, stop);
       return done;
     },
+
+    removesBesideOthers: true,
+
+    /** One relay at a time removes what is old. The database uses the room again by itself. */
+    async removeAlerts(step): Promise<Removal> {
+      const startedAt = performance.now();
+      const done = await database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ is_mine: boolean }>(
+          `SELECT pg_try_advisory_xact_lock(${removerLock}) AS is_mine`,
+        );
+        const { removed, next } =
+          rows[0]?.is_mine === true ? await removeOld(toTx(tx, tx.notes), step) : { removed: 0 };
+        return { removed, ...(next !== undefined && { next }), ...(await measure(tx)) };
+      });
+      return { ...done, tookMs: performance.now() - startedAt };
+    },
   };
+}
+
+async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "usedBytes">> {
+  const { rows } = await tx.query<{ accepted: number; used: number }>(
+    `SELECT coalesce((SELECT max(seq) FROM alerts), 0) AS accepted,
+       coalesce(sum(CASE kind WHEN 'bytes' THEN count WHEN 'delivery' THEN count * ${deliveryBytes}
+         WHEN 'accepted' THEN count * ${alertBytes} WHEN 'removed' THEN -count * ${alertBytes} END), 0) AS used
+     FROM tallies WHERE kind IN ('bytes', 'delivery', 'accepted', 'removed')`,
+  );
+  const { accepted = 0, used: usedBytes = 0 } = rows[0] ?? {};
+  return { accepted, usedBytes };
 }
 
 /**

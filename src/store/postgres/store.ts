@@ -16,7 +16,6 @@ import { Notices } from "./notify.ts";
 import { toText } from "./parameters.ts";
 import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
-import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
 import { bindJoint } from "./sharing.ts";
 import { toOpenError } from "./store-error.ts";
@@ -168,9 +167,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...accepting,
     ...routing,
     ...createRelays(database, { relayName }),
-    ...createRemoving(database, removeOld),
     ...createLog(database, reading),
-    ...createAdministering(database, { relayName, isFull, ...shared }),
+    ...createAdministering(database, { relayName, isFull, removeOld, ...shared }),
     kept: createKeptRecords(database, placeFor(options.url)),
     async useAllowances(allowances) {
       const { rows } = await database.single.query<{ waits: number[] }>("SELECT use_allowances($1, $2, $3) AS waits", [
