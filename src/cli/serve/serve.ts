@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { factsOf } from "../../panels/panel.ts";
 import type { Relay } from "../../start/relay.ts";
 import type { ServeOptions } from "../../start/serve-relay.ts";
-import { startThreadAhead } from "../../store/sqlite/thread-line.ts";
+import { startThreadAhead } from "../../store/sqlite/database-thread.ts";
 import { command } from "../command.ts";
 import { flag, reader, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";

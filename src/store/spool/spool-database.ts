@@ -11,7 +11,7 @@ export interface SpoolDatabaseOptions {
   dir: string;
   /** The most bytes that may wait; what would go beyond is refused. */
   maxBytes: number;
-  /** See `LineOptions`. */
+  /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
 }
 

@@ -17,7 +17,7 @@ export interface SpoolOptions {
   onRefused?(reason: AppError): void;
   /** A sender is not kept waiting longer than this for the store. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
-  /** See `LineOptions`. */
+  /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
 }
 

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { AppError } from "../../core/errors.ts";
 import { createBatching, type Waiting } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import type { ServedSession, ThreadData } from "./thread.ts";
-import { type Line, type LineOptions, openLine, type Serving } from "./thread-line.ts";
+import { type FromThread, fromWireError, type Serving } from "./thread-line.ts";
 import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
@@ -13,16 +16,135 @@ interface ServesCalls extends Serving {
   calls(packed: PackedCalls): Promise<CallsAnswer>;
 }
 
-export interface DatabaseThread<Served extends Serving = ServedSession> extends Pick<Line<Served>, "ask"> {
+type Given<Method> = Method extends (...given: infer G) => unknown ? G : never;
+type Answer<Method> = Method extends (...given: never[]) => infer Result ? Awaited<Result> : never;
+
+export interface DatabaseThread<Served extends Serving = ServedSession> {
+  ask<K extends keyof Served & string>(method: K, given: Given<Served[K]>): Promise<Answer<Served[K]>>;
   /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
   call(call: Call): Promise<unknown>;
   /** Ends it after the calls that were made before. */
   close(): Promise<void>;
 }
 
-export interface DatabaseThreadOptions extends LineOptions {
+export interface DatabaseThreadOptions {
+  /** Its compiled file, which calls `serve`. Default: `thread.js` next to this file. */
+  entry?: URL;
+  /** The thread was open and has ended, though nobody closed it: every call from now on is refused. */
+  onStopped?: (error: Error) => void;
+  /** What such a call is answered, and what helps. Default: that of the relay's log, which only a restart brings back. */
+  stopped?: { message: string; hint: string };
   /** Called after each batch has been answered. */
   onCommitted?: (calls: Call[], commit: Commit) => void;
+}
+
+/**
+ * The part of a thread's heap for new objects. What a commit leaves behind is short-lived, and V8's own bound of 48 MB
+ * stays full for good after a flood. The smaller bound changes no rate by more than noise.
+ */
+const maxYoungGenerationSizeMb = 8;
+
+const ownEntry = new URL("./thread.js", import.meta.url);
+let ahead: Worker | undefined;
+
+/**
+ * Starts the thread that the next line to the own entry takes, so that it loads while this thread is busy with something else. It keeps no
+ * process from ending. Where it fails, that line starts another.
+ */
+export function startThreadAhead(): void {
+  const worker = startThread(ownEntry);
+  worker.unref();
+  ahead = worker;
+  const forget = () => {
+    if (ahead === worker) ahead = undefined;
+  };
+  worker.once("error", forget).once("exit", forget);
+}
+
+function takeThread(entry: URL): Worker {
+  if (entry !== ownEntry || ahead === undefined) return startThread(entry);
+  const worker = ahead;
+  ahead = undefined;
+  worker.ref();
+  return worker;
+}
+
+const startThread = (entry: URL) => new Worker(entry, { resourceLimits: { maxYoungGenerationSizeMb } });
+
+const logStopped = {
+  message: "The database thread has stopped.",
+  hint: "Restart Tocsin; everything that was answered 202 is on disk.",
+};
+
+/**
+ * The way to one thread. When the thread ends, all that wait are rejected: nobody waits for ever.
+ *
+ * @throws what opening the database throws.
+ */
+async function openLine(data: object, options: DatabaseThreadOptions) {
+  const { entry = ownEntry, onStopped, stopped = logStopped } = options;
+  const worker = takeThread(entry);
+  worker.postMessage(data);
+  const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
+  let lastId = 0;
+  let isOpen = false;
+  let gone: Error | undefined;
+
+  function fail(error: Error): void {
+    if (gone) return;
+    gone = error;
+    for (const question of open.values()) question.reject(error);
+    open.clear();
+    if (isOpen) onStopped?.(error);
+  }
+
+  function take(id: number) {
+    const question = open.get(id);
+    open.delete(id);
+    return question;
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    worker.on("message", (message: FromThread) => {
+      if (message.kind === "answer") take(message.id)?.resolve(message.answer);
+      else if (message.kind === "failure") take(message.id)?.reject(fromWireError(message.error));
+      else if (message.kind === "not_opened") reject(fromWireError(message.error));
+      else {
+        isOpen = true;
+        resolve();
+      }
+    });
+    const stop = (cause?: unknown) => {
+      const { message, hint } = stopped;
+      const error = new AppError("store_unavailable", message, { hint, cause, retryAfterMs: 10_000 });
+      reject(error);
+      fail(error);
+    };
+    worker.on("error", stop);
+    worker.on("messageerror", stop);
+    worker.on("exit", () => stop());
+  });
+
+  const ask = <Answer>(method: string, given: unknown[], transfer: ArrayBuffer[] = []): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      if (gone) throw gone;
+      lastId += 1;
+      const id = lastId;
+      worker.postMessage({ id, method, given }, transfer);
+      // Only now: what cannot be sent has thrown, and nobody would answer it.
+      open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
+    });
+
+  return {
+    ask,
+    async end() {
+      if (gone) return;
+      isOpen = false;
+      const exited = once(worker, "exit");
+      await ask("close", []);
+      await exited;
+    },
+  };
 }
 
 /**
@@ -35,7 +157,7 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
   data: ThreadData,
   options: DatabaseThreadOptions,
 ): Promise<DatabaseThread<Served>> {
-  const line = await openLine<Served>(data, options);
+  const { ask, end } = await openLine(data, options);
   const { make, settled } = createBatching<Call, unknown>({
     most: mostPerBatch,
     weightOf: bodyLengthOf,
@@ -64,15 +186,15 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
 
   async function askFor(calls: Call[]): Promise<CallsAnswer> {
     const packed = packCalls(calls);
-    return (line as Line<ServesCalls>).ask("calls", [packed], packed.bodies ? [packed.bodies.buffer] : []);
+    return ask("calls", [packed], packed.bodies ? [packed.bodies.buffer] : []);
   }
 
   return {
-    ask: line.ask,
+    ask,
     call: make,
     async close() {
       await settled();
-      await line.end();
+      await end();
     },
   };
 }

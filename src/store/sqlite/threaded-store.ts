@@ -17,7 +17,7 @@ export const databaseFileName = "tocsin.db";
 
 export interface ThreadedStoreOptions {
   dataDir: string;
-  /** See `LineOptions`. */
+  /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
   /** See `SessionOptions`. */
   ballastBytes?: number;
