@@ -1,10 +1,5 @@
 import type { AlertFacts, AlertStatus } from "../core/alert.ts";
-import type {
-  AlertQuery,
-  AlertRun,
-  AlertSummary,
-  FailedDelivery,
-} from "../core/ports/alert-log.ts";
+import type { AlertQuery, AlertRun, AlertSummary, FailedDelivery } from "../core/ports/alert-log.ts";
 import type { Decision } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";

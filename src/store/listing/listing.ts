@@ -1,8 +1,7 @@
 import type { AlertLog, AlertQuery, AlertSummary, FailedCount, FailedDelivery } from "../../core/ports/alert-log.ts";
 import { type FailedRow, type ShownRow, toFailedDelivery, toShown } from "../log-entries.ts";
 import { fromPosition, toPosition } from "../positions.ts";
-import { createFailedStatements } from "./failed-statements.ts";
-import { createListStatements } from "./list-statements.ts";
+import { createFailedStatements, createListStatements } from "./list-statements.ts";
 import type { ListWords } from "./list-words.ts";
 import { createWalk, type Walked } from "./walk.ts";
 

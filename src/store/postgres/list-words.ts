@@ -1,13 +1,7 @@
 import type { AlertQuery } from "../../core/ports/alert-log.ts";
-import {
-  deliveryConditions,
-  isOfAlert,
-  mayBeResent,
-  problemsBetween,
-  stateCondition,
-  unsent,
-} from "../list-filters.ts";
-import type { Bounds, Driver, Find, ListWords, Look, Rows, RowsFor, Statement } from "../listing/list-words.ts";
+import { deliveryConditions, problemsBetween } from "../list-filters.ts";
+import { driversOf } from "../listing/list-statements.ts";
+import type { Bounds, Find, ListWords, Look, Rows, RowsFor, Statement } from "../listing/list-words.ts";
 import type { Add } from "../tx.ts";
 import type { Reading } from "./reading.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm, toTermQuery } from "./search-terms.ts";
@@ -45,7 +39,9 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
   }
 
   return {
-    ...{ sql, step, hasStatesBySeverity: false, driversOf, rowsOf, rangeOf, alertOf },
+    ...{ sql, step, hasStatesBySeverity: false, rowsOf, rangeOf, alertOf },
+    // Each by one index alone.
+    driversOf: (query) => driversOf(sql, query),
     unindexed: (column) => column,
     // For one alert, which its words say faster than their index.
     matches: (terms, add) =>
@@ -100,25 +96,6 @@ async function occur({ query }: Pick<Reading, "query">, terms: readonly Term[]):
 function startOfPart(below: number, width: number): number {
   const seq = Math.max(0, below - width);
   return width < alertsPerTerm ? seq : Math.floor(seq / alertsPerTerm) * alertsPerTerm;
-}
-
-/** Each by one index alone. */
-function driversOf(query: AlertQuery): Driver<never>[] {
-  const { severity, state, source, key, destination, route } = query;
-  const drivers: Driver<never>[] = [];
-  if (state === "problem") drivers.push({ along: "problems" });
-  const ofDelivery = state !== undefined && !isOfAlert(state) ? state : undefined;
-  const only = ofDelivery !== undefined && mayBeResent(ofDelivery) ? unsent : undefined;
-  const columns = { ...(destination !== undefined && { destination }), ...(ofDelivery && { state: ofDelivery }) };
-  if (destination !== undefined || ofDelivery) drivers.push({ along: "deliveries", columns, only });
-  if (route !== undefined) drivers.push({ along: "deliveries", columns: { route } });
-  if (key !== undefined) drivers.push({ along: "alerts", columns: { alert_key: key } });
-  if (source !== undefined) drivers.push({ along: "alerts", columns: { source } });
-  const ofAlert = stateCondition(sql, state);
-  if (ofAlert !== undefined) drivers.push({ along: "alerts", columns: {}, only: ofAlert });
-  // What is not routed has no severity yet.
-  if (severity !== undefined && state !== "unrouted") drivers.push({ along: "alerts", columns: { severity } });
-  return drivers;
 }
 
 const alertOf = (seq: string) => `CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = ${seq} OFFSET 0) a`;

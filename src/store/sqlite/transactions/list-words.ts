@@ -1,5 +1,6 @@
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
-import { isOfAlert, mayBeResent, problemsBetween, stateCondition, unsent } from "../../list-filters.ts";
+import { mayBeResent, problemsBetween } from "../../list-filters.ts";
+import { driversOf as driversOfFilters } from "../../listing/list-statements.ts";
 import type { Driver, ListWords, Look, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
 import type { Add, Dialect } from "../../tx.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
@@ -52,30 +53,17 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
   };
 }
 
-/** SQLite takes one of several indexes of alerts, or of deliveries. */
+/** SQLite takes one of several indexes of alerts, or of deliveries: what narrows the same table is one driver. */
 function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
-  const { severity, state, source, key, destination, route } = query;
-  const drivers: Driver<never>[] = [];
-  const add = (driver: Extract<Driver<never>, { columns: object }>) => {
-    const columns = Object.entries(driver.columns).filter(([, value]) => value !== undefined);
-    if (columns.length > 0 || driver.only !== undefined)
-      drivers.push({ ...driver, columns: Object.fromEntries(columns) } as Driver<never>);
-  };
-  const ofDelivery = state === undefined || isOfAlert(state) ? undefined : state;
-  if (state === "problem") drivers.push({ along: "problems" });
-  else
-    add({
-      along: "deliveries",
-      columns: { destination, route, state: ofDelivery },
-      only: mayBeResent(state) ? unsent : undefined,
-    });
-  add({
-    along: "alerts",
-    // What is not routed has no severity yet.
-    columns: { source, alert_key: key, severity: state === "unrouted" ? undefined : severity },
-    only: stateCondition(sql, state),
-  });
-  return drivers;
+  const joined = new Map<string, Driver<never>>();
+  const columnsOf = (driver?: Driver<never>) => (driver && "columns" in driver ? driver.columns : {});
+  for (const driver of driversOfFilters(sql, query)) {
+    if (driver.along === "deliveries" && query.state === "problem") continue;
+    const known = joined.get(driver.along);
+    const columns = { ...columnsOf(known), ...columnsOf(driver) };
+    joined.set(driver.along, { ...known, ...driver, columns } as Driver<never>);
+  }
+  return [...joined.values()];
 }
 
 /** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
