@@ -42,6 +42,16 @@ function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn,
   return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
 }
 
+/** @param part the column that says which outcome, or which step of the wait: a text of that type in `tallies` of PostgreSQL */
+const movedHours = (kind: "outcome" | "wait", part: string, type: string): MovedTable => ({
+  ...movedTable(`${kind}_hours`),
+  postgres: {
+    read: `(SELECT name AS destination, hour, part::${type} AS ${part}, sum(count)::bigint AS count FROM tallies WHERE kind = '${kind}'
+      GROUP BY name, hour, part)`,
+    write: `INSERT INTO tallies (kind, name, hour, part, count) SELECT '${kind}', destination, hour, ${part}::text, count FROM incoming`,
+  },
+});
+
 // A vendor that gives no ids has null in PostgreSQL and an empty text in SQLite.
 const emptyForNull = (column: string) => ({ readInPostgres: `coalesce(t.${column}, '')` });
 
@@ -72,22 +82,8 @@ export const movedTables: readonly MovedTable[] = [
   movedTable("paces"),
   movedTable("destination_statuses"),
   movedTable("lanes"),
-  {
-    ...movedTable("outcome_hours"),
-    postgres: {
-      read: `(SELECT name AS destination, hour, part AS outcome, sum(count)::bigint AS count FROM tallies WHERE kind = 'outcome'
-        GROUP BY name, hour, part)`,
-      write: `INSERT INTO tallies (kind, name, hour, part, count) SELECT 'outcome', destination, hour, outcome, count FROM incoming`,
-    },
-  },
-  {
-    ...movedTable("wait_hours"),
-    postgres: {
-      read: `(SELECT name AS destination, hour, part::integer AS step, sum(count)::bigint AS count FROM tallies WHERE kind = 'wait'
-        GROUP BY name, hour, part)`,
-      write: `INSERT INTO tallies (kind, name, hour, part, count) SELECT 'wait', destination, hour, step::text, count FROM incoming`,
-    },
-  },
+  movedHours("outcome", "outcome", "text"),
+  movedHours("wait", "step", "integer"),
   {
     ...movedTable("route_hours"),
     postgres: {

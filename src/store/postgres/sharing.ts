@@ -1,8 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { type BatchingOptions, createBatching, type Waiting } from "../batching.ts";
 import type { JointMethods, JointTransactions } from "../transactions/index.ts";
-import type { Joint, JointCall } from "../transactions/joint.ts";
-import type { WhichLanes } from "../tx.ts";
+import type { Joint, JointCall, WhichLanes } from "../tx.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 

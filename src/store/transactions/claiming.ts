@@ -4,9 +4,8 @@ import type { ClaimedTogether, ClaimInput, Dispatch } from "../../core/ports/dis
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
-import type { Dialect, InTx, StepItem, Tx, WhichLanes } from "../tx.ts";
+import type { Dialect, InTx, Joint, StepItem, Tx, WhichLanes } from "../tx.ts";
 import { noteHold } from "./holding.ts";
-import type { Joint } from "./joint.ts";
 import type { Fences } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {

@@ -2,7 +2,7 @@ import type { NewId } from "../../core/id.ts";
 import type { FallbackCall } from "../../core/ports/dispatch.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
-import { createMaking, type NewDelivery } from "./making.ts";
+import { createMaking, type NewDelivery } from "./writing.ts";
 
 type CallingRow = Pick<Row<"deliveries">, "seq" | "alert_seq" | "destination" | "purpose">;
 type MadeRow = Pick<Row<"deliveries">, "alert_seq" | "destination" | "recipient" | "instead_of">;

@@ -14,10 +14,10 @@ import { readJson } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { untoldStates } from "./ends.ts";
-import { createMaking } from "./making.ts";
 import { createMemories, keyOf, type Place, type Remembered } from "./memories.ts";
 import type { Unrouted } from "./repeats.ts";
 import type { Judged } from "./ringing.ts";
+import { createMaking } from "./writing.ts";
 
 export type Grouping = ReturnType<typeof createGrouping>;
 

@@ -3,11 +3,10 @@ import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, Dispatch, Untried } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { rowOf } from "../rows.ts";
-import { type Dialect, givenOf, type InTx, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
+import { type Dialect, givenOf, type InTx, type Joint, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
 import { type CallFallbacks, createFallbacks } from "./fallbacks.ts";
 import type { Grouping } from "./grouping.ts";
 import { noteHold } from "./holding.ts";
-import type { Joint } from "./joint.ts";
 import { type Fences, underFence } from "./lanes.ts";
 import type { Ringing } from "./ringing.ts";
 

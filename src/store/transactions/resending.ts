@@ -5,7 +5,7 @@ import type { PlannedDelivery } from "../../core/rules.ts";
 import { toDeliverySummary } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
-import { createMaking, type NewDelivery, toDeliveryRow } from "./making.ts";
+import { createMaking, type NewDelivery, toDeliveryRow } from "./writing.ts";
 
 type KnownRow = Pick<
   Row<"deliveries">,

@@ -11,11 +11,17 @@ import { findThreadIn } from "./due.ts";
 import { createEnds } from "./ends.ts";
 import { type Grouping, type Groups, ungrouped } from "./grouping.ts";
 import { type Fences, underFence } from "./lanes.ts";
-import { createMaking, type NewDelivery } from "./making.ts";
 import { createOverMutes, type OverMutes } from "./mutes.ts";
 import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
 import { type Judged, type Ringing, type Rings, unjudged } from "./ringing.ts";
-import { type RoutedAlert, type RoutedDelivery, toRoutedRow, type Written } from "./writing.ts";
+import {
+  createMaking,
+  type NewDelivery,
+  type RoutedAlert,
+  type RoutedDelivery,
+  toRoutedRow,
+  type Written,
+} from "./writing.ts";
 
 /** How an alert is routed, with the place of each delivery that was planned for it. Undefined: it was told before. */
 interface Entry {

@@ -13,8 +13,7 @@ import {
   type RemoveOld,
   type SharedMethods,
 } from "../../transactions/index.ts";
-import { runJoint } from "../../transactions/joint.ts";
-import type { Dialect, Tx } from "../../tx.ts";
+import { type Dialect, runJoint, type Tx } from "../../tx.ts";
 import { toUnrouted, type UnroutedRow, unroutedColumns } from "../../unrouted.ts";
 import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { createSqliteDialect, runShared } from "../tx.ts";
