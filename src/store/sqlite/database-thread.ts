@@ -48,8 +48,8 @@ const ownEntry = new URL("./thread.js", import.meta.url);
 let ahead: Worker | undefined;
 
 /**
- * Starts the thread that the next line to the own entry takes, so that it loads while this thread is busy with something else. It keeps no
- * process from ending. Where it fails, that line starts another.
+ * Starts the thread that the next caller of `startDatabaseThread` takes, so that it loads while this thread is busy with something else.
+ * It keeps no process from ending. Where it fails, that caller starts another.
  */
 export function startThreadAhead(): void {
   const worker = startThread(ownEntry);

@@ -205,7 +205,7 @@ function createThreadRemoving(sql: Dialect) {
  * Removes old rows of a table whose key is texts, step by step through all rows, round and round. Some of a step that is run again wait
  * for the next round.
  *
- * @returns a step through so many rows. True: it was not the last one of the round
+ * @returns a step through this many rows. True: it was not the last one of the round
  */
 export function createRounds<G extends Given>(
   sql: Dialect,
