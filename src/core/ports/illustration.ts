@@ -1,21 +1,13 @@
-/** What goes with the text of a message about an alert. */
-export interface Illustration {
-  /** A picture of at most a few hundred kilobytes. */
-  png: Uint8Array;
-  /** What it shows, in one sentence, for people who cannot see it. */
-  alt: string;
+import type { AlertPicture, AlertPictureOptions } from "./alert-picture.ts";
+
+/** What goes with the text of a message about an alert: a picture of at most a few hundred kilobytes, and what it shows. */
+export interface Illustration extends AlertPicture {
   /** One line of text to stand under the message's own. Absent: there is none. */
   line?: string;
 }
 
-export interface IllustrateOptions {
-  /** IANA name for the times in it. */
-  timeZone: string;
-  /** What is not there by then is of no use, in milliseconds. */
-  deadlineMs: number;
-  /** Nobody waits for it any more. */
-  signal: AbortSignal;
-}
+/** What is not there by the deadline is of no use. With `signal`, nobody waits for it any more. */
+export type IllustrateOptions = Required<Pick<AlertPictureOptions, "timeZone" | "signal" | "deadlineMs">>;
 
 /**
  * Draws what goes with an alert. What it throws counts as `none`; that says why there is no picture, in words that "no
