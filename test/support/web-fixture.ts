@@ -71,7 +71,9 @@ export interface WebFixture {
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
   logIn(): Promise<Browser>;
-  /** The text of a page, as who has logged in reads it. */
+  /** The first who logs in: when one of these asks for a page. `read` gives its text. */
+  get: Browser["get"];
+  post: Browser["post"];
   read(path: string): Promise<string>;
   addAlert(input?: AlertInput): Promise<Alert>;
   /** Routes one that was left unrouted. */
@@ -382,12 +384,15 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     };
   }
 
-  let reader: Promise<Browser> | undefined;
+  let first: Promise<Browser> | undefined;
+  const reader = () => {
+    first ??= logIn();
+    return first;
+  };
   return {
-    async read(path) {
-      reader ??= logIn();
-      return (await (await reader).get(path)).text();
-    },
+    get: async (...asked) => (await reader()).get(...asked),
+    post: async (...asked) => (await reader()).post(...asked),
+    read: async (path) => (await (await reader()).get(path)).text(),
     web,
     store,
     clock,

@@ -13,8 +13,8 @@ import { adminToken, attempt, createWebFixture, hookSecret, type WebFixture } fr
 
 const minute = 60_000;
 
-async function pageOf({ logIn }: WebFixture, id: string, query = ""): Promise<string> {
-  const answer = await (await logIn()).get(`/alerts/${id}${query}`);
+async function pageOf({ get }: WebFixture, id: string, query = ""): Promise<string> {
+  const answer = await get(`/alerts/${id}${query}`);
   expect(answer.status).toBe(200);
   return answer.text();
 }
@@ -216,9 +216,8 @@ describe("pictures that are loaded by themselves", () => {
     const [id] = await fire(fixture, [0, { metric, value: "18600" }]);
     expect(await pageOf(fixture, id)).toContain(`src="/alerts/${id}/metric.svg"`);
     expect(asked).toEqual([]);
-    const browser = await fixture.logIn();
     const answers = await Promise.all(
-      ["", "?theme=dark"].map((query) => browser.get(`/alerts/${id}/metric.svg${query}`)),
+      ["", "?theme=dark"].map((query) => fixture.get(`/alerts/${id}/metric.svg${query}`)),
     );
     const [light = "", dark = ""] = await Promise.all(answers.map((answer) => answer.text()));
     expect(answers.map(({ headers }) => headers.get("content-type"))).toEqual(
@@ -246,7 +245,7 @@ describe("pictures that are loaded by themselves", () => {
     const [id] = await fire(fixture, [0, { metric }]);
     expect(await pageOf(fixture, id)).toContain('<div data-live="market"></div>');
     expect(asked).toEqual([]);
-    await (await fixture.logIn()).get(`/alerts/${id}/metric.svg`);
+    await fixture.get(`/alerts/${id}/metric.svg`);
     expect(asked).toEqual([id]);
     expect(await pageOf(fixture, id)).toContain(
       '<div data-live="market"><p class="soft">The market: 1 h −0.4 % · 24 h &lt;8.2 %</p></div>',
@@ -259,14 +258,13 @@ describe("pictures that are loaded by themselves", () => {
   test("the metric's says so when the service does not, and is asked for only where there is a key", async () => {
     const fixture = await createWebFixture({ metricHistory: async () => undefined });
     const [id] = await fire(fixture, [0, { metric }]);
-    const browser = await fixture.logIn();
-    const answer = await browser.get(`/alerts/${id}/metric.svg`);
+    const answer = await fixture.get(`/alerts/${id}/metric.svg`);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain("the service does not answer now");
     for (const text of ["TVL of the pool", "../../account", "a_b_c?key=x", undefined]) {
       const [other] = await fire(fixture, [1, { metric: text }]);
       expect(await pageOf(fixture, other)).not.toContain("metric.svg");
-      expect((await browser.get(`/alerts/${other}/metric.svg`)).status).toBe(404);
+      expect((await fixture.get(`/alerts/${other}/metric.svg`)).status).toBe(404);
     }
     const without = await createWebFixture();
     const [alone] = await fire(without, [0, { metric }]);
@@ -284,14 +282,13 @@ describe("pictures that are loaded by themselves", () => {
     });
     const [id, second = ""] = await fire(fixture, [0, { value: "1", title: "A <b> title" }], [1, { value: "2" }]);
     expect(await pageOf(fixture, id)).toContain(`href="/alerts/${id}/picture.png"`);
-    const browser = await fixture.logIn();
-    const answer = await browser.get(`/alerts/${id}/picture.png`);
+    const answer = await fixture.get(`/alerts/${id}/picture.png`);
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "image/png", "png"]);
     expect(drawn).toContain("A &lt;b&gt; title");
     png = undefined;
-    expect((await browser.get(`/alerts/${second}/picture.png`)).status).toBe(500);
+    expect((await fixture.get(`/alerts/${second}/picture.png`)).status).toBe(500);
     const alone = await fixture.addAlert({ facts: { alertKey: "alone" } });
-    expect((await browser.get(`/alerts/${alone.id}/picture.png`)).status).toBe(404);
+    expect((await fixture.get(`/alerts/${alone.id}/picture.png`)).status).toBe(404);
   });
 });
 
@@ -390,7 +387,7 @@ describe("the messages of an alert", () => {
     const { id } = await fixture.addAlert({ body: '{"value":18623.4260}', headers: [["x-api-key", "***"]] });
     await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
     const other = await fixture.addAlert();
-    const answer = await (await fixture.logIn()).get(`/alerts/${id}/evidence`);
+    const answer = await fixture.get(`/alerts/${id}/evidence`);
     expect(answer.headers.get("content-disposition")).toBe(`attachment; filename="${id}.json"`);
     const text = await answer.text();
     const { data } = JSON.parse(text);

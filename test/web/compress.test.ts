@@ -4,16 +4,15 @@ import { takesGzip } from "../../src/web/compress.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 test("a page goes out as gzip to whoever takes it, each time of another length, and is the same page", async () => {
-  const { logIn, addAlert } = await createWebFixture();
+  const { get, addAlert } = await createWebFixture();
   await addAlert();
-  const browser = await logIn();
-  const plain = await browser.get("/");
+  const plain = await get("/");
   expect(plain.headers.get("content-encoding")).toBeNull();
   expect(plain.headers.get("vary")).toBe("accept-encoding");
   const text = await plain.text();
   const lengths = new Set<number>();
   for (let round = 0; round < 30; round += 1) {
-    const packed = await browser.get("/", { headers: { "accept-encoding": "br, gzip" } });
+    const packed = await get("/", { headers: { "accept-encoding": "br, gzip" } });
     expect(packed.headers.get("content-encoding")).toBe("gzip");
     expect(packed.headers.get("cache-control")).toBe("no-store");
     expect(packed.headers.get("content-security-policy")).toBe(plain.headers.get("content-security-policy"));
@@ -25,24 +24,22 @@ test("a page goes out as gzip to whoever takes it, each time of another length, 
 });
 
 test("a page too long to be packed at once is the same page, too", async () => {
-  const { logIn, addAlert } = await createWebFixture();
+  const { read, get, addAlert } = await createWebFixture();
   const fields = Array.from({ length: 400 }, (_, number) => ({ name: `place ${number}`, value: "far ".repeat(400) }));
   const { id } = await addAlert({ facts: { fields } });
-  const browser = await logIn();
-  const plain = await (await browser.get(`/alerts/${id}`)).text();
+  const plain = await read(`/alerts/${id}`);
   expect(plain.length).toBeGreaterThan(256 * 1024);
-  const packed = await browser.get(`/alerts/${id}`, { headers: { "accept-encoding": "gzip" } });
+  const packed = await get(`/alerts/${id}`, { headers: { "accept-encoding": "gzip" } });
   const bytes = new Uint8Array(await packed.arrayBuffer());
   expect(gunzipSync(bytes).toString()).toBe(plain);
   expect(packed.headers.get("content-type")).toBe("text/html; charset=UTF-8");
 });
 
 test("what is no page is left as it is, and an error page is packed with its status", async () => {
-  const { logIn, api } = await createWebFixture();
-  const browser = await logIn();
+  const { get, api } = await createWebFixture();
   const headers = { "accept-encoding": "gzip" };
   expect((await api("/api/status", { headers })).headers.get("content-encoding")).toBeNull();
-  const missing = await browser.get("/nowhere", { headers });
+  const missing = await get("/nowhere", { headers });
   expect([missing.status, missing.headers.get("content-encoding")]).toEqual([404, "gzip"]);
   const moved = await (await createWebFixture()).web.fetch(new Request("http://tocsin.test/", { headers }));
   expect([moved.status, moved.headers.get("content-encoding")]).toEqual([303, null]);

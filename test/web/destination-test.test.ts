@@ -2,14 +2,13 @@ import { expect, test } from "vitest";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
 test("from its card in two steps, and the page says what becomes of it", async () => {
-  const { logIn, store, clock } = await createWebFixture();
-  const browser = await logIn();
-  const card = await (await browser.get("/destinations")).text();
+  const { read, post, get, store, clock } = await createWebFixture();
+  const card = await read("/destinations");
   expect(card).toMatch(/<summary>\s*Send a test…[\s\S]*action="\/destinations\/ops\/test"/);
-  const answer = await browser.post("/destinations/ops/test");
+  const answer = await post("/destinations/ops/test");
   const location = answer.headers.get("location") ?? "";
   expect([answer.status, location]).toEqual([303, expect.stringMatching(/^\/destinations\?test=[\w-]{36}$/)]);
-  const page = async () => (await browser.get(location)).text();
+  const page = async () => (await get(location)).text();
   expect(await page()).toMatch(/data-live="test"[\s\S]*The test is on its way to <bdi>ops<\/bdi>/);
 
   const detail = "<img src=x onerror=alert(1)> refused";
@@ -25,10 +24,10 @@ test("from its card in two steps, and the page says what becomes of it", async (
 
   const alert = `/alerts/${new URLSearchParams(location.split("?")[1]).get("test")}`;
   expect(after).toContain(`href="${alert}"`);
-  const log = await (await browser.get(alert)).text();
+  const log = await read(alert);
   expect(log).toContain("Tocsin wrote it itself");
   expect(log).not.toContain("Mute alerts like this");
-  expect((await browser.get(`${alert}/body`)).status).toBe(404);
+  expect((await get(`${alert}/body`)).status).toBe(404);
 });
 
 test("the address puts no words into our mouth: only a test of Tocsin's own is shown", async () => {

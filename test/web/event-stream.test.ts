@@ -217,18 +217,17 @@ describe("the event stream", () => {
 
   test("gives nothing more to a reader that was busy while its session ended", async () => {
     const fixture = await createWebFixture();
-    const browser = await fixture.logIn();
-    const events = await readOpened((await browser.get("/api/stream")).body);
+    const events = await readOpened((await fixture.get("/api/stream")).body);
     await fixture.addAlert();
-    await browser.post("/logout");
+    await fixture.post("/logout");
     expect(await events.nextAny()).toBeUndefined();
   });
 
   test("ends at the moment in which its session runs out", async () => {
-    const { logIn, clock } = await createWebFixture();
-    const browser = await logIn();
+    const { get, clock } = await createWebFixture();
+    await get("/");
     await clock.advance(12 * 3_600_000 - 4_000);
-    const events = await readOpened((await browser.get("/api/stream", { headers: {} })).body);
+    const events = await readOpened((await get("/api/stream", { headers: {} })).body);
     let isOver = false;
     const end = events.nextAny().then((event) => {
       isOver = true;

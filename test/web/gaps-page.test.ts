@@ -91,27 +91,26 @@ test.each<[string, Parameters<typeof createWebFixture>[0], string]>([
 test("shows each account that is looked at, by itself", async () => {
   const asked: unknown[] = [];
   const desk = { ...watch, name: "gaps:desk", lookedAt: noon, summary: "all well at the desk" };
-  const { logIn } = await createWebFixture({
+  const { read, post } = await createWebFixture({
     watches: [watch, desk],
     checkGaps: async (window, source) => {
       asked.push([window, source]);
       return report;
     },
   });
-  const browser = await logIn();
-  const main = await (await browser.get("/gaps")).text();
+  const main = await read("/gaps");
   expect(main).toContain('<a href="/gaps" aria-current="true">The account of ALERTING_URL</a>');
   expect(main).toContain('<a href="/gaps?source=desk">desk</a>');
-  expect(await (await browser.get("/gaps?source=desk")).text()).toContain("All well at the desk");
-  const looked = await browser.post("/gaps", { source: "desk" });
+  expect(await read("/gaps?source=desk")).toContain("All well at the desk");
+  const looked = await post("/gaps", { source: "desk" });
   expect(looked.headers.get("location")).toBe("/gaps?source=desk&done=looked");
   expect(asked).toEqual([[{}, "desk"]]);
-  expect(await (await browser.get("/gaps?source=%3Cb%3E")).text()).toContain("<bdi>&lt;b&gt;</bdi>");
+  expect(await read("/gaps?source=%3Cb%3E")).toContain("<bdi>&lt;b&gt;</bdi>");
 });
 
 test("a button looks now, and lets nobody wait for a service that hangs", async () => {
   const asked: object[] = [];
-  const { logIn, clock } = await createWebFixture({
+  const { read, post, clock } = await createWebFixture({
     gaps: report,
     watches: [watch],
     checkGaps: (window) => {
@@ -119,14 +118,13 @@ test("a button looks now, and lets nobody wait for a service that hangs", async 
       return asked.length === 1 ? Promise.resolve(report) : new Promise(() => {});
     },
   });
-  const browser = await logIn();
-  const looked = await browser.post("/gaps");
+  const looked = await post("/gaps");
   expect([looked.status, looked.headers.get("location")]).toEqual([303, "/gaps?done=looked"]);
-  const waiting = browser.post("/gaps");
+  const waiting = post("/gaps");
   while (asked.length < 2) await clock.settle();
   await clock.settle();
   await clock.advance(10_000);
   expect((await waiting).headers.get("location")).toBe("/gaps?done=looking");
-  expect(await (await browser.get("/gaps?done=looking")).text()).toContain("takes longer than usual");
+  expect(await read("/gaps?done=looking")).toContain("takes longer than usual");
   expect(asked).toEqual([{}, {}]);
 });

@@ -110,9 +110,9 @@ test("promises https for good when it is reached by https", async () => {
 });
 
 test("an API token opens no page, and a page's session the API", async () => {
-  const { api, logIn } = await createWebFixture();
+  const { get, api } = await createWebFixture();
   expect((await api("/")).status).toBe(303);
-  expect((await (await logIn()).get("/api/alerts")).status).toBe(200);
+  expect((await get("/api/alerts")).status).toBe(200);
 });
 
 test("assets are kept for good under names that change with them", async () => {
@@ -146,8 +146,7 @@ test.each<[string, OriginHeaders, string]>([
 
 describe("a form of a page", () => {
   test("of another site changes nothing", async () => {
-    const { logIn, addAlert, store } = await createWebFixture();
-    const browser = await logIn();
+    const { post, addAlert, store } = await createWebFixture();
     const { id } = await addAlert();
     const foreign: Record<string, string>[] = [
       { origin: "https://evil.example" },
@@ -155,7 +154,7 @@ describe("a form of a page", () => {
       { origin: "null", "sec-fetch-site": "cross-site" },
     ];
     for (const headers of foreign) {
-      expect((await browser.post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
+      expect((await post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
     }
     expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
   });
@@ -172,10 +171,9 @@ describe("a form of a page", () => {
   });
 
   test("is known by its token where the browser keeps the origin back", async () => {
-    const { logIn } = await createWebFixture();
-    const browser = await logIn();
+    const { post } = await createWebFixture();
     const fields = { match: "severity=info", for: "1h", reason: "test" };
-    expect((await browser.post("/mutes", fields, { origin: "null" })).status).toBe(303);
+    expect((await post("/mutes", fields, { origin: "null" })).status).toBe(303);
   });
 
   test("a script of another site cannot use the API with the reader's cookie", async () => {
@@ -196,17 +194,16 @@ describe("a form of a page", () => {
   });
 
   test("asking with GET or HEAD never changes anything", async () => {
-    const { logIn, addAlert, store } = await createWebFixture();
-    const browser = await logIn();
+    const { get, addAlert, store } = await createWebFixture();
     const { id } = await addAlert();
     for (const method of ["GET", "HEAD"]) {
       // They ask; the forms on them do it.
-      expect((await browser.get(`/alerts/${id}/resend`, { method })).status).toBe(200);
-      expect((await browser.get("/resend", { method })).status).toBe(200);
-      expect((await browser.get("/destinations/ops/try", { method })).status).toBe(404);
-      expect((await browser.get("/logout", { method })).status).toBe(404);
+      expect((await get(`/alerts/${id}/resend`, { method })).status).toBe(200);
+      expect((await get("/resend", { method })).status).toBe(200);
+      expect((await get("/destinations/ops/try", { method })).status).toBe(404);
+      expect((await get("/logout", { method })).status).toBe(404);
     }
-    expect((await browser.get("/")).status).toBe(200);
+    expect((await get("/")).status).toBe(200);
     expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
   });
 });

@@ -13,8 +13,7 @@ describe("the log", () => {
   });
 
   test("is drawn with the change that was the newest before the list was read", async () => {
-    const { logIn, store } = await createWebFixture();
-    const browser = await logIn();
+    const { get, store } = await createWebFixture();
     const asked: string[] = [];
     const { latestChange, listAlertsWithin } = store;
     store.latestChange = () => {
@@ -25,7 +24,7 @@ describe("the log", () => {
       asked.push("list");
       return listAlertsWithin(...query);
     };
-    await browser.get("/");
+    await get("/");
     expect(asked).toEqual(["version", "list"]);
   });
 
@@ -201,11 +200,10 @@ describe("the log", () => {
 
 describe("an alert's page", () => {
   test("lists what was read as conditions that a mute takes as they stand", async () => {
-    const { logIn, addAlert } = await createWebFixture();
+    const { read, post, addAlert } = await createWebFixture();
     const facts = { title: "*Odd*, a=b", token: "USDC", previousValue: "7.10", externalId: "e 1", source: "feed" };
     const { id } = await addAlert({ facts });
-    const browser = await logIn();
-    const page = await (await browser.get(`/alerts/${id}`)).text();
+    const page = await read(`/alerts/${id}`);
     const written = [...page.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, text = ""]) =>
       text.replaceAll("&quot;", '"'),
     );
@@ -218,25 +216,24 @@ describe("an alert's page", () => {
         "source=feed",
       ]),
     );
-    expect((await browser.post("/mutes", { match: written.join("\n"), for: "1h", reason: "tried" })).status).toBe(303);
+    expect((await post("/mutes", { match: written.join("\n"), for: "1h", reason: "tried" })).status).toBe(303);
   });
 
   test("a resend that cannot be made leaves the page there, with why", async () => {
-    const { logIn, addAlert } = await createWebFixture();
+    const { post, addAlert } = await createWebFixture();
     const { id } = await addAlert({ unrouted: true });
-    const answer = await (await logIn()).post(`/alerts/${id}/resend`, { destination: "ops" });
+    const answer = await post(`/alerts/${id}/resend`, { destination: "ops" });
     expect(answer.status).toBe(409);
     const page = await answer.text();
     for (const words of ["has not been routed yet", "The request as received"]) expect(page).toContain(words);
   });
 
   test("mutes what is alike in the chosen fact, whatever characters it holds", async () => {
-    const { logIn, addAlert, operations } = await createWebFixture();
+    const { post, addAlert, operations } = await createWebFixture();
     const facts = { alertKey: 'a,b=~^"x"\n<y>', title: "*TVL*", token: "USDC,DAI" };
     const { id } = await addAlert({ facts });
-    const browser = await logIn();
     for (const [like, value] of Object.entries(facts)) {
-      const answer = await browser.post(`/alerts/${id}/mute`, { like, for: "4h", reason: like });
+      const answer = await post(`/alerts/${id}/mute`, { like, for: "4h", reason: like });
       expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
       const mute = (await operations.listMutes()).find(({ reason }) => reason === like);
       expect(mute).toMatchObject({
@@ -247,17 +244,14 @@ describe("an alert's page", () => {
   });
 
   test("says how many of the last 24 h the mute of one would have held, and of other facts when asked", async () => {
-    const { logIn, addAlert, operations } = await createWebFixture();
+    const { read, post, addAlert, operations } = await createWebFixture();
     const { id } = await addAlert({ facts: { alertKey: "k1", token: "USDC" } });
     await addAlert({ facts: { alertKey: "k1", token: "USDC" } });
     await addAlert({ facts: { alertKey: "k2", token: "USDC" } });
     await addAlert({ facts: { alertKey: "k3", token: "DAI" } });
-    const browser = await logIn();
-    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain(
-      "It would have muted 2 of the 4 alerts of the last 24 h.",
-    );
+    expect(await read(`/alerts/${id}`)).toContain("It would have muted 2 of the 4 alerts of the last 24 h.");
 
-    const asked = await browser.post(`/alerts/${id}/mute`, {
+    const asked = await post(`/alerts/${id}/mute`, {
       like: "token",
       for: "7d",
       reason: "",
@@ -271,16 +265,16 @@ describe("an alert's page", () => {
     expect(page).not.toMatch(/value="alertKey" checked/);
     expect(page).toMatch(/<option value="7d" selected/);
     expect(await operations.listMutes()).toEqual([]);
-    const nothing = await browser.post(`/alerts/${id}/mute`, { for: "1h", do: "preview" });
+    const nothing = await post(`/alerts/${id}/mute`, { for: "1h", do: "preview" });
     expect(nothing.status).toBe(400);
     expect(await nothing.text()).toContain("Tick at least one thing");
   });
 
   test("shows an alert whose preview cannot be made", async () => {
-    const { logIn, addAlert, operations } = await createWebFixture();
+    const { get, addAlert, operations } = await createWebFixture();
     const { id } = await addAlert({ facts: { title: "Still here" } });
     operations.previewMute = () => Promise.reject(new Error("damaged"));
-    const answer = await (await logIn()).get(`/alerts/${id}`);
+    const answer = await get(`/alerts/${id}`);
     expect(answer.status).toBe(200);
     const page = await answer.text();
     expect(page).toContain("Still here");
@@ -288,19 +282,18 @@ describe("an alert's page", () => {
   });
 
   test("mutes until it is over, where its key is chosen and it fires", async () => {
-    const { logIn, addAlert, operations, clock } = await createWebFixture();
+    const { read, post, addAlert, operations, clock } = await createWebFixture();
     const { id } = await addAlert({ facts: { alertKey: "tvl:usdc", severity: "warning" } });
     const over = await addAlert({ facts: { alertKey: "tvl:dai", status: "resolved" } });
-    const browser = await logIn();
     const form = { for: "over", reason: "known" };
-    expect((await browser.post(`/alerts/${id}/mute`, { ...form, like: "severity" })).status).toBe(400);
-    const answer = await browser.post(`/alerts/${id}/mute`, { ...form, like: "alertKey" });
+    expect((await post(`/alerts/${id}/mute`, { ...form, like: "severity" })).status).toBe(400);
+    const answer = await post(`/alerts/${id}/mute`, { ...form, like: "alertKey" });
     expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
     const [mute] = await operations.listMutes();
     expect(mute).toMatchObject({ untilOver: "tvl:usdc", endsAt: clock.now() + 86_400_000 });
-    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain("until it is over</option>");
-    expect(await (await browser.get(`/alerts/${over.id}`)).text()).not.toContain("until it is over</option>");
-    expect(await (await browser.get("/mutes")).text()).toContain("it is over, at the latest");
+    expect(await read(`/alerts/${id}`)).toContain("until it is over</option>");
+    expect(await read(`/alerts/${over.id}`)).not.toContain("until it is over</option>");
+    expect(await read("/mutes")).toContain("it is over, at the latest");
   });
 
   test("gives the body for download as it came, and to no browser as a page", async () => {
@@ -373,19 +366,18 @@ describe("destinations", () => {
   });
 
   test("are paused in two steps, say so on every page, and are resumed from there", async () => {
-    const { logIn, operations } = await createWebFixture();
-    const browser = await logIn();
-    expect(await (await browser.get("/destinations")).text()).toMatch(/<details[^>]*><summary>Pause…/);
-    const paused = await browser.post("/destinations/ops/pause");
+    const { read, post, operations } = await createWebFixture();
+    expect(await read("/destinations")).toMatch(/<details[^>]*><summary>Pause…/);
+    const paused = await post("/destinations/ops/pause");
     expect(paused.headers.get("location")).toBe("/destinations?changed=ops#destination-ops");
     expect((await operations.destinations())[0]?.paused?.by).toBe("page");
-    expect(await (await browser.get("/destinations?changed=ops")).text()).toContain("what comes for it waits until");
-    const elsewhere = await (await browser.get("/mutes")).text();
+    expect(await read("/destinations?changed=ops")).toContain("what comes for it waits until");
+    const elsewhere = await read("/mutes");
     expect(elsewhere).toContain("ops is paused");
     expect(elsewhere).toMatch(/<form method="post" action="\/destinations\/ops\/resume">/);
-    await browser.post("/destinations/ops/resume");
+    await post("/destinations/ops/resume");
     expect((await operations.destinations())[0]?.paused).toBeUndefined();
-    expect((await browser.post("/destinations/none/pause")).status).toBe(404);
+    expect((await post("/destinations/none/pause")).status).toBe(404);
   });
 
   test("say how to get one when there is none", async () => {
@@ -398,9 +390,8 @@ describe("destinations", () => {
 
 describe("mutes", () => {
   test("are added line by line and ended by a button", async () => {
-    const { logIn, operations } = await createWebFixture();
-    const browser = await logIn();
-    const added = await browser.post("/mutes", {
+    const { read, post, operations } = await createWebFixture();
+    const added = await post("/mutes", {
       match: "severity=info\r\n\r\ntoken=USDC,DAI",
       for: "24h",
       reason: "quiet day",
@@ -408,59 +399,56 @@ describe("mutes", () => {
     const [mute] = await operations.listMutes();
     expect(added.headers.get("location")).toBe(`/mutes?added=${mute?.id}`);
     expect(mute?.matchers).toHaveLength(2);
-    expect(await (await browser.get("/mutes")).text()).toContain("token=USDC,DAI");
-    await browser.post(`/mutes/${mute?.id}/end`);
+    expect(await read("/mutes")).toContain("token=USDC,DAI");
+    await post(`/mutes/${mute?.id}/end`);
     expect(await operations.listMutes()).toEqual([]);
-    expect((await browser.post(`/mutes/${mute?.id}/end`)).status).toBe(404);
+    expect((await post(`/mutes/${mute?.id}/end`)).status).toBe(404);
   });
 
   test("say what they would have held, before and after they are made", async () => {
-    const { logIn, addAlert, operations } = await createWebFixture();
+    const { read, post, addAlert, operations } = await createWebFixture();
     await addAlert({ facts: { token: "USDC" } });
     await addAlert({ facts: { token: "DAI" } });
-    const browser = await logIn();
     const typed = { match: "token=USDC", for: "4h", reason: "<why>" };
-    const asked = await (await browser.post("/mutes", { ...typed, do: "preview" })).text();
+    const asked = await (await post("/mutes", { ...typed, do: "preview" })).text();
     expect(asked).toContain("It would have muted 1 of the 2 alerts of the last 24 h.");
     expect(asked).toContain("token=USDC</textarea>");
     expect(asked).toContain('value="&lt;why>"'.replace(">", "&gt;"));
     expect(asked).toMatch(/<option value="4h" selected/);
     expect(await operations.listMutes()).toEqual([]);
-    const vain = await (await browser.post("/mutes", { match: "token=USDT", do: "preview" })).text();
+    const vain = await (await post("/mutes", { match: "token=USDT", do: "preview" })).text();
     expect(vain).toMatch(/class="notice warning"[^>]*>It matches none of the 2 alerts of the last 24 h\./);
 
-    const made = await browser.post("/mutes", { ...typed, match: "token=USDT" });
-    const after = await (await browser.get(made.headers.get("location") ?? "")).text();
+    const made = await post("/mutes", { ...typed, match: "token=USDT" });
+    const after = await read(made.headers.get("location") ?? "");
     expect(after).toContain("Muted. Alerts that match are stored");
     expect(after).toMatch(/class="notice warning"[^>]*>It matches none of the 2 alerts of the last 24 h\./);
-    expect(await (await browser.get("/mutes?added=unknown")).text()).not.toContain("notice");
+    expect(await read("/mutes?added=unknown")).not.toContain("notice");
   });
 
   test("of everything begin on either page of rules, and stand in red on every page until they end", async () => {
-    const { logIn, operations, clock } = await createWebFixture();
-    const browser = await logIn();
-    for (const path of ["/routes", "/mutes"])
-      expect(await (await browser.get(path)).text()).toContain("Mute everything for…");
-    const unsaid = await browser.post("/mutes", { all: "true", for: "4h", reason: "" });
+    const { read, post, operations, clock } = await createWebFixture();
+    for (const path of ["/routes", "/mutes"]) expect(await read(path)).toContain("Mute everything for…");
+    const unsaid = await post("/mutes", { all: "true", for: "4h", reason: "" });
     expect(unsaid.status).toBe(400);
     expect(await unsaid.text()).toMatch(/<details class="action" open=""><summary>Mute everything for…/);
-    await browser.post("/mutes", { all: "true", for: "1h", reason: "the exchange moves" });
+    await post("/mutes", { all: "true", for: "1h", reason: "the exchange moves" });
     const [mute] = await operations.listMutes();
     expect(mute).toMatchObject({ matchers: [], endsAt: clock.now() + 3_600_000, createdBy: "page" });
     await clock.advance(1_000);
-    const page = await (await browser.get("/")).text();
+    const page = await read("/");
     const [, strip = ""] = /<li class="notice bad">(.*?)<\/li>/s.exec(page) ?? [];
     expect(strip.replaceAll(/<[^>]+>/g, "")).toMatch(
       /^Everything is muted until .*13:00.* · made by page the exchange moves/s,
     );
-    await browser.post(/action="(\/mutes\/[^"]+\/end)"/.exec(strip)?.[1] ?? "");
+    await post(/action="(\/mutes\/[^"]+\/end)"/.exec(strip)?.[1] ?? "");
     await clock.advance(1_000);
-    expect(await (await browser.get("/")).text()).not.toContain("Everything is muted");
+    expect(await read("/")).not.toContain("Everything is muted");
   });
 
   test("that cannot be read keep what was typed", async () => {
-    const { logIn } = await createWebFixture();
-    const answer = await (await logIn()).post("/mutes", {
+    const { post } = await createWebFixture();
+    const answer = await post("/mutes", {
       match: "severty=info",
       for: "1h",
       reason: "why not",
@@ -487,32 +475,31 @@ describe("what quiet hours hold", () => {
     const { id } = await fixture.addAlert({ deliveries: [held, { ...held, destination: "treasury" }] });
     const heldByQuietHours = { count: 1, until: held.dueAt };
     fixture.operations.destinations = async () => fixture.destinations.map((view) => ({ ...view, heldByQuietHours }));
-    const browser = await fixture.logIn();
     const dueAts = async () =>
       (await fixture.store.getAlert(id))?.deliveries.map(({ dueAt }) => (dueAt ?? 0) - fixture.clock.now());
-    return { browser, id, dueAts };
+    return { ...fixture, id, dueAts };
   }
 
   test("can be released for a destination, in two steps", async () => {
-    const { browser, dueAts } = await prepare();
-    const page = await (await browser.get("/destinations")).text();
+    const { read, post, dueAts } = await prepare();
+    const page = await read("/destinations");
     expect(page).toContain("Release 1 held now");
     expect(page).toMatch(/<details[\s\S]*action="\/destinations\/ops\/release"/);
-    expect((await browser.post("/destinations/ops/release")).headers.get("location")).toBe("/destinations?released=1");
+    expect((await post("/destinations/ops/release")).headers.get("location")).toBe("/destinations?released=1");
     expect(await dueAts()).toEqual([0, 3_600_000]);
-    expect(await (await browser.get("/destinations?released=1")).text()).toContain("Released: 1 held");
-    expect(await (await browser.get("/destinations?released=x<b>")).text()).not.toContain("Released:");
+    expect(await read("/destinations?released=1")).toContain("Released: 1 held");
+    expect(await read("/destinations?released=x<b>")).not.toContain("Released:");
   });
 
   test("can be sent now from the alert's page", async () => {
-    const { browser, id, dueAts } = await prepare();
-    expect((await (await browser.get(`/alerts/${id}`)).text()).match(/>\s*Send now\s*</g)).toHaveLength(2);
-    const answer = await browser.post(`/alerts/${id}/release`, { destination: "treasury" });
+    const { read, post, id, dueAts } = await prepare();
+    expect((await read(`/alerts/${id}`)).match(/>\s*Send now\s*</g)).toHaveLength(2);
+    const answer = await post(`/alerts/${id}/release`, { destination: "treasury" });
     expect(await dueAts()).toEqual([3_600_000, 0]);
-    const after = await (await browser.get(answer.headers.get("location") ?? "")).text();
+    const after = await read(answer.headers.get("location") ?? "");
     expect(after).toContain("Released: it is sent now");
     expect(after.match(/>\s*Send now\s*</g)).toHaveLength(1);
-    await browser.post(`/alerts/${id}/release`);
+    await post(`/alerts/${id}/release`);
     expect(await dueAts()).toEqual([0, 0]);
   });
 });
@@ -545,9 +532,8 @@ describe("the rooms", () => {
   test.each(Object.entries(pages))(
     "%s is in the room %s, asks a question, and its room leads to it",
     async (path, room) => {
-      const { logIn } = await createWebFixture();
-      const browser = await logIn();
-      const answer = await browser.get(path);
+      const { read, get } = await createWebFixture();
+      const answer = await get(path);
       expect(answer.status).toBe(200);
       const page = await answer.text();
       const [, title] = /<title>([^<]+\?) · Tocsin<\/title>/.exec(page) ?? [];
@@ -563,14 +549,14 @@ describe("the rooms", () => {
       expect(links.map(({ name }) => name)).toEqual(["Tocsin", "Alerts", "Destinations", "Rules", "Watch"]);
       const here = links.filter(({ isHere }) => isHere);
       expect(here.map(({ name }) => name)).toEqual([room]);
-      const entrance = await (await browser.get(here[0]?.to ?? "")).text();
+      const entrance = await read(here[0]?.to ?? "");
       expect(entrance).toContain(`href="${path}"`);
     },
   );
 
   test("are on the page of an address that leads nowhere, for who has logged in", async () => {
-    const { logIn, web } = await createWebFixture();
-    const answer = await (await logIn()).get("/nowhere");
+    const { get, web } = await createWebFixture();
+    const answer = await get("/nowhere");
     expect(answer.status).toBe(404);
     expect(await answer.text()).toMatch(/<nav class="rooms".*There is no such page/s);
     const nobody = await web.fetch(new Request("http://tocsin.test/nowhere"));

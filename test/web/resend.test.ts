@@ -63,14 +63,13 @@ describe("/api/resend", () => {
 describe("the page that asks before it resends", () => {
   test("refuses a filter that it cannot read rather than resend more", async () => {
     const fixture = await openWithFailures();
-    const browser = await fixture.logIn();
     for (const query of ["from=yesterday", "state=sent", "severity=loud"]) {
-      expect((await browser.get(`/resend?${query}`)).status).toBe(400);
+      expect((await fixture.get(`/resend?${query}`)).status).toBe(400);
       const [name = "", value = ""] = query.split("=");
       const failedUntil = new Date(fixture.clock.now()).toISOString();
-      expect((await browser.post("/resend", { [name]: value, failedUntil })).status).toBe(400);
+      expect((await fixture.post("/resend", { [name]: value, failedUntil })).status).toBe(400);
     }
-    expect((await browser.post("/resend", {})).status).toBe(400);
+    expect((await fixture.post("/resend", {})).status).toBe(400);
     expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
   });
 
@@ -97,24 +96,23 @@ describe("the page that asks before it resends", () => {
 
 describe("one alert on its page", () => {
   test("asks where to before it is resent to several, and resends to those that are ticked", async () => {
-    const { addAlert, logIn, store } = await createWebFixture();
+    const { read, post, addAlert, store } = await createWebFixture();
     const { id } = await addAlert({ deliveries: [{}] });
-    const browser = await logIn();
-    const alertPage = await (await browser.get(`/alerts/${id}`)).text();
+    const alertPage = await read(`/alerts/${id}`);
     expect(alertPage).toContain(`href="/alerts/${id}/resend"`);
     expect(alertPage).not.toContain("Resend to all");
-    const page = await (await browser.get(`/alerts/${id}/resend`)).text();
+    const page = await read(`/alerts/${id}/resend`);
     expect(page).toMatch(/name="destination" value="ops"/);
     expect(page).toMatch(/name="destination" value="treasury"/);
-    const none = await browser.post(`/alerts/${id}/resend`);
+    const none = await post(`/alerts/${id}/resend`);
     expect(none.status).toBe(400);
     expect(await none.text()).toContain("Tick at least one destination");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
-    const done = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
+    const done = await post(`/alerts/${id}/resend`, { destination: "treasury" });
     const location = done.headers.get("location") ?? "";
     expect(location).toBe(`/alerts/${id}?done=resent&n=1`);
-    expect(await (await browser.get(location)).text()).toContain("1 delivery is on the way");
-    expect(await (await browser.get(`/alerts/${id}?done=Call+us&n=now`)).text()).not.toContain("Call us");
+    expect(await read(location)).toContain("1 delivery is on the way");
+    expect(await read(`/alerts/${id}?done=Call+us&n=now`)).not.toContain("Call us");
   });
 
   test("proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {
@@ -154,29 +152,27 @@ describe("trying a destination", () => {
   const dead = { health: "dead", reason: "bot was kicked" } as const;
 
   test("from its card, says that it still does not work and when it is tried again", async () => {
-    const { logIn, clock } = await createWebFixture({
+    const { read, post, get, clock } = await createWebFixture({
       statuses: { ops: { ...dead, probeAt: 24 * 3_600_000 } },
       probe: { kind: "rejected", scope: "destination", reason: "kicked", detail: "bot was kicked" },
     });
-    const browser = await logIn();
-    expect(await (await browser.get("/destinations")).text()).toContain('action="/destinations/ops/try"');
-    const answer = await browser.post("/destinations/ops/try");
+    expect(await read("/destinations")).toContain('action="/destinations/ops/try"');
+    const answer = await post("/destinations/ops/try");
     expect(answer.headers.get("location")).toBe("/destinations?tried=ops&result=fails");
-    const page = await (await browser.get("/destinations?tried=ops&result=fails")).text();
+    const page = await read("/destinations?tried=ops&result=fails");
     expect(page).toMatch(/ops<\/bdi> still does not work: <bdi>bot was kicked/);
     expect(page).toContain("tried again by itself");
     expect(clock.now()).toBeGreaterThan(0);
-    const forged = await browser.get("/destinations?tried=nobody&result=Call+us");
+    const forged = await get("/destinations?tried=nobody&result=Call+us");
     expect(await forged.text()).not.toContain("Call us");
   });
 
   test("says so when one that was thought well does not answer", async () => {
-    const { logIn } = await createWebFixture({
+    const { read, post } = await createWebFixture({
       probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
     });
-    const browser = await logIn();
-    const answer = await browser.post("/destinations/ops/try");
-    const page = await (await browser.get(answer.headers.get("location") ?? "")).text();
+    const answer = await post("/destinations/ops/try");
+    const page = await read(answer.headers.get("location") ?? "");
     expect(page).toContain("did not answer as it should");
   });
 

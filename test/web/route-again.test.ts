@@ -18,7 +18,7 @@ async function routedAgain(routes: Route[], alert: AlertInput) {
   const fixture = await createWebFixture({ routes });
   const { id } = await fixture.addAlert(alert);
   const answer = await fixture.api(`/api/alerts/${id}/routes`);
-  const page = plain(await (await (await fixture.logIn()).get(`/alerts/${id}`)).text());
+  const page = plain(await fixture.read(`/alerts/${id}`));
   return { answer, page, routed: (await answer.json()) as { data: { isSame: boolean; differences: unknown[] } } };
 }
 

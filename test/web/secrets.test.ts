@@ -7,19 +7,18 @@ test("no page, answer, header or log line holds the admin token or the hook's se
   const texts: string[] = [];
   const keep = (...event: unknown[]) => void texts.push(JSON.stringify(event));
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep };
-  const { api, logIn, addAlert, web } = await createWebFixture({ log });
+  const { post, get, api, addAlert, web } = await createWebFixture({ log });
   const { id } = await addAlert();
-  const browser = await logIn();
   const gets = web.routes
     .filter((route) => route.startsWith("GET ") && route !== "GET /api/stream")
     .map((route) => route.slice(4).replace(":id", id).replace(":file", "page.css"));
   for (const path of gets) {
-    for (const answer of [await api(path), await browser.get(path)]) {
+    for (const answer of [await api(path), await get(path)]) {
       texts.push(JSON.stringify([...answer.headers]), await answer.text());
     }
   }
   const wrong = [
-    browser.post("/login", { token: `${adminToken}x` }),
+    post("/login", { token: `${adminToken}x` }),
     api("/api/mutes", { method: "POST", headers: { "content-type": "application/json" }, body: "{" }),
     web.fetch(new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${adminToken}x` } })),
   ];
@@ -32,10 +31,9 @@ test("no page, answer, header or log line holds the admin token or the hook's se
 });
 
 test("the hook's address is shown to whoever is logged in and asks for it by a button", async () => {
-  const { logIn, web } = await createWebFixture();
-  const browser = await logIn();
-  expect(await (await browser.get("/setup")).text()).toContain("http://tocsin.test/hooks/…");
-  const revealed = await browser.post("/setup");
+  const { read, post, web } = await createWebFixture();
+  expect(await read("/setup")).toContain("http://tocsin.test/hooks/…");
+  const revealed = await post("/setup");
   expect(await revealed.text()).toContain(`http://tocsin.test/hooks/${hookSecret}`);
   expect(revealed.headers.get("cache-control")).toBe("no-store");
   const nobody = await web.fetch(new Request("http://tocsin.test/setup", { method: "POST" }));

@@ -9,9 +9,8 @@ const silence: SilenceView[] = ["hook", "source:<b>Pyth</b>"].map((watch) => ({
 }));
 
 test("a watch is muted from its page, by the key of its own notices", async () => {
-  const { logIn, operations } = await createWebFixture({ silence });
-  const browser = await logIn();
-  const answer = await browser.post("/silence/mute", { watch: "source:<b>Pyth</b>", for: "4h" });
+  const { post, operations } = await createWebFixture({ silence });
+  const answer = await post("/silence/mute", { watch: "source:<b>Pyth</b>", for: "4h" });
   expect([answer.status, answer.headers.get("location")]).toEqual([303, "/silence?done=muted"]);
   expect(await operations.listMutes()).toMatchObject([
     {
@@ -19,6 +18,6 @@ test("a watch is muted from its page, by the key of its own notices", async () =
       endsAt: noon + 4 * hour,
     },
   ]);
-  expect((await browser.post("/silence/mute", { watch: "source:nobody", for: "4h" })).status).toBe(404);
-  expect((await browser.post("/silence/mute", { watch: "hook", for: "ever" })).status).toBe(400);
+  expect((await post("/silence/mute", { watch: "source:nobody", for: "4h" })).status).toBe(404);
+  expect((await post("/silence/mute", { watch: "hook", for: "ever" })).status).toBe(400);
 });

@@ -34,17 +34,16 @@ it("the setup page shows what is wrong with the account, and a button puts it ba
       return "put-back";
     },
   });
-  const browser = await fixture.logIn();
-  const page = await (await browser.get("/setup")).text();
+  const page = await fixture.read("/setup");
   expect(page).toContain("The account &lt;b&gt;sends&lt;/b&gt; its alerts");
   expect(page).toContain("https://other.example/…, not to this relay");
   expect(page).toContain("&lt;script&gt;Desk&lt;/script&gt;");
-  const answer = await browser.post("/setup/put-back");
+  const answer = await fixture.post("/setup/put-back");
   expect([answer.status, answer.headers.get("location")]).toEqual([303, "/setup?done=put-back#watches-title"]);
   expect(calls).toBe(1);
-  expect(await (await browser.get("/setup?done=put-back")).text()).toContain("the account sends here again");
-  expect(await (await browser.get("/setup?done=<b>")).text()).not.toContain("<b>");
-  expect((await browser.post("/setup/put-back", { form_token: "another" })).status).toBe(403);
+  expect(await fixture.read("/setup?done=put-back")).toContain("the account sends here again");
+  expect(await fixture.read("/setup?done=<b>")).not.toContain("<b>");
+  expect((await fixture.post("/setup/put-back", { form_token: "another" })).status).toBe(403);
   expect(calls).toBe(1);
 });
 
