@@ -55,17 +55,8 @@ export const sendersCanaries = {
 /** Of all of them, as `findCanaries` wants them. */
 export const canaryNames = [...Object.values(canaries), ...Object.values(sendersCanaries)].map(({ name }) => name);
 
-type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "pagerduty" | "teams" | "telegram";
-const httpKinds: readonly HttpKind[] = [
-  "webhook",
-  "slack",
-  "discord",
-  "ntfy",
-  "apprise",
-  "pagerduty",
-  "teams",
-  "telegram",
-];
+const httpKinds = ["webhook", "slack", "discord", "ntfy", "apprise", "pagerduty", "teams", "telegram"] as const;
+type HttpKind = (typeof httpKinds)[number];
 
 /** What the other side makes of a message: success, and every failure that may bring a secret back. */
 const behaviours: Record<string, Behaviour> = {

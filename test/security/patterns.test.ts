@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
+import { parseAst } from "rolldown/parseAst";
 import { describe, expect, it } from "vitest";
 import { pairPattern } from "../../src/intake/read/salvage-json.ts";
 import { readText, root } from "../docs/documents.ts";
 import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
-import { findPatterns } from "../support/patterns/find-patterns.ts";
 
 /** Rooms that see what senders, vendors or the service have written. */
 const rooms =
@@ -16,9 +16,24 @@ const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).f
     rooms.includes(name.split("/", 1)[0] ?? "") &&
     !ofMatchers.some((file) => name === `matching/${file}.ts`),
 );
-const patterns = files.flatMap((file) =>
-  findPatterns(readText(`src/${file}`)).map((pattern) => ({ ...pattern, file })),
-);
+const patterns = files.flatMap((file) => {
+  const text = readText(`src/${file}`);
+  return literalsIn(parseAst(text, { lang: file.endsWith("x") ? "tsx" : "ts" })).map(({ regex, start }) => {
+    const line = text.slice(0, start).split("\n").length;
+    return { source: regex.pattern, flags: regex.flags, line, file };
+  });
+});
+
+interface Literal {
+  start: number;
+  regex: { pattern: string; flags: string };
+}
+
+/** All literals of regular expressions below a node of a syntax tree. */
+function literalsIn(node: unknown): Literal[] {
+  if (typeof node !== "object" || node === null) return [];
+  return "regex" in node ? [node as Literal] : Object.values(node).flatMap(literalsIn);
+}
 
 /**
  * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let
