@@ -6,6 +6,25 @@ function keyOf(payload: unknown): string | undefined {
   return translateRequest(Buffer.from(body), undefined)[0]?.facts.alertKey;
 }
 
+const ofPool = (state: string, value: string, before: string) =>
+  `${state} kite988 on arbitrum: pool TVL ${value} USD (above 53470), before ${before}`;
+const ofChange = (state: string, price: string, before: string) =>
+  `${state} WETH on eth: price ${price} USD (moved 0.8 % or more), before ${before}`;
+const ofTvl = (value: string, before: string) => `TVL of USDC on eth is ${value}M, was ${before}M, threshold 5M`;
+const ofMonitor = (is: "Down" | "Up", alertDetails: string) => ({
+  ...{ monitorID: "7", monitorFriendlyName: "quotes", alertTypeFriendlyName: is, alertDetails },
+});
+const ofMetric = (value: number, timestamp: number, more: object = {}) => ({
+  ...{ metric: "eth_tvl", threshold: 5, value, timestamp, message: `eth_tvl is ${value}`, ...more },
+});
+const inText = (value: string, before: string) => ({
+  ...{ title: "USDC TVL below 25000000", text: `It is ${value} USD, was ${before}` },
+});
+const drained = (more: object) => ({ title: "Drained", status: "firing", ...more });
+const inTitle = (title: string, value: number, status: string) => ({ title, value, status });
+const labelled = (shard: string) => ({ labels: { alertname: "A", shard }, status: "firing" });
+const resolved = { status: "resolved" };
+
 describe("the alert key", () => {
   it.each([
     [{ fingerprint: "f1", title: "x" }, "fingerprint:f1"],
@@ -23,64 +42,29 @@ describe("the alert key", () => {
       { ruleId: 5, token: "ETH", value: 1, status: "firing" },
       { ruleId: 5, token: "ETH", value: 9, status: "ok" },
     ],
-    [
-      "metric and threshold",
-      { metric: "eth_tvl", threshold: 5, value: 3, timestamp: 1795219200, message: "eth_tvl is 3" },
-      {
-        metric: "eth_tvl",
-        threshold: 5,
-        value: 6,
-        timestamp: 1795219260,
-        message: "eth_tvl is 6",
-        status: "resolved",
-      },
-    ],
-    [
-      "a monitor of UptimeRobot",
-      { monitorID: "7", monitorFriendlyName: "quotes", alertTypeFriendlyName: "Down", alertDetails: "Timeout" },
-      { monitorID: "7", monitorFriendlyName: "quotes", alertTypeFriendlyName: "Up", alertDetails: "OK" },
-    ],
+    ["metric and threshold", ofMetric(3, 1795219200), ofMetric(6, 1795219260, resolved)],
+    ["a monitor of UptimeRobot", ofMonitor("Down", "Timeout"), ofMonitor("Up", "OK")],
     ["the metric alone", { metric: "eth_tvl", value: 3 }, { metric: "eth_tvl", value: 6 }],
     [
       "the title",
-      { title: "[FIRING:1] TVL fell", status: "firing", text: "a" },
-      { title: "[RESOLVED] TVL fell", status: "resolved", text: "b" },
+      { title: "[FIRING:1] TVL fell", text: "a" },
+      { title: "[RESOLVED] TVL fell", ...resolved, text: "b" },
     ],
-    [
-      "a title with its reading",
-      { title: "TVL is 3.25 now", value: 3.25, status: "firing" },
-      { title: "TVL is 7.5 now", value: 7.5, status: "ok" },
-    ],
+    ["a title with its reading", inTitle("TVL is 3.25 now", 3.25, "firing"), inTitle("TVL is 7.5 now", 7.5, "ok")],
     ["a text's first line", "[ALERTING] TVL fell", "[OK] TVL fell"],
+    ["a sentence", ofPool("CRITICAL", "54563.484", "52763.04"), ofPool("RESOLVED", "52000.1", "54563.484")],
+    ["a sentence about a change", ofChange("WARNING", "3200.12", "3100"), ofChange("RESOLVED", "3100", "3200.12")],
     [
-      "a sentence",
-      "CRITICAL kite988 on arbitrum: pool TVL 54563.484 USD (above 53470), before 52763.04",
-      "RESOLVED kite988 on arbitrum: pool TVL 52000.1 USD (above 53470), before 54563.484",
+      "a limit that is crossed back",
+      "ETH crossed above $4,000 (now $4,012.3)",
+      "RESOLVED: ETH back below $4,000 (now $3,990)",
     ],
-    [
-      "a sentence about a change",
-      "WARNING WETH on eth: price 3200.12 USD (moved 0.8 % or more), before 3100",
-      "RESOLVED WETH on eth: price 3100 USD (moved 0.8 % or more), before 3200.12",
-    ],
-    [
-      "a limit that the value crosses back",
-      "ETH price crossed above $4,000 (now $4,012.3)",
-      "RESOLVED: ETH price back below $4,000 (now $3,990)",
-    ],
-    [
-      "a limit that is crossed back, without a value",
-      "ETH price crossed above $4,000",
-      "✅ Resolved: ETH price is back below $4,000",
-    ],
-    [
-      "a threshold without a side",
-      "TVL of USDC on eth is 3.2M, was 4M, threshold 5M",
-      "[OK] TVL of USDC on eth is 5.2M, was 3.2M, threshold 5M",
-    ],
+    ["it without a value", "ETH price crossed above $4,000", "✅ Resolved: ETH price is back below $4,000"],
+    ["a threshold without a side", ofTvl("3.2", "4"), `[OK] ${ofTvl("5.2", "3.2")}`],
     [
       "its title, acknowledged meanwhile",
       { title: "TVL of GHO is 1.09, below 1.1", status: "acknowledged" },
-      { title: "TVL of GHO is 1.2, below 1.1", status: "resolved" },
+      { title: "TVL of GHO is 1.2, below 1.1", ...resolved },
     ],
     ["words at the end", "[FIRING] ETH RPC", "ETH RPC has recovered"],
     ["a status and what differs", "[FIRING] 5.2% errors on rpc-2 at 21:35", "[OK] 0.1% errors on rpc-2 at 21:41"],
@@ -92,21 +76,13 @@ describe("the alert key", () => {
     ["tokens under one rule", { ruleId: 5, token: "ETH" }, { ruleId: 5, token: "BTC" }],
     ["thresholds on one metric", { metric: "eth_tvl", threshold: 5 }, { metric: "eth_tvl", threshold: 6 }],
     ["hosts with one metric", { metric: "cpu", host: "a", value: 1 }, { metric: "cpu", host: "b", value: 1 }],
+    ["texts under one title", { title: "Price", text: "ETH above 3000" }, { title: "Price", text: "BTC above 9" }],
     [
-      "texts under one title",
-      { title: "Price alert", text: "ETH above 3000" },
-      { title: "Price alert", text: "BTC above 9" },
-    ],
-    [
-      "messages about one metric",
+      "messages about a metric",
       { metric: "tvl", message: "Pool A drained" },
       { metric: "tvl", message: "Pool B drained" },
     ],
-    [
-      "pools under one title",
-      { title: "Drained", status: "firing", pool: { address: "0x1" } },
-      { title: "Drained", status: "firing", pool: { address: "0x2" } },
-    ],
+    ["pools under one title", drained({ pool: { address: "0x1" } }), drained({ pool: { address: "0x2" } })],
     ["unknown members under one title", { title: "Drained", vault: "a" }, { title: "Drained", vault: "b" }],
     ["limits in a title", "ETH crossing 3000", "ETH crossing 4000"],
     [
@@ -114,37 +90,21 @@ describe("the alert key", () => {
       { rule: { name: "Big transfer" }, tx: "0x1" },
       { rule: { name: "Big transfer" }, tx: "0x2" },
     ],
-    [
-      "labels of one alert name",
-      { labels: { alertname: "A", shard: "1" }, status: "firing" },
-      { labels: { alertname: "A", shard: "2" }, status: "firing" },
-    ],
+    ["labels of one alert name", labelled("1"), labelled("2")],
   ])("tells apart two %s", (_, one, other) => {
     expect(keyOf(one)).not.toBe(keyOf(other));
   });
 
   it.each([
-    [
-      "values as the Continent writes them",
-      "FIRING: ETH fällt auf 3.912,20 € (unter 4.000 €)",
-      "FIRING: ETH fällt auf 3.802,10 € (unter 4.000 €)",
-    ],
+    ["values as in Europe", "FIRING: ETH auf 3.912,20 € (unter 4.000 €)", "FIRING: ETH auf 3.802,10 € (unter 4.000 €)"],
     ["values behind a colon", "TVL of USDC: 24.3M", "TVL of USDC: 23.9M"],
-    [
-      "values in a sentence",
-      "CRITICAL kite988 on arbitrum: pool TVL 54563.484 USD (above 53470), before 52763.04",
-      "WARNING kite988 on arbitrum: pool TVL 1.2e5 USD (above 53470), before 99",
-    ],
+    ["values in a sentence", ofPool("CRITICAL", "54563.484", "52763.04"), ofPool("WARNING", "1.2e5", "99")],
     [
       "values in a title",
-      { title: "USDC TVL is 24318772.10, below 25000000" },
-      { title: "USDC TVL is 24000001, below 25000000" },
+      { title: "TVL is 24318772.10, below 25000000" },
+      { title: "TVL is 24000001, below 25000000" },
     ],
-    [
-      "values in a text below the title",
-      { title: "USDC TVL below 25000000", text: "It is 24318772.10 USD, was 25.1M" },
-      { title: "USDC TVL below 25000000", text: "It is 24318000.00 USD, was 25.3M" },
-    ],
+    ["values in a text below the title", inText("24318772.10", "25.1M"), inText("24318000.00", "25.3M")],
     ["a share", "Utilisation of DAI is 95.3 % (above 95 %)", "Utilisation of DAI is 97 % (above 95 %)"],
     ["a change", "ONYX504 TVL down 8.2% to 18.6k", "ONYX504 TVL down 9.1% to 17.2k"],
     [
@@ -172,8 +132,8 @@ describe("the alert key", () => {
     ["limits of a change", "FIRING: ETH price moved 0.8 % or more", "FIRING: ETH price moved 2.5 % or more"],
     [
       "transfers, which have no end",
-      "CRITICAL: Large transfer: 5,000,000 USDC to Binance",
-      "CRITICAL: Large transfer: 9,000,000 USDC to Binance",
+      "CRITICAL: Large transfer: 5,000,000 USDC",
+      "CRITICAL: Large transfer: 9,000,000 USDC",
     ],
     ["ranges", "[FIRING] price outside 0.98 and 1.02", "[FIRING] price outside 0.95 and 1.05"],
     ["bare numbers", "[FIRING] 5%", "[FIRING] 6%"],

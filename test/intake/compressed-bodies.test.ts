@@ -11,6 +11,7 @@ import { type Decoding, decodeBody } from "../../src/intake/door/decode-body.ts"
 import { Door, type DoorDeps, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
 import { checksOf } from "../config/load.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 const secret = new Secret("door-secret-kS93jdLwm2PzQe81");
 const mebibyte = 1024 * 1024;
@@ -239,11 +240,7 @@ describe("at the hook of a source", () => {
 });
 
 it("reads what was made up by chance as Node does at once, or says that it cannot, and never throws", async () => {
-  let seed = 20_260_302;
-  const random = (below: number) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
-  };
+  const { below: random } = createSeededRandom(20_260_302);
   const { signal } = new AbortController();
   const kinds = new Map<string, number>();
   for (let round = 0; round < 2_000; round += 1) {

@@ -5,6 +5,7 @@ import { parseSignedText, type SignedPart } from "../../src/core/signed-text.ts"
 import { signsBodyAlone } from "../../src/core/source.ts";
 import { createSenderCheck } from "../../src/intake/door/sender-check.ts";
 import { botEnv, checksOf, load } from "../config/load.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 const secret = "c7ad9ef4276dac354cb51d3aa9b1e4c7";
 const checkOf = (written: string) => createSenderCheck(checksOf(written, { KEY: secret }));
@@ -149,12 +150,7 @@ sources: { chain: { check: { type: tenderly, secret: "\${KEY}" } ${more} } }`,
 });
 
 describe("what is signed, made up by chance", () => {
-  let seed = 20_260_302;
-  const random = (below: number) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
-  };
-  const pick = <T>(list: readonly T[]) => list[random(list.length)] as T;
+  const { below: random, pick } = createSeededRandom(20_260_302);
   const noise = () => Array.from({ length: random(6) }, () => pick([...'{}:."\\ ab7{header:}{body}%$é'])).join("");
 
   it("is read to parts that say the same text again, or refused in words", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
-import { fillScene } from "../support/web-scene.ts";
 
 describe("the log", () => {
   test("says what to do before the first alert has come", async () => {
@@ -62,12 +62,13 @@ describe("the log", () => {
   });
 
   test("reads the browser's date fields as UTC and keeps them", async () => {
-    const fixture = await createWebFixture();
-    await fillScene(fixture);
-    const query = "/?from=2026-11-21T12:10&to=2026-11-21T12:20";
-    const page = await fixture.read(query);
-    expect(page).toContain("Gas price above 80 gwei");
-    expect(page).not.toContain("Daily liquidity report");
+    const { read, addAlert, clock } = await createWebFixture();
+    await addAlert({ facts: { title: "Too early", alertKey: "early" } });
+    await clock.advance(17 * 60_000);
+    await addAlert({ facts: { title: "In time" } });
+    const page = await read("/?from=2026-11-21T12:10&to=2026-11-21T12:20");
+    expect(page).toContain("In time");
+    expect(page).not.toContain("Too early");
     expect(page).toContain('value="2026-11-21T12:10"');
   });
 
@@ -345,24 +346,22 @@ describe("destinations", () => {
   });
 
   test("nothing is green where nothing was tried, nor where a host has merely answered", async () => {
-    const fixture = await createWebFixture();
-    await fillScene(fixture);
-    const pager = fixture.destinations.find(({ name }) => name === "pager");
-    if (pager === undefined) throw new Error("the scene has one");
-    const look = async () => (await fixture.read("/destinations")).split('id="destination-pager"')[1] ?? "";
-    expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
-    pager.lastProvenAt = fixture.clock.now() - 60_000;
-    expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
-    expect(await look()).toContain("Its host last answered");
-    const { data } = (await (await fixture.api("/api/destinations")).json()) as {
-      data: { name: string; verdict: string; provenAt?: string }[];
+    const { destinations, read, api, clock } = await createWebFixture();
+    const look = async (lastProvenAt?: number) => {
+      destinations[2] = judged({
+        ...{ name: "pager", channel: "webhook", recipients: ["pager.example"], definedAt: "tocsin.yaml:21" },
+        ...{ health: "ok", reason: "", counts: {}, lastProvenAt },
+      });
+      return (await read("/destinations")).split('id="destination-pager"')[1] ?? "";
     };
-    expect(data.map(({ name, verdict, provenAt }) => [name, verdict, provenAt !== undefined])).toEqual([
-      ["ops", "proven", true],
-      ["treasury", "failing", true],
-      ["risk-mail", "failing", true],
-      ["pager", "untried", false],
-    ]);
+    const untried = /<span class="chip off">.*not tried yet<\/span>/;
+    expect(await look()).toMatch(untried);
+    const answered = await look(clock.now() - 60_000);
+    expect(answered).toMatch(untried);
+    expect(answered).toContain("Its host last answered");
+    const { data } = (await (await api("/api/destinations")).json()) as { data: object[] };
+    expect(data[2]).toMatchObject({ name: "pager", verdict: "untried" });
+    expect(data[2]).not.toHaveProperty("provenAt");
   });
 
   test("are paused in two steps, say so on every page, and are resumed from there", async () => {

@@ -1,13 +1,8 @@
 import { createRequire } from "node:module";
-import { expect, test } from "vitest";
-import type { SourceView } from "../../../src/contract/operations.ts";
-import type { RefusedRequest } from "../../../src/core/ports/refused.ts";
-import { Secret } from "../../../src/core/secret.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { adminToken, createGoldenWorld, type GoldenWorld } from "../../goldens/world.ts";
 import { openPage, type Page } from "../../support/browser.ts";
-import { createTestClock } from "../../support/test-clock.ts";
-import { adminToken } from "../../support/web-fixture.ts";
-import { fillScene } from "../../support/web-scene.ts";
-import { serveWebFixture } from "../../support/web-server.ts";
+import { followAt, logIn, serveWebFixture } from "../../support/web-server.ts";
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -38,46 +33,19 @@ async function findViolations(page: Page, runOnly?: string[]): Promise<string[]>
   );
 }
 
-const refusedId = "019aa5a0-7c3e-7d2a-9b1c-0242ac120002";
-const sources: SourceView[] = [
-  {
-    name: "forge",
-    accepted: 3,
-    lastAcceptedAt: 1,
-    checks: ["addresses 203.0.113.0/24 2001:db8::/32", "hmac of x-signature"],
-    refused: { wrong_signature: 13 },
-    lastRefusedAt: 2,
-    account: {
-      canPutBack: true,
-      answer: { at: 1, name: "Treasury", webhook: "elsewhere", webhookAddress: "https://x.example/…" },
-    },
-  },
-];
-
-const refused = (receivedAt: number): RefusedRequest[] =>
-  [refusedId, "019aa5a0-7c3e-7d2a-9b1c-0242ac120003"].map((id, index) => ({
-    id,
-    source: "forge",
-    receivedAt,
-    reason: "wrong_signature",
-    detail: "no v1 in stripe-signature is one of this source's",
-    address: "2001:db8:1234:5678:9abc:def0:1234:5678",
-    contentType: "application/json",
-    headers: `[["x-very-long-header-of-a-proxy-before-it","${"v".repeat(300)}"]]`,
-    body: Buffer.from(JSON.stringify({ title: "t".repeat(400) })),
-    items: 1,
-    unkept: 1_000 * index,
-  }));
+/** A log with everything in it. */
+let world: GoldenWorld;
+beforeAll(async () => {
+  world = await createGoldenWorld();
+});
+afterAll(() => world?.close());
 
 // 180 px are a phone at 200 %, where only the width differs from the next.
 test.each([180, 360, 1400])(
   "every page at %i px, light and dark: nothing for axe to find, nothing beyond the edge",
   async (width) => {
-    const clock = createTestClock(Date.now() - 45 * 60_000);
-    const hook = new Secret(`https://alerts.example.com/hooks/${"canary".repeat(7)}`);
-    const fixture = await serveWebFixture({ clock, sources, sourceHooks: () => [{ name: "forge", url: hook }] });
-    for (const one of refused(clock.now())) await fixture.store.recordRefused(one);
-    const { failedId } = await fillScene(fixture);
+    const { ids, relay } = world;
+    const url = relay.localUrl;
     const page = await openPage({ width });
     await page.addInitScript({ path: axePath });
     const problems: string[] = [];
@@ -92,39 +60,31 @@ test.each([180, 360, 1400])(
       }
     }
 
-    await page.goto(`${fixture.url}/login`);
+    await page.goto(`${url}/login`);
     await check("login");
     await page.fill("input[name=token]", adminToken);
     await page.click("button.primary");
     for (const path of [
-      "/",
-      "/?severity=info&state=failed&q=nothing",
-      `/alerts/${failedId}`,
-      `/alerts/${failedId}/resend`,
-      "/resend",
-      "/resend?q=nothing",
-      "/destinations",
-      "/routes",
-      "/system",
-      "/mutes",
-      "/shapes",
-      "/silence",
-      "/gaps",
-      "/setup",
-      "/?source=forge",
-      "/refused",
-      "/refused?source=none",
-      `/refused/${refusedId}`,
-      "/api",
-      "/nowhere",
-      "/alerts/019aa5a0-7c3e-7d2a-9b1c-0242ac12ffff",
+      ...[
+        "/",
+        "/?severity=info&state=failed&q=nothing",
+        "/?source=forge",
+        `/alerts/${ids.failed}`,
+        "/resend?q=nothing",
+      ],
+      ...[`/alerts/${ids.failed}/resend`, "/resend", "/destinations", "/routes", "/system", "/mutes", "/shapes"],
+      ...["/silence", "/gaps", "/setup", "/refused", "/refused?source=none", `/refused/${ids["refused 1"]}`, "/api"],
+      ...["/nowhere", "/alerts/019aa5a0-7c3e-7d2a-9b1c-0242ac12ffff"],
     ]) {
-      await page.goto(fixture.url + path);
+      await page.goto(url + path);
       await page.evaluate(openAll);
       await check(path);
     }
-    fixture.store.getAlert = () => Promise.reject(new Error("a fault of ours"));
-    expect((await page.goto(`${fixture.url}/alerts/${failedId}`))?.status()).toBe(500);
+    const { getAlert } = relay.store;
+    relay.store.getAlert = () => Promise.reject(new Error("a fault of ours"));
+    const failed = await page.goto(`${url}/alerts/${ids.failed}`);
+    relay.store.getAlert = getAlert;
+    expect(failed?.status()).toBe(500);
     await check("what failed");
     expect(problems).toEqual([]);
   },
@@ -133,18 +93,11 @@ test.each([180, 360, 1400])(
 test("on a phone the head of a page is one row of rooms, with the pages of the room below", async () => {
   const fixture = await serveWebFixture({});
   const reader = await openPage({ width: 360, timezoneId: "Asia/Kolkata" });
-  await reader.goto(`${fixture.url}/login`);
-  await reader.fill("input[name=token]", adminToken);
-  await reader.click("button.primary");
-  await reader.goto(`${fixture.url}/destinations`);
+  await followAt(reader, fixture.url, "/destinations");
   await reader.waitForSelector("#zone:visible");
-  await reader.waitForSelector("body[data-stream=open]");
   expect((await reader.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
   const page = await openPage({ width: 360, javaScript: false });
-  await page.goto(`${fixture.url}/login`);
-  await page.fill("input[name=token]", adminToken);
-  await page.click("button.primary");
-  await page.goto(`${fixture.url}/gaps`);
+  await logIn(page, fixture.url, "/gaps");
   expect((await page.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
   expect(await page.locator(".top nav a[aria-current]").textContent()).toBe("Watch");
   const links = page.locator(".pages a");
