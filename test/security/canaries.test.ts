@@ -31,9 +31,9 @@ it("shows no secret anywhere, whatever succeeds or fails, at the loudest log lev
   await waitForAttempts(relay, id, world.destinations.length);
   await lookAtHttp(relay, id, places);
   await lookAtCommands(world, relay, id, places);
-  lookAtFiles(world.dataDir, "while it runs", places);
+  places.lookAtFiles(world.dataDir, "while it runs");
   expect(await relay.stop()).toBe(0);
-  lookAtFiles(world.dataDir, "after it has ended", places);
+  places.lookAtFiles(world.dataDir, "after it has ended");
   places.look("standard error of serve", relay.log());
   expectOneJsonLineAnEvent(relay.log());
 
@@ -61,11 +61,7 @@ it("leaves no secret in PostgreSQL but those that are kept there, each in its ow
     data.deliveries.filter(({ attempts }) => attempts.length > 0).length > 0.7 * world.destinations.length;
   const readAlert = async () => (await fetch(`${relay.url}/api/alerts/${id}`, { headers: asAdmin })).json();
   await waitUntil(readAlert as () => Promise<Delivered>, isEnough, { what: "an attempt at most destinations" });
-  const places: string[] = [];
-  const names = [...canaryNames, database.name, made.name];
-  const look = (place: string, text: string) => {
-    for (const name of findCanaries(text, names)) places.push(`${name} in ${place}`);
-  };
+  const { look, lookAtFiles, found } = createPlaces([...canaryNames, database.name, made.name]);
   const tables = await runSql<{ name: string }>(
     url,
     "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
@@ -83,12 +79,8 @@ it("leaves no secret in PostgreSQL but those that are kept there, each in its ow
   look("/system", await (await fetch(`${relay.url}/api/relays`, { headers: asAdmin })).text());
   await relay.kill();
   look("standard error of serve", relay.log());
-  lookAtFiles(world.dataDir, "after a kill", {
-    look: (place, content) => look(place, String(content)),
-    found: () => places,
-    count: () => 0,
-  });
-  expect(places).toEqual([expect.stringMatching(/^made in kept_records: \(secrets\/webhook-secret,/)]);
+  lookAtFiles(world.dataDir, "after a kill");
+  expect(found()).toEqual([expect.stringMatching(/^made in kept_records: \(secrets\/webhook-secret,/)]);
   expect(tables.length).toBeGreaterThan(20);
 });
 
@@ -107,18 +99,22 @@ function expectEverySecretIsACanary({ env, dataDir }: CanaryWorld): void {
   expect(shown).toEqual([]);
 }
 
-function createPlaces() {
+function createPlaces(names = canaryNames) {
   const found: string[] = [];
   let count = 0;
-  return {
-    look(place: string, content: string | Uint8Array) {
-      count += 1;
-      for (const name of findCanaries(content, canaryNames))
-        found.push(`${name} in ${place}: ${excerptOf(content, name)}`);
-    },
-    found: () => found,
-    count: () => count,
-  };
+  function look(place: string, content: string | Uint8Array): void {
+    count += 1;
+    for (const name of findCanaries(content, names)) found.push(`${name} in ${place}: ${excerptOf(content, name)}`);
+  }
+  function lookAtFiles(folder: string, when: string): void {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const path = join(folder, name);
+      // A relay that runs puts one file in the place of another.
+      const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+      if (isFile && existsSync(path)) look(`${name} ${when}`, readFileSync(path));
+    }
+  }
+  return { look, lookAtFiles, found: () => found, count: () => count };
 }
 
 type Places = ReturnType<typeof createPlaces>;
@@ -214,67 +210,34 @@ async function lookAtHttp(relay: RelayProcess, id: string, places: Places): Prom
 
 /** One line for each command; those of `notTried` serve, wait for ever, or need no secret. */
 function commandLines(id: string, dataDir: string): string[][] {
-  const mute = ["mutes", "add", "--match", "token=USDC", "--for", "1h", "--reason", "test"];
   const pool = "0x0000000000000000000000000000000000000001";
-  const lines: string[][] = [
-    ["check"],
-    ["schema"],
-    ["status"],
-    ["doctor"],
-    ["explain", id],
-    ["backtest", "--config", join(dataDir, "tocsin.yaml")],
-    ["alerts", "list"],
-    ["alerts", "show", id],
-    ["alerts", "export", "--format", "ndjson"],
-    ["alerts", "export", "--format", "csv"],
-    ["alerts", "resend", id, "--to", "discord-takes"],
-    ["alerts", "resend", "--failed", "--yes"],
-    ["alerts", "release", "--yes"],
-    ["destinations", "try", "discord-takes"],
-    ["destinations", "pause", "discord-takes"],
-    ["destinations", "resume", "discord-takes"],
-    ["test", "--timeout", "100ms"],
-    ["test", "--to", "discord-takes", "--timeout", "100ms"],
-    ["chats", "--for", "0s"],
-    mute,
-    ["mutes", "list"],
-    ["mutes", "release", "none", "--yes"],
-    ["mutes", "remove", "none"],
-    ["backup", join(dataDir, "backup.db")],
-    ["restore", join(dataDir, "backup.db")],
+  const elsewhere = `postgres://desk:${canaries.mailPassword.value}@127.0.0.1:1/tocsin`;
+  const lines = [
+    ...["check", "schema", "status", "doctor", `explain ${id}`, `backtest --config ${join(dataDir, "tocsin.yaml")}`],
+    ...["alerts list", `alerts show ${id}`, "alerts export --format ndjson", "alerts export --format csv"],
+    ...[`alerts resend ${id} --to discord-takes`, "alerts resend --failed --yes", "alerts release --yes"],
+    ...["try", "pause", "resume"].map((act) => `destinations ${act} discord-takes`),
+    ...["test --timeout 100ms", "test --to discord-takes --timeout 100ms", "chats --for 0s"],
+    ...["mutes add --match token=USDC --for 1h --reason test", "mutes list"],
+    ...["mutes release none --yes", "mutes remove none"],
+    ...[`backup ${join(dataDir, "backup.db")}`, `restore ${join(dataDir, "backup.db")}`],
     // Refused, since the relay runs.
-    ["repair"],
-    ["move", "--to", `postgres://desk:${canaries.mailPassword.value}@127.0.0.1:1/tocsin`],
-    ["shapes", "--all"],
-    ["sources"],
-    ["refused", "list"],
-    ["refused", "show", id],
-    ["refused", "relay", id],
+    "repair",
+    `move --to ${elsewhere}`,
+    ...["shapes --all", "sources", "refused list", `refused show ${id}`, `refused relay ${id}`],
     // Refused as well.
-    ["start", "--chat", "-1001700000009", "--yes", "--no-serve"],
-    ["gaps", "--since", "-1h"],
-    ["setup", "--yes"],
-    ["setup", "--restore"],
-    ["setup", "--source", "second", "--yes"],
-    ["upstream", "account"],
-    ["upstream", "outputs"],
-    ["upstream", "metrics", "--chain", "eth"],
-    ["upstream", "history", "key"],
-    ["upstream", "tokens", "--chain", "eth"],
-    ["upstream", "users"],
-    ["upstream", "subscriptions"],
-    ["upstream", "pool", pool, "--chain", "eth"],
-    ["upstream", "ticker", "ETH/USD"],
-    ["upstream", "equities", "symbols"],
-    ["upstream", "equities", "price", "AAPL,USD"],
-    ["upstream", "assets", "add", "tether", "--no-wait"],
+    "start --chat -1001700000009 --yes --no-serve",
+    ...["gaps --since -1h", "setup --yes", "setup --restore", "setup --source second --yes"],
+    ...["account", "outputs", "metrics --chain eth", "history key", "tokens --chain eth"].map((of) => `upstream ${of}`),
+    ...["users", "subscriptions", `pool ${pool} --chain eth`, "ticker ETH/USD"].map((of) => `upstream ${of}`),
+    ...["equities symbols", "equities price AAPL,USD", "assets add tether --no-wait"].map((of) => `upstream ${of}`),
   ];
   const leaves = leafCommands();
-  const named = lines.map((words) => leaves.find((name) => words.join(" ").startsWith(name)));
+  const named = lines.map((line) => leaves.find((name) => line.startsWith(name)));
   expect(named).not.toContain(undefined);
   const tried = new Set([...named, ...notTried]);
   expect(leaves.filter((name) => !tried.has(name))).toEqual([]);
-  return lines;
+  return lines.map((line) => line.split(" "));
 }
 
 const notTried = ["serve", "sandbox", "demo", "alerts tail"];
@@ -305,15 +268,6 @@ async function lookAtCommands(world: CanaryWorld, relay: RelayProcess, id: strin
   const written = strays.flatMap(({ mock }) => mock.calls.map(([chunk]) => String(chunk)));
   vi.restoreAllMocks();
   places.look("what commands have written by themselves", written.join("\n"));
-}
-
-function lookAtFiles(folder: string, when: string, places: Places): void {
-  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    const path = join(folder, name);
-    // A relay that runs puts one file in the place of another.
-    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-    if (isFile && existsSync(path)) places.look(`${name} ${when}`, readFileSync(path));
-  }
 }
 
 /** Item 13, under texts of vendors that hold line breaks and control characters. */

@@ -1,3 +1,4 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -6,54 +7,37 @@ import { createEventStreams } from "../../src/web/api/event-stream.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
 
-interface ServerEvent {
-  event?: string;
-  id?: string;
-  data?: string;
-  retry?: string;
-  comment?: string;
-}
+/** An event, a comment, or when to come back. */
+type Said = Partial<EventSourceMessage> & { comment?: string; retry?: number };
 
-/** Reads a stream event by event; `next` waits for one that says something, `nextAny` for any. */
+/** Reads a stream; `next` waits for an event that says something, `nextAny` for anything. */
 function readEvents(body: ReadableStream<Uint8Array> | null) {
+  const said: Said[] = [];
+  const parser = createParser({
+    onEvent: (event) => void said.push(event),
+    onComment: (comment) => void said.push({ comment }),
+    onRetry: (retry) => void said.push({ retry }),
+  });
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
-  let buffered = "";
-
-  async function nextAny(): Promise<ServerEvent | undefined> {
-    for (;;) {
-      const end = buffered.indexOf("\n\n");
-      if (end >= 0) {
-        const text = buffered.slice(0, end);
-        buffered = buffered.slice(end + 2);
-        return parseEvent(text);
-      }
+  async function nextAny(): Promise<Said | undefined> {
+    while (said.length === 0) {
       const { value, done } = await reader.read();
       if (done) return undefined;
-      buffered += decoder.decode(value, { stream: true });
+      parser.feed(decoder.decode(value, { stream: true }));
     }
+    return said.shift();
   }
-
   return {
     nextAny,
     async next() {
       for (;;) {
-        const event = await nextAny();
-        if (event === undefined || (event.event !== undefined && event.event !== "ready")) return event;
+        const one = await nextAny();
+        if (one === undefined || (one.event !== undefined && one.event !== "ready")) return one;
       }
     },
     cancel: () => reader.cancel(),
   };
-}
-
-function parseEvent(text: string): ServerEvent {
-  const event: ServerEvent = {};
-  for (const line of text.split("\n")) {
-    const [name = "", ...rest] = line.split(": ");
-    if (name === "") event.comment = rest.join(": ");
-    else if (name === "event" || name === "id" || name === "data" || name === "retry") event[name] = rest.join(": ");
-  }
-  return event;
 }
 
 /** Behind the first two, which say that it is open and where it begins. */
@@ -174,7 +158,8 @@ describe("the event stream", () => {
     const fixture = await createWebFixture();
     const events = await open(fixture);
     fixture.web.close();
-    expect(await events.nextAny()).toEqual({ event: "stopping", retry: "2000", data: "{}" });
+    expect(await events.nextAny()).toEqual({ retry: 2_000 });
+    expect(await events.nextAny()).toMatchObject({ event: "stopping", data: "{}" });
     expect(await events.nextAny()).toBeUndefined();
     const refused = await fixture.api("/api/stream");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);

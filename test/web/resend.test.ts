@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import { takeLane } from "../support/lane.ts";
 import { attempt, createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
@@ -14,20 +13,6 @@ async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFix
   await clock.advance(60_000);
   return fixture;
 }
-
-const sentBy = (token: string, seq: number, at: number): AttemptRecord => ({
-  token,
-  deliverySeqs: [seq],
-  at,
-  durationMs: 1,
-  action: "send",
-  part: 1,
-  parts: 1,
-  outcome: "sent",
-  countsAsAttempt: true,
-  progress: { refs: [null] },
-  next: { state: "sent", reason: "" },
-});
 
 const countsOf = async ({ store }: WebFixture, name: string) =>
   (await store.countByDestination()).find(({ destination }) => destination === name)?.counts;
@@ -130,10 +115,7 @@ describe("one alert on its page", () => {
     const held = { destination: "treasury", state: "held", dueAt: until } as const;
     const { id } = await addAlert({ deliveries: [{}, held] });
     expect(await ticked(id)).toEqual([]);
-    const [due] = await store.listDue("ops", clock.now(), 9);
-    const lane = await takeLane(store);
-    await store.claimDeliveries(lane, { token: "t", deliverySeqs: [due?.seq ?? 0], leaseMs: 1000 }, []);
-    await store.recordAttempt(lane, sentBy("t", due?.seq ?? 0, clock.now()), []);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
     expect(await ticked(id)).toEqual(["ops"]);
   });
 

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { judged } from "../../../src/vendors/verdict.ts";
 import { openPage, type Page } from "../../support/browser.ts";
-import { takeLane } from "../../support/lane.ts";
-import type { WebFixture } from "../../support/web-fixture.ts";
+import { attempt, type WebFixture } from "../../support/web-fixture.ts";
 import { logIn, serveWebFixture } from "../../support/web-server.ts";
 
 const naughty = [
@@ -18,25 +17,11 @@ const naughty = [
 
 /** One alert with the same text in every field that a sender, a vendor, a person or the configuration fills. */
 async function addEverywhere({ addAlert, store, clock, destinations }: WebFixture, text: string) {
-  const facts: AlertFacts = {
-    title: text || "x",
-    severity: "critical",
-    status: "firing",
-    format: "broken-json",
-    text,
-    metric: text,
-    token: text,
-    chain: text,
-    value: text,
-    previousValue: text,
-    threshold: text,
-    unit: text,
-    link: `https://example.com/${text}`,
-    externalId: text,
-    source: text,
-    alertKey: text || "x",
-    fields: [{ name: text, value: text }],
-    notes: [text],
+  const ofText = "text metric token chain value previousValue threshold unit externalId source".split(" ");
+  const facts: Partial<AlertFacts> = {
+    ...Object.fromEntries(ofText.map((fact) => [fact, text])),
+    ...{ title: text || "x", alertKey: text || "x", format: "broken-json", link: `https://example.com/${text}` },
+    ...{ fields: [{ name: text, value: text }], notes: [text] },
   };
   const { id } = await addAlert({
     facts,
@@ -48,28 +33,10 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
     deliveries: [{ destination: text, recipient: text, route: text, reason: text }],
     decisions: [{ route: text, destination: text, result: "deliver", reason: text }],
   });
-  const [due] = await store.listDue(text, clock.now(), 1);
-  const lane = await takeLane(store);
-  await store.claimDeliveries(lane, { token: "t", deliverySeqs: [due?.seq ?? 0], leaseMs: 1000 }, []);
-  await store.recordAttempt(
-    lane,
-    {
-      token: "t",
-      deliverySeqs: [due?.seq ?? 0],
-      at: clock.now(),
-      durationMs: 1,
-      action: "send",
-      part: 1,
-      parts: 2,
-      outcome: "retry",
-      reason: "rate_limited",
-      detail: text,
-      countsAsAttempt: true,
-      progress: { refs: [] },
-      next: { state: "waiting", reason: text, dueAt: clock.now() + 1_000 },
-    },
-    [],
-  );
+  await attempt(store, text, clock.now(), {
+    ...{ outcome: "retry", reason: "rate_limited", detail: text, parts: 2 },
+    next: { state: "waiting", reason: text, dueAt: clock.now() + 1_000 },
+  });
   // Into the store itself, since a field of such a name is refused.
   await store.addMute({
     id: `mute-of-${id}`,
@@ -84,14 +51,8 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
     0,
     destinations.length,
     judged({
-      name: text,
-      channel: "telegram",
-      recipients: [text],
-      health: "dead",
-      reason: text,
-      movedTo: text,
-      definedAt: text,
-      counts: { sent: 1 },
+      ...{ name: text, channel: "telegram", recipients: [text], health: "dead", reason: text },
+      ...{ movedTo: text, definedAt: text, counts: { sent: 1 } },
     }),
   );
   return id;
