@@ -2,81 +2,18 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hashBody } from "../../src/core/arrived-body.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { askForProof, readProof } from "../../src/core/hook-proof.ts";
-import { createIdSource, idPattern } from "../../src/core/id.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Inbox } from "../../src/core/ports/inbox.ts";
-import type { RefusedLog } from "../../src/core/ports/refused.ts";
-import type { Store } from "../../src/core/ports/store.ts";
+import { idPattern } from "../../src/core/id.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { listen } from "../../src/http/listen.ts";
-import { Door, type DoorOptions } from "../../src/intake/door/door.ts";
 import type { DoorSource } from "../../src/intake/door/named-hook.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRaw } from "../support/raw-http.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
-
-const secret = "door-secret-kS93jdLwm2PzQe81";
-
-async function openDoor(
-  options: Partial<DoorOptions> & {
-    intake?: (store: Store) => Inbox;
-    refused?: (store: Store) => Pick<RefusedLog, "recordRefused">;
-    now?: () => number;
-    /** Sees each request right after the door. */
-    watch?: (door: Door, request: IncomingMessage, response: ServerResponse) => void;
-  } = {},
-) {
-  const { intake, refused, watch, now = Date.now, ...rest } = options;
-  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
-  const door = new Door(
-    {
-      store: intake ? intake(store) : store,
-      refused: refused ? refused(store) : store,
-      now,
-      newId: createIdSource(now),
-      log: silentLog,
-    },
-    { secret: new Secret(secret), ...rest },
-  );
-  const handle = door.handle.bind(door);
-  door.handle = (request, response, given) => {
-    handle(request, response, given);
-    watch?.(door, request, response);
-  };
-  onTestFinished(() => store.close());
-  const server = await listen({ door, host: "127.0.0.1", port: 0, clock: systemClock, headers: {} });
-  onTestFinished(() => server.close());
-  const { port } = server.address();
-  const origin = `http://127.0.0.1:${port}`;
-  /** To the hook with such a secret. */
-  async function send(to: string, body?: RequestInit["body"], headers: Record<string, string> = {}, method = "POST") {
-    const response = await fetch(`${origin}/hooks/${to}`, { method, body, headers, duplex: "half" } as RequestInit);
-    const text = await response.text();
-    const { data, error } = (text.startsWith("{") ? JSON.parse(text) : {}) as {
-      data?: { id: string; ids?: string[]; duplicate: boolean };
-      error?: { code: string; message: string };
-    };
-    return { status: response.status, headers: response.headers, text, data, error };
-  }
-  return {
-    origin,
-    port,
-    store,
-    door,
-    accepted: () => door.counters.alerts,
-    send,
-    post: (body: RequestInit["body"], headers?: Record<string, string>) => send(secret, body, headers),
-  };
-}
+import { type OpenDoorOptions, openDoor, secret, source } from "./open-door.ts";
 
 /** A door whose disk takes nothing before it is let go. */
-async function openSlow(options: Partial<DoorOptions> = {}) {
+async function openSlow(options: OpenDoorOptions = {}) {
   let letGo = () => {};
   const gate = new Promise<void>((resolve) => {
     letGo = resolve;
@@ -84,12 +21,14 @@ async function openSlow(options: Partial<DoorOptions> = {}) {
   const order: string[] = [];
   const setting = await openDoor({
     ...options,
-    intake: (store) => ({
-      acceptRequest: async (request) => {
-        order.push("begun");
-        await gate;
-        order.push("stored");
-        return store.acceptRequest(request);
+    deps: (store) => ({
+      store: {
+        acceptRequest: async (request) => {
+          order.push("begun");
+          await gate;
+          order.push("stored");
+          return store.acceptRequest(request);
+        },
       },
     }),
   });
@@ -101,8 +40,8 @@ describe("the hooks of sources", () => {
   const ofOther = "other-secret-kS93jdLwm2PzQe81";
   const former = "former-secret-kS93jdLwm2PzQe81";
   const keyPlaces = [{ path: "payload.event" }];
-  const forge = { name: "forge", secrets: [new Secret(ofForge)], keyPlaces, checks: [] };
-  const other = { name: "other", secrets: [new Secret(ofOther)], keyPlaces: [], checks: [] };
+  const forge = { ...source("forge", ofForge), keyPlaces };
+  const other = source("other", ofOther);
 
   it("store with the alert by whose hook it came, and count for each", async () => {
     const { send, store, door, post } = await openDoor({ sources: [forge, other] });
@@ -129,8 +68,7 @@ describe("the hooks of sources", () => {
   });
 
   it("take several secrets, and others from one moment to the next", async () => {
-    const sources = [{ ...forge, secrets: [...forge.secrets, new Secret(former)] }];
-    const { send, door } = await openDoor({ sources });
+    const { send, door } = await openDoor({ sources: [source("forge", ofForge, former)] });
     for (const one of [ofForge, former]) expect(await send(one, "a")).toMatchObject({ status: 202 });
     door.setSecretsOf("forge", other.secrets);
     for (const one of [ofForge, former]) expect(await send(one, "a")).toMatchObject({ status: 404 });
@@ -153,9 +91,7 @@ describe("the check of a source", () => {
   const at = Date.UTC(2026, 10, 22, 12);
   const ofPayments = "payments-secret-kS93jdLwm2PzQe81";
   const payments = {
-    name: "payments",
-    secrets: [new Secret(ofPayments)],
-    keyPlaces: [],
+    ...source("payments", ofPayments),
     checks: [{ type: "stripe" as const, secrets: [key], toleranceMs: 300_000 }],
   };
   const sign = (body: string, time = at / 1000) =>
@@ -251,8 +187,8 @@ describe("the check of a source", () => {
     let isFull = true;
     const full = new AppError("store_unavailable", "full", { retryAfterMs: 30_000 });
     const { pay, store } = await openChecked({
-      refused: (store) => ({
-        recordRefused: (request) => (isFull ? Promise.reject(full) : store.recordRefused(request)),
+      deps: (store) => ({
+        refused: { recordRefused: (request) => (isFull ? Promise.reject(full) : store.recordRefused(request)) },
       }),
     });
     expect(await pay("x")).toMatchObject({ status: 503 });
@@ -419,11 +355,11 @@ describe("what the hook refuses", () => {
 });
 
 describe("when it cannot be stored", () => {
-  const failing = (error: Error) => () => ({ acceptRequest: () => Promise.reject(error) });
+  const failing = (error: Error) => () => ({ store: { acceptRequest: () => Promise.reject(error) } });
 
   it("answers 503 with Retry-After, and never 2xx", async () => {
     const full = new AppError("store_unavailable", "The disk is full.", { retryAfterMs: 30_000 });
-    const { post, accepted, door } = await openDoor({ intake: failing(full) });
+    const { post, accepted, door } = await openDoor({ deps: failing(full) });
     const { status, headers } = await post("{}");
     expect(status).toBe(503);
     expect(headers.get("retry-after")).toBe("30");
@@ -432,7 +368,7 @@ describe("when it cannot be stored", () => {
   });
 
   it("answers 503 for a defect as well, without its words", async () => {
-    const { post } = await openDoor({ intake: failing(new Error("secret inner words")) });
+    const { post } = await openDoor({ deps: failing(new Error("secret inner words")) });
     const { status, text } = await post("{}");
     expect(status).toBe(503);
     expect(text).not.toContain("inner words");
@@ -484,14 +420,8 @@ it("keeps no more of a body than an alert may have, however much comes of it", a
 
 describe("a body that stalls", () => {
   const sourceSecret = "checked-source-kS93jdLwm2PzQe81";
-  const sources = [
-    {
-      name: "checked",
-      secrets: [new Secret(sourceSecret)],
-      keyPlaces: [],
-      checks: [{ type: "bearer", secrets: [new Secret("nobody-here-has-it")] }] satisfies DoorSource["checks"],
-    },
-  ];
+  const checks: DoorSource["checks"] = [{ type: "bearer", secrets: [new Secret("nobody-here-has-it")] }];
+  const sources = [{ ...source("checked", sourceSecret), checks }];
 
   it.each([
     ["of a source whose check nobody passed", sourceSecret],
@@ -573,15 +503,7 @@ it("takes secrets of any length and letters, and nothing that only begins or end
   };
   for (const one of known) {
     expect(socketless(one)).toBe(405);
-    for (const other of [
-      "",
-      one.slice(1),
-      one.slice(0, -1),
-      `${one}x`,
-      `${one}\0`,
-      one.toUpperCase(),
-      "x".repeat(16_000),
-    ])
-      expect(socketless(other), other.slice(-20)).toBe(404);
+    const near = [one.slice(1), one.slice(0, -1), `${one}x`, `${one}\0`, one.toUpperCase()];
+    for (const other of ["", ...near, "x".repeat(16_000)]) expect(socketless(other), other.slice(-20)).toBe(404);
   }
 });

@@ -4,11 +4,9 @@ import { readOtherRules } from "../../src/config/read-config.ts";
 import type {
   AccountView,
   CanaryView,
-  DestinationView,
   DoorRefusalView,
   GapReport,
   Operations,
-  RelayView,
   RunningRelay,
   ShapesView,
   SilenceView,
@@ -20,11 +18,11 @@ import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
 import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
-import { AppError } from "../../src/core/errors.ts";
 import type { Downtime } from "../../src/core/gaps.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
+import type { Signals } from "../../src/core/ports/signals.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { Decision, Destination, PlannedDelivery, Route } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -34,19 +32,9 @@ import { createRouteAgain } from "../../src/explain/route-again.ts";
 import { createTryRules } from "../../src/explain/try-rules.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
-import { tryDestination } from "../../src/operations/operations.ts";
-import { createMutePreview } from "../../src/operations/preview-mute.ts";
-import { findRefused, releaseRefused } from "../../src/operations/refused.ts";
-import { releaseHeld } from "../../src/operations/release-held.ts";
-import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
-import { viewSystem } from "../../src/operations/system.ts";
-import { findNamed } from "../../src/operations/targets.ts";
-import { createDestinationTests } from "../../src/operations/test-destination.ts";
-import { createTroubles } from "../../src/operations/troubles.ts";
-import { viewDestinations, viewLog, viewRoutes } from "../../src/operations/views.ts";
+import { createOperations } from "../../src/operations/operations.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
-import { judged } from "../../src/vendors/verdict.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -66,7 +54,8 @@ export interface WebFixture {
   store: Store;
   clock: TestClock;
   operations: Operations;
-  destinations: DestinationView[];
+  /** A test may put others in place. */
+  destinations: DestinationState[];
   /** With the admin token. */
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
@@ -113,7 +102,7 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   doorRefusals?: DoorRefusalView[];
   relays?: RunningRelay[];
   /** How it hears of them. Default: there can be none. */
-  hearing?: RelayView["hearing"];
+  hearing?: Signals["hearing"];
   clock?: TestClock;
   log?: Log;
   /** The statuses of `ops` and `treasury`; default: well. */
@@ -179,160 +168,84 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       ...options.statuses?.[destination.name],
     },
   });
-  const views = viewDestinations(configured.map(stateOf), []);
-  /** A test may put other views in place, with counts of their own. */
-  const destinations = async () => {
-    const counted = await store.countByDestination();
-    return views.map((view) => {
-      const own = counted.find(({ destination }) => destination === view.name);
-      return Object.keys(view.counts).length > 0 || own === undefined
-        ? view
-        : judged({ ...view, counts: own.counts, lastFailedAt: own.lastFailedAt });
-    });
-  };
-  const outcome: Outcome = options.probe ?? { kind: "sent" };
-  const tryNamed = (name: string) =>
-    tryDestination({ tryNow: async () => ({ kind: "probed", outcome }), destinations }, name);
+  const states = configured.map(stateOf);
   const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
-  const resending = {
-    store,
-    destinations: configured,
-    listMutes: mutes.listMutes,
-    healthOf: (name: string) => options.statuses?.[name]?.health ?? "ok",
-    isPaused: (name: string) => views.find((view) => view.name === name)?.paused !== undefined,
-    tryDestination: tryNamed,
-    clock,
-    log: silentLog,
-  };
-  async function setPause(name: string, paused: DestinationView["paused"]): Promise<DestinationView> {
-    const view = findNamed(views, name);
-    view.paused = paused;
-    troubles.forget();
-    return view;
-  }
-  const troubles = createTroubles({
-    destinations: () => operations.destinations(),
-    lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
-    watches: () => options.watches ?? [],
-    silence: () => options.silence ?? [],
-    canary: () => options.canary,
-    canPutBack: () => options.account?.canPutBack ?? false,
-    health: store.health,
-    readerProblem: () => undefined,
-    mutes: mutes.active,
-    clock,
-  });
+  const reader = { ...createLocalReader(), problem: () => undefined };
   const rules = { destinations: configured, routes: options.routes ?? [], mutes: [] };
-  const explaining = {
-    router: createRouter(rules),
-    composer: createComposer({
-      rendering: createRendering({ publicUrl: "http://tocsin.test" }),
-      log: silentLog,
-      publicUrl: "http://tocsin.test",
-    }),
-  };
-  const operations: Operations = {
-    spool: () => undefined,
-    health: troubles.look,
-    listMutes: mutes.listMutes,
-    addMute: mutes.addMute,
-    endMute: mutes.endMute,
-    destinations,
-    resend: (id, names) => resendAlert(resending, id, names),
-    previewResend: (filter) => previewResend(resending, filter),
-    resendFailed: (filter) => resendFailed(resending, filter),
-    tryDestination: tryNamed,
-    testDestination: createDestinationTests({ store, destinations: configured, clock, newId, log: silentLog }),
-    pauseDestination: (name, by) => setPause(name, { at: clock.now(), by }),
-    resumeDestination: (name) => setPause(name, undefined),
-    destinationStatistics: async () =>
-      store.destinationStatistics(
-        (await operations.destinations()).map(({ name }) => name),
-        clock.now(),
-      ),
-    routes: async () => {
-      const { oldestReceivedAt } = await store.countAlerts();
-      return viewRoutes(options.routes ?? [], await store.routeStatistics(clock.now()), oldestReceivedAt);
-    },
-    downtimes: async () => options.downtimes ?? [],
-    tryBody: createBodyExplainer({
-      reader: createLocalReader(),
-      ...explaining,
-      destinations: configured,
-      activeMutes: () => [],
-      sources: options.sources ?? [],
-      maxBodyBytes: 1024 * 1024,
-      now: clock.now,
-      newId,
-    }),
-    routeAgain: createRouteAgain({
-      router: explaining.router,
-      destinations: configured,
-      readPayloads,
-      activeMutes: () => [],
-      now: clock.now,
-    }),
-    maxBodyBytes: 1024 * 1024,
-    system: () =>
-      viewSystem({
-        store,
-        engine: { lastTurnAt: clock.now, laneTurns: () => [] },
-        reader: { problem: () => undefined },
-        watches: () => options.watches ?? [],
-        configuration: () => options.configuration ?? { onDisk: "none" },
-        retention: { maxAgeMs: 90 * 86_400_000 },
-        clock,
-      }),
-    doorRefusals: () => options.doorRefusals ?? [],
-    releaseHeld: (filter) => releaseHeld(resending, filter),
-    previewMute: createMutePreview({
+  const router = createRouter(rules);
+  const explaining = { router, destinations: configured, activeMutes: () => [], now: clock.now };
+  const publicUrl = "http://tocsin.test";
+  const composer = createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl });
+  const outcome: Outcome = options.probe ?? { kind: "sent" };
+  const maxBodyBytes = 1024 * 1024;
+  const operations = createOperations({
+    ...{
       store,
-      reader: createLocalReader(),
+      inbox: store,
+      destinations: configured,
+      routes: rules.routes,
+      mutes,
+      reader,
       clock,
-    }),
-    gaps: async () => options.gaps,
-    checkGaps: async (window, source) => {
-      if (options.checkGaps !== undefined) return options.checkGaps(window, source);
-      throw new AppError("conflict", "This relay does not look for alerts that did not come.");
+      newId,
+      log: silentLog,
     },
-    shapes: async () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
-    sources: () => options.sources ?? [],
-    destinationNames: () => views.map(({ name }) => name),
-    routeNames: () => ["critical", "all"],
-    listRefused: store.listRefused,
-    findRefused: (id) => findRefused(store, id),
-    releaseRefused: (id) =>
-      releaseRefused({ store, inbox: store, keyOf: () => undefined, clock, newId, log: silentLog }, id),
-    readiness: async () => ({ ready: true, reasons: [] }),
-    relays: () => options.relays ?? [],
-    status: async () => ({
-      relay: {
-        version: "0.0.0",
-        startedAt: clock.now(),
-        uptimeMs: 0,
-        stopping: false,
-        ...(await operations.readiness()),
-        unreadableAlerts: 0,
-        socketIsHeld: false,
-        hearing: options.hearing,
+    parts: {
+      tryBody: createBodyExplainer({
+        ...explaining,
+        reader,
+        composer,
+        sources: options.sources ?? [],
+        maxBodyBytes,
+        newId,
+      }),
+      routeAgain: createRouteAgain({ ...explaining, readPayloads }),
+      downtimes: async () => options.downtimes ?? [],
+      maxBodyBytes,
+      doorRefusals: () => options.doorRefusals ?? [],
+      shapes: async () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
+      sources: () => options.sources ?? [],
+      routeNames: () => ["critical", "all"],
+      relays: () => options.relays ?? [],
+      watches: () => options.watches ?? [],
+      silence: () => options.silence ?? [],
+      canary: () => options.canary,
+    },
+    engine: {
+      tryNow: async () => ({ kind: "probed", outcome }),
+      lastTurnAt: clock.now,
+      laneTurns: () => [],
+      configuration: () => "newest",
+      async setPause(name, by) {
+        const own = states.find(({ destination }) => destination.name === name)?.own;
+        if (own !== undefined) own.paused = by === undefined ? undefined : { at: clock.now(), by };
+        return own !== undefined;
       },
-      relays: operations.relays(),
-      ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
-      account: { serviceConfigured: false, canPutBack: false, ...options.account },
-      troubles: (await troubles.look()).troubles,
-      sources: options.sources ?? [],
-      watches: options.watches ?? [],
-      silence: operations.silence(),
+      statuses: () => states,
+      figures: { attempts: [], refusedMessages: [], seconds: [] } as never,
+    },
+    configuration: () => options.configuration ?? { onDisk: "none" },
+    retention: { maxAgeMs: 90 * 86_400_000 },
+    sourcesHere: () => [],
+    keyOfRefused: () => undefined,
+    counters: { door: {}, routing: { givenUp: 0, repeats: 0, senderLag: {} as never } },
+    ...{ version: "0.0.0", runsSince: clock.now(), socketIsHeld: false, stopping: new AbortController().signal },
+    hearing: options.hearing,
+    account: { serviceConfigured: options.account?.serviceConfigured ?? false },
+    accountWatchOf: () => ({
+      known: () => ({ canPutBack: false, ...options.account }),
+      putBack: async () => (await options.putBack?.()) ?? "unchanged",
     }),
-    putBackOutputs: options.putBack ?? (async () => "unchanged"),
-    watches: () => options.watches ?? [],
-    silence: () => options.silence ?? [],
-    canary: () => options.canary,
-    metricsText: async () => "",
-  };
+    gapWatchOf: (source) => {
+      const check = options.checkGaps;
+      if (check === undefined && options.gaps === undefined) return undefined;
+      return { report: async () => options.gaps, check: async (window) => check?.(window, source) as never };
+    },
+    market: () => [],
+  });
   const tryRules = createTryRules({
     store,
-    reader: createLocalReader(),
+    reader,
     listMutes: () => operations.listMutes(true),
   });
   const web = await createWeb({
@@ -385,19 +298,19 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   }
 
   let first: Promise<Browser> | undefined;
-  const reader = () => {
+  const theFirst = () => {
     first ??= logIn();
     return first;
   };
   return {
-    get: async (...asked) => (await reader()).get(...asked),
-    post: async (...asked) => (await reader()).post(...asked),
-    read: async (path) => (await (await reader()).get(path)).text(),
+    get: async (...asked) => (await theFirst()).get(...asked),
+    post: async (...asked) => (await theFirst()).post(...asked),
+    read: async (path) => (await (await theFirst()).get(path)).text(),
     web,
     store,
     clock,
     operations,
-    destinations: views,
+    destinations: states,
     api: (path, init = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { Page } from "./browser.ts";
+import { openPage, type Page, type PageOptions } from "./browser.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import { adminToken, createWebFixture, type WebFixture, type WebFixtureOptions } from "./web-fixture.ts";
 
@@ -25,8 +25,16 @@ export async function logIn(page: Page, url: string, path = "/"): Promise<void> 
 /** Waits until the page follows events. */
 export const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
 
-/** `logIn`, and the page follows events. */
-export async function followAt(page: Page, url: string, path?: string): Promise<void> {
+/** A page of its own, logged in. */
+export async function openAt(url: string, path?: string, options?: PageOptions): Promise<Page> {
+  const page = await openPage(options);
   await logIn(page, url, path);
+  return page;
+}
+
+/** `openAt`, and the page follows events. */
+export async function follow(url: string, path?: string, options?: PageOptions): Promise<Page> {
+  const page = await openAt(url, path, options);
   await live(page);
+  return page;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { judged } from "../../src/vendors/verdict.ts";
+import type { Destination } from "../../src/core/rules.ts";
+import { destinationBase } from "../support/destinations.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
@@ -348,10 +349,9 @@ describe("destinations", () => {
   test("nothing is green where nothing was tried, nor where a host has merely answered", async () => {
     const { destinations, read, api, clock } = await createWebFixture();
     const look = async (lastProvenAt?: number) => {
-      destinations[2] = judged({
-        ...{ name: "pager", channel: "webhook", recipients: ["pager.example"], definedAt: "tocsin.yaml:21" },
-        ...{ health: "ok", reason: "", counts: {}, lastProvenAt },
-      });
+      const destination = { ...destinationBase("pager"), type: "webhook", url: "https://pager.example", headers: {} };
+      const own = { kind: "destination", name: "pager", health: "ok", reason: "", since: 0, failures: 0 } as const;
+      destinations[2] = { destination: destination as Destination, own: { ...own, lastProvenAt } };
       return (await read("/destinations")).split('id="destination-pager"')[1] ?? "";
     };
     const untried = /<span class="chip off">.*not tried yet<\/span>/;
@@ -473,7 +473,8 @@ describe("what quiet hours hold", () => {
     const held = { state: "held" as const, dueAt: fixture.clock.now() + 3_600_000 };
     const { id } = await fixture.addAlert({ deliveries: [held, { ...held, destination: "treasury" }] });
     const heldByQuietHours = { count: 1, until: held.dueAt };
-    fixture.operations.destinations = async () => fixture.destinations.map((view) => ({ ...view, heldByQuietHours }));
+    const { destinations } = fixture.operations;
+    fixture.operations.destinations = async () => (await destinations()).map((view) => ({ ...view, heldByQuietHours }));
     const dueAts = async () =>
       (await fixture.store.getAlert(id))?.deliveries.map(({ dueAt }) => (dueAt ?? 0) - fixture.clock.now());
     return { ...fixture, id, dueAts };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DestinationView } from "../../src/contract/operations.ts";
+import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { referTo } from "../../src/ground/shape/refusal.ts";
 import { createWebFixture, plain, route } from "../support/web-fixture.ts";
 
@@ -54,14 +54,13 @@ it("a body is tried: facts, decisions with reasons and the message, and nothing 
 });
 
 it("a body that is tried says where its message would not arrive now", async () => {
-  const words = async (status: Partial<DestinationView>) => {
-    const fixture = await createWebFixture({ routes });
-    Object.assign(fixture.destinations.find(({ name }) => name === "ops") ?? {}, status);
+  const words = async (ops: Partial<DestinationStatus>) => {
+    const fixture = await createWebFixture({ routes, statuses: { ops } });
     const answer = await fixture.post("/routes", { body: '{"title":"low","severity":"critical"}' });
     return /ops \(.*?\): (sent at once.*?) 🚨/.exec(plain(await answer.text()))?.[1];
   };
   expect(await words({})).toBe("sent at once");
-  expect(await words({ health: "dead", nextTryAt: 9 })).toBe(
+  expect(await words({ health: "dead", probeAt: 9 })).toBe(
     "sent at once, but is dead: it would wait for an hour at most",
   );
   expect(await words({ health: "dead" })).toBe("sent at once, if it takes messages again: it is dead");

@@ -50,7 +50,7 @@ it("says which relays run on the log and what each does, and one line of one tha
     ...{ destinations: [], unheardMs: 9_000 },
   });
   const hearing = { by: "polls", why: "DATABASE_URL leads through a pooler", isPooled: true } as const;
-  const fixture = await createWebFixture({ relays, hearing });
+  const fixture = await createWebFixture({ relays, hearing: () => hearing });
   const html = await fixture.read("/system");
   expect(html).not.toContain("<b>desk</b>");
   const page = plain(html);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { adminToken, createGoldenWorld, type GoldenWorld } from "../../goldens/world.ts";
 import { openPage, type Page } from "../../support/browser.ts";
-import { followAt, logIn, serveWebFixture } from "../../support/web-server.ts";
+import { follow, openAt, serveWebFixture } from "../../support/web-server.ts";
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -92,12 +92,10 @@ test.each([180, 360, 1400])(
 
 test("on a phone the head of a page is one row of rooms, with the pages of the room below", async () => {
   const fixture = await serveWebFixture({});
-  const reader = await openPage({ width: 360, timezoneId: "Asia/Kolkata" });
-  await followAt(reader, fixture.url, "/destinations");
+  const reader = await follow(fixture.url, "/destinations", { width: 360, timezoneId: "Asia/Kolkata" });
   await reader.waitForSelector("#zone:visible");
   expect((await reader.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
-  const page = await openPage({ width: 360, javaScript: false });
-  await logIn(page, fixture.url, "/gaps");
+  const page = await openAt(fixture.url, "/gaps", { width: 360, javaScript: false });
   expect((await page.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
   expect(await page.locator(".top nav a[aria-current]").textContent()).toBe("Watch");
   const links = page.locator(".pages a");

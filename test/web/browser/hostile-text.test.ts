@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import { judged } from "../../../src/vendors/verdict.ts";
-import { openPage, type Page } from "../../support/browser.ts";
+import { chat } from "../../routing/sample.ts";
+import type { Page } from "../../support/browser.ts";
 import { attempt, type WebFixture } from "../../support/web-fixture.ts";
-import { logIn, serveWebFixture } from "../../support/web-server.ts";
+import { openAt, serveWebFixture } from "../../support/web-server.ts";
 
 const naughty = [
   `"><script>document.title="owned"</script>`,
@@ -47,14 +47,9 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
     endsAt: clock.now() + 1_000_000,
     createdBy: "page",
   });
-  destinations.splice(
-    0,
-    destinations.length,
-    judged({
-      ...{ name: text, channel: "telegram", recipients: [text], health: "dead", reason: text },
-      ...{ movedTo: text, definedAt: text, counts: { sent: 1 } },
-    }),
-  );
+  const own = { kind: "destination", name: text, health: "dead", reason: text, since: 0, failures: 0 } as const;
+  const destination = chat(text, { chatId: text, definedAt: text });
+  destinations.splice(0, destinations.length, { destination, own: { ...own, moved: { from: text, to: text } } });
   return id;
 }
 
@@ -71,8 +66,7 @@ async function skeletonOf(page: Page, url: string): Promise<string[]> {
 async function skeletons(text: string): Promise<{ skeletons: string[][]; titles: string[] }> {
   const fixture = await serveWebFixture();
   const id = await addEverywhere(fixture, text);
-  const page = await openPage();
-  await logIn(page, fixture.url);
+  const page = await openAt(fixture.url);
   const filter = encodeURIComponent(text);
   const paths = ["/", `/?q=zzzz&severity=${filter}&destination=${filter}`, `/alerts/${id}`, "/destinations", "/mutes"];
   const found: string[][] = [];

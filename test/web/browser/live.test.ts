@@ -3,7 +3,7 @@ import { loginLink } from "../../../src/contract/login-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt } from "../../support/web-fixture.ts";
-import { followAt, live, logIn, serveWebFixture } from "../../support/web-server.ts";
+import { follow, live, openAt, serveWebFixture } from "../../support/web-server.ts";
 
 const titles = (page: Page) => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
 
@@ -29,10 +29,9 @@ async function holdLooks(page: Page): Promise<{ release(): Promise<void> }> {
 describe("in a browser", () => {
   test("new alerts come in at the top by themselves, and nothing that is read moves; keys do what they say", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const page = await openPage({ height: 500 });
     for (let round = 0; round < 40; round += 1)
       await addAlert({ facts: { title: `Old ${round}`, alertKey: `k${round}` } });
-    await followAt(page, url);
+    const page = await follow(url, "/", { height: 500 });
     await addAlert({ facts: { title: "At the top", alertKey: "top" } });
     await page.waitForSelector("#rows tr:nth-child(2):has-text('At the top')");
     await page.keyboard.press("?");
@@ -71,20 +70,17 @@ describe("in a browser", () => {
         },
       },
     });
-    const page = await openPage();
     const { id } = await addAlert({ facts: { metric: "eth_token_price_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" } });
-    await logIn(page, url, `/alerts/${id}`);
+    const page = await openAt(url, `/alerts/${id}`);
     await page.waitForSelector("[data-live=market]:has-text('The market: 1 h −0.4 %')");
-    const still = await openPage({ javaScript: false });
-    await logIn(still, url, `/alerts/${id}`);
+    const still = await openAt(url, `/alerts/${id}`, { javaScript: false });
     expect(await still.textContent("[data-live=market]")).toBe("The market: 1 h −0.4 %");
   });
 
   test("while paused, new alerts are announced and shown when asked for; states change in place", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const page = await openPage();
     await addAlert({ facts: { title: "First" } });
-    await followAt(page, url, "/?view=events");
+    const page = await follow(url, "/?view=events");
 
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("tr:has-text('First') .all-sent:has-text('1 sent')");
@@ -104,9 +100,8 @@ describe("in a browser", () => {
 
   test("a row that new ones have pushed below the first page goes on changing", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const page = await openPage();
     await addAlert({ facts: { title: "First" } });
-    await followAt(page, url, "/?view=events");
+    const page = await follow(url, "/?view=events");
     for (const title of ["Second", "Third"]) {
       for (let count = 0; count < 29; count += 1) await addAlert({ deliveries: [] });
       await addAlert({ facts: { title }, deliveries: [] });
@@ -120,8 +115,7 @@ describe("in a browser", () => {
 
   test("what was opened on a card stays open while its counts change, and a test is followed to its end", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const page = await openPage();
-    await followAt(page, url, "/destinations");
+    const page = await follow(url, "/destinations");
     const button = "button[aria-label='Send a test: ops']";
     await page.click("summary:has-text('Send a test… ops')");
     await addAlert();
@@ -137,10 +131,9 @@ describe("in a browser", () => {
 
   test("times and days are the reader's own, and UTC one press away", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const page = await openPage({ timezoneId: "Asia/Singapore" });
     await clock.advance(5 * 3_600_000);
     await addAlert();
-    await logIn(page, url);
+    const page = await openAt(url, "/", { timezoneId: "Asia/Singapore" });
     const shown = () => page.$$eval(".day, .when", (cells) => cells.map((cell) => cell.textContent?.trim()));
     expect(await shown()).toEqual([expect.stringContaining("Sun 22 Nov 2026 GMT+8"), "01:00:00"]);
     expect(await page.inputValue("input[name=from]")).toBe("");
@@ -157,8 +150,7 @@ describe("in a browser", () => {
 
   test("the first alert appears by itself, and a newer one of its key takes the place of its row", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const page = await openPage();
-    await followAt(page, url);
+    const page = await follow(url);
     await addAlert({ facts: { title: "First" } });
     await page.waitForSelector("#rows:has-text('First')");
     await addAlert({ facts: { title: "Other", alertKey: "other" } });
@@ -173,12 +165,11 @@ describe("in a browser", () => {
 
   test("a twin of another severity joins the row that is there, whichever of both comes first", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const page = await openPage();
     const add = (title: string, severity: "critical" | "warning") =>
       addAlert({ facts: { title, severity, alertKey: `${title} ${severity}` } });
     const { id: mild } = await add("Mild first", "warning");
     await add("Severe first", "critical");
-    await followAt(page, url);
+    const page = await follow(url);
     const { id: severe } = await add("Mild first", "critical");
     await add("Severe first", "warning");
     await page.waitForSelector("tr:has-text('Mild first'):has-text('warning'):has-text('critical')");
@@ -193,9 +184,8 @@ describe("in a browser", () => {
 
   test("an alert that the filters leave out is not announced, and a row that they no longer let through says so", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const page = await openPage();
     await addAlert();
-    await followAt(page, url, "/?severity=critical&state=queued");
+    const page = await follow(url, "/?severity=critical&state=queued");
     await addAlert({ facts: { severity: "info", title: "Not asked for" } });
     await addAlert({ facts: { title: "Asked for" } });
     await page.waitForSelector("#rows:has-text('Asked for')");
@@ -208,10 +198,9 @@ describe("in a browser", () => {
     "at %s a burst marks no row that is only further down",
     async (path) => {
       const { url, addAlert } = await serveWebFixture();
-      const page = await openPage();
       const fire = (key: number, title: string) => addAlert({ facts: { title, alertKey: `k${key}` }, deliveries: [] });
       for (let key = 0; key < 50; key += 1) await fire(key, `Old ${key}`);
-      await followAt(page, url, path);
+      const page = await follow(url, path);
       const looks = await holdLooks(page);
       for (let key = 50; key < 90; key += 1) await fire(key, `New ${key}`);
       await fire(2, "Again 2");
@@ -228,9 +217,8 @@ describe("in a browser", () => {
 
   test("a row drawn before its alert is read becomes the row of its key, or goes where a newer one has it", async () => {
     const { url, addAlert, routeAlert } = await serveWebFixture();
-    const page = await openPage();
     await addAlert({ facts: { title: "Before" } });
-    await followAt(page, url);
+    const page = await follow(url);
     const facts = [
       { title: "First", alertKey: "one" },
       { title: "Known, again" },
@@ -249,9 +237,8 @@ describe("in a browser", () => {
     "at %s a row that was drawn unread and pushed down says what became of it",
     async (path) => {
       const { url, addAlert, routeAlert } = await serveWebFixture();
-      const page = await openPage();
       await addAlert({ facts: { title: "Before", alertKey: "before" } });
-      await followAt(page, url, path);
+      const page = await follow(url, path);
       const alert = await addAlert({ facts: { title: "Pushed", alertKey: "pushed" }, unrouted: true });
       await addAlert({ facts: { title: "Read sooner", alertKey: "sooner" } });
       await page.waitForSelector("#rows:has-text('Stored, not read yet')");
@@ -267,9 +254,8 @@ describe("in a browser", () => {
 
   test("a lost connection is shown, what was missed comes when it is back, and a relay that stops for good is shown, too", async () => {
     const { url, addAlert, dropConnections, web } = await serveWebFixture();
-    const page = await openPage();
     await addAlert();
-    await followAt(page, url);
+    const page = await follow(url);
     dropConnections();
     await page.waitForSelector("#lost:has-text('Connection lost')");
     await addAlert({ facts: { title: "Came meanwhile" } });
@@ -281,18 +267,16 @@ describe("in a browser", () => {
 
   test("a session that has ended elsewhere is shown with a way back", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const page = await openPage();
     await addAlert();
-    await followAt(page, url);
+    const page = await follow(url);
     await clock.jump(12 * 3_600_000);
     await page.waitForSelector("#lost a[href='/login?next=%2F']");
   });
 
   test("a page that follows no events says as well that the session is over, or the relay gone", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const page = await openPage();
     await addAlert();
-    await logIn(page, url, "/routes");
+    const page = await openAt(url, "/routes");
     await page.route("**/strip", (route) => route.abort());
     await page.evaluate("dispatchEvent(new Event('online'))");
     await page.waitForSelector("#lost:has-text('Connection lost')");
@@ -310,9 +294,8 @@ describe("in a browser", () => {
 
   test("logging out in one window ends the others at once, and says so there", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const first = await openPage();
     await addAlert();
-    await logIn(first, url);
+    const first = await openAt(url);
     await live(first);
     const second = await first.context().newPage();
     await second.goto(`${url}/?q=dropped&token=canary`);
@@ -328,9 +311,8 @@ describe("in a browser", () => {
         { destination: "ops", channel: "telegram", texts: ["word ".repeat(2_000)], inDigest: false },
       ],
     });
-    const page = await openPage();
     const { id } = await addAlert();
-    await followAt(page, url, `/alerts/${id}`);
+    const page = await follow(url, `/alerts/${id}`);
     await attempt(store, "ops", clock.now(), {
       outcome: "rejected",
       reason: "kicked",
@@ -366,9 +348,8 @@ describe("in a browser", () => {
 
   test("without a script every page and every form works", async () => {
     const { url, addAlert, store, operations } = await serveWebFixture();
-    const page = await openPage({ javaScript: false });
     const { id } = await addAlert();
-    await logIn(page, url);
+    const page = await openAt(url, "/", { javaScript: false });
     await page.click("text=TVL of USDC dropped");
     await page.click("a:visible:has-text('Resend to …')");
     await page.check("input[value=ops]");

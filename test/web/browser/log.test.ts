@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
-import { followAt, live, logIn, serveWebFixture } from "../../support/web-server.ts";
+import { live, logIn, openAt, serveWebFixture } from "../../support/web-server.ts";
 
 /** Stands in for what a browser shows and plays; its permission is the real one. */
 const recorded = `
@@ -25,7 +25,8 @@ async function openRecorded(fixture: WebFixture & { url: string }, permissions: 
   if (permissions.length > 0) await page.context().grantPermissions(permissions, { origin: fixture.url });
   await page.addInitScript(recorded);
   await fixture.addAlert({ facts: { title: "Before", alertKey: "before" } });
-  await followAt(page, fixture.url);
+  await logIn(page, fixture.url);
+  await live(page);
   return page;
 }
 
@@ -131,8 +132,7 @@ async function fill({ addAlert, clock }: WebFixture): Promise<string> {
 test("on a slow line the first look is below 60 KB, with everything that it needs", async () => {
   const fixture = await serveWebFixture();
   await fill(fixture);
-  const page = await openPage();
-  await logIn(page, fixture.url);
+  const page = await openAt(fixture.url);
   await page.context().clearCookies({ name: "zone" });
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
@@ -150,8 +150,7 @@ test("on a slow line the first look is below 60 KB, with everything that it need
 test("at 200 % on a screen of 1280 px, and on 320 to 2,560 px, nothing goes beyond the edge", async () => {
   const fixture = await serveWebFixture();
   const id = await fill(fixture);
-  const page = await openPage();
-  await logIn(page, fixture.url);
+  const page = await openAt(fixture.url);
   const wide: string[] = [];
   // At 200 % a screen is half as many pixels: 640 is one of 1280.
   for (const width of [320, 360, 640, 768, 1280, 1440, 2560]) {
@@ -170,8 +169,7 @@ test("an alert whose key has no other leaves no room empty beside who got it", a
   const first = await addAlert({ facts: { alertKey: "first" } });
   await addAlert({ facts: { alertKey: "key" } });
   const later = await addAlert({ facts: { alertKey: "key" } });
-  const page = await openPage({ width: 1440 });
-  await logIn(page, url);
+  const page = await openAt(url, "/", { width: 1440 });
   const shareOf = async (id: string) => {
     await page.goto(`${url}/alerts/${id}`);
     return page.$eval(".columns > div", (column) => column.clientWidth / (column.parentElement?.clientWidth ?? 0));
@@ -183,8 +181,7 @@ test("an alert whose key has no other leaves no room empty beside who got it", a
 test("on paper the log and an alert are their content alone: no controls, dark or light", async () => {
   const fixture = await serveWebFixture();
   const id = await fill(fixture);
-  const page = await openPage({ colorScheme: "dark" });
-  await logIn(page, fixture.url);
+  const page = await openAt(fixture.url, "/", { colorScheme: "dark" });
   await page.emulateMedia({ media: "print" });
   const isWhite = "getComputedStyle(document.body).backgroundColor";
   for (const path of ["/", `/alerts/${id}`]) {
@@ -203,12 +200,11 @@ test("on paper the log and an alert are their content alone: no controls, dark o
 test("a watch at the keyboard alone: search, next, open, back, mute, resend, elsewhere", async () => {
   const fixture = await serveWebFixture();
   const { url, addAlert } = fixture;
-  const page = await openPage();
   await addAlert({ facts: { title: "Pool one", alertKey: "one" } });
   const { id } = await addAlert({ facts: { title: "Pool two", alertKey: "two" } });
   await addAlert({ facts: { title: "Something else", alertKey: "three" } });
   await fixture.store.maintain?.(fixture.clock.now());
-  await logIn(page, url);
+  const page = await openAt(url);
   await page.keyboard.press("/");
   await page.keyboard.type("pool");
   await page.keyboard.press("Enter");
@@ -280,8 +276,7 @@ test.each([
         deliveries: [{ destination: "bad" }, { destination: "later" }, {}],
       });
     }
-    const page = await openPage({ width, height });
-    await logIn(page, url);
+    const page = await openAt(url, "/", { width, height });
     const inView = `[...document.querySelectorAll("#rows tr[data-alert]")]
     .filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length`;
     expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
@@ -306,8 +301,7 @@ test("at 390 px and by keyboard alone what an ended mute held back is released",
     facts: { title: "ONYX price", alertKey: "onyx" },
     deliveries: [{ state: "muted", mutedBy: "m1" }],
   });
-  const page = await openPage({ width: 390, height: 844 });
-  await logIn(page, url);
+  const page = await openAt(url, "/", { width: 390, height: 844 });
   await page.goto(`${url}/mutes`);
   const pressOn = async (selector: string) => {
     const focused = page.locator(`${selector}:focus`);
