@@ -5,7 +5,7 @@ import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts"
 import { Secret } from "../../src/core/secret.ts";
 import { listen } from "../../src/http/listen.ts";
 import { Door } from "../../src/intake/door/door.ts";
-import { openRaw, type RawConnection } from "../support/raw-http.ts";
+import { openRaw, type RawAnswer, type RawConnection } from "../support/raw-http.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const secret = "listen-secret-kS93jdLwm2PzQe81";
@@ -23,17 +23,7 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
   const stored: string[] = [];
   const commits: (() => void)[] = [];
   const held: ((response: Response) => void)[] = [];
-  const waiting: { count: number; arrived: () => number; resolve: () => void }[] = [];
   let isHolding = false;
-  const noteArrival = () => {
-    for (const { count, arrived, resolve } of waiting) if (arrived() >= count) resolve();
-  };
-  const until = (arrived: () => number, count: number) =>
-    new Promise<void>((resolve) => {
-      if (arrived() >= count) resolve();
-      else waiting.push({ count, arrived, resolve });
-    });
-
   const store = {
     acceptRequest({ ids, body }: IncomingRequest): Promise<Acceptance> {
       stored.push(Buffer.from(body).toString());
@@ -41,13 +31,11 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
         const commit = () => resolve({ kind: "accepted", ids, conflict: false });
         if (isHolding) commits.push(commit);
         else commit();
-        noteArrival();
       });
     },
   };
-  const newId = createIdSource(Date.now);
-  const refused = { recordRefused: async () => {} };
-  const door = new Door({ store, refused, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
+  const deps = { store, refused: { recordRefused: async () => {} }, now: clock.now, log: silentLog };
+  const door = new Door({ ...deps, newId: createIdSource(Date.now) }, { secret: new Secret(secret) });
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {}, ...options });
   let hasEnded = () => {};
   const endless = new Promise<void>((resolve) => {
@@ -60,10 +48,7 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
       return new Response(new ReadableStream({ pull: (to) => to.enqueue(piece), cancel: hasEnded }));
     }
     if (pathname === "/quick" || pathname === "/") return new Response("here");
-    return new Promise((resolve) => {
-      held.push(resolve);
-      noteArrival();
-    });
+    return new Promise((resolve) => held.push(resolve));
   };
   server.serve({ readiness: async () => ({ ready: true }), open: async () => answer, onFault() {} });
   onTestFinished(async () => {
@@ -72,13 +57,35 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
     await closed;
   });
   const url = `http://127.0.0.1:${server.address().port}`;
+  const connect = (options?: { allowHalfOpen?: boolean; localAddress?: string }) => openRaw(url, options);
+  /** Over a connection of its own. */
+  async function send(request: string, options?: Parameters<typeof connect>[0]) {
+    const connection = await connect(options);
+    await connection.write(request);
+    return connection;
+  }
+  const untilStored = (count: number) => expect.poll(() => stored.length, { interval: 1 }).toBe(count);
+  const untilHeld = (count: number) => expect.poll(() => held.length, { interval: 1 }).toBe(count);
   return {
-    clock,
-    door,
-    server,
-    stored,
-    url,
-    connect: (options?: { allowHalfOpen?: boolean; localAddress?: string }) => openRaw(url, options),
+    ...{ clock, door, server, stored, url, connect, send, untilStored, untilHeld },
+    /** One that asks for a page, which is under way. */
+    async sendHeld() {
+      const reader = await send(get("/held"));
+      await untilHeld(1);
+      return reader;
+    },
+    /** One with half an alert, which is under way. */
+    async sendHalf() {
+      const half = await send(post("half", 8));
+      await expect.poll(() => door.inFlight()).toBe(1);
+      return half;
+    },
+    /** One whose request has been answered. */
+    async keep(request: string, options?: Parameters<typeof connect>[0]) {
+      const connection = await send(request, options);
+      await connection.readAnswers(1);
+      return connection;
+    },
     holdCommits: () => {
       isHolding = true;
     },
@@ -91,18 +98,12 @@ async function openListener(options: { unreadAfterMs?: number } = {}) {
     answerHeld: () => {
       for (const answer of held.splice(0)) answer(new Response("at last"));
     },
-    untilStored: (count: number) => until(() => stored.length, count),
-    untilHeld: (count: number) => until(() => held.length, count),
   };
 }
 
-/** A connection over which one request has been answered. */
-async function keep(connecting: Promise<RawConnection>, request: string): Promise<RawConnection> {
-  const connection = await connecting;
-  await connection.write(request);
-  await connection.readAnswers(1);
-  return connection;
-}
+const statusesOf = (answers: RawAnswer[]) => answers.map(({ status }) => status);
+/** Of each, whether it ends its connection. */
+const endsOf = (answers: RawAnswer[]) => answers.map(({ status, head }) => [status, endsConnection.test(head)]);
 
 /** Whether it has ended by now. */
 function watchEnd(promise: Promise<unknown>) {
@@ -116,11 +117,10 @@ function watchEnd(promise: Promise<unknown>) {
 it("knows the hook however its address is written, and by no other spelling of the secret", async () => {
   const relay = await openListener();
   const statusOf = async (target: string, method = "POST") => {
-    const connection = await relay.connect();
-    await connection.write(
+    const connection = await relay.send(
       `${method} ${target} HTTP/1.1\r\nHost: a b:c\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
     );
-    return (await connection.readToEnd()).map(({ status }) => status);
+    return statusesOf(await connection.readToEnd());
   };
   const hook = `/hooks/${secret}`;
   for (const target of [hook, `${hook}/`, `${hook}?a=b`, `${hook}/?/`, `http://elsewhere.example${hook}`])
@@ -140,8 +140,7 @@ it("gives a target that names no path to the pages, whatever the method", async 
   const relay = await openListener();
   for (const target of ["http://x", "https://x:443", "http://x?/hooks/"]) {
     for (const method of ["GET", "POST", "PUT", "OPTIONS"]) {
-      const connection = await relay.connect();
-      await connection.write(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const connection = await relay.send(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
       const [answer] = await connection.readToEnd();
       expect(answer?.status, `${method} ${target}`).toBe(200);
     }
@@ -151,20 +150,18 @@ it("gives a target that names no path to the pages, whatever the method", async 
 describe("an answer that nobody reads", () => {
   it("ends with its connection, and one that is only slow to come does not", async () => {
     const relay = await openListener({ unreadAfterMs: 50 });
-    const slow = await relay.connect();
-    await slow.write(get("/held"));
+    const slow = await relay.send(get("/held"));
     const unread = await relay.connect();
     unread.socket.pause();
     await unread.write(get("/endless"));
     await relay.endless;
     relay.answerHeld();
-    expect((await slow.readAnswers(1)).map(({ status }) => status)).toEqual([200]);
+    expect(statusesOf(await slow.readAnswers(1))).toEqual([200]);
   });
 
   it("is one at a time on a connection, and a limited number of further requests for pages ends it", async () => {
     const relay = await openListener();
-    const connection = await relay.connect();
-    await connection.write(get("/held") + get("/held") + get("/quick"));
+    const connection = await relay.send(get("/held") + get("/held") + get("/quick"));
     await relay.untilHeld(1);
     relay.answerHeld();
     await relay.untilHeld(1);
@@ -183,25 +180,22 @@ describe("connections of networks that sent no alert yet", () => {
     await Promise.all(all.map((connection) => connection.write("POST /")));
     return all;
   }
-  const statusesOf = async (connection: RawConnection) => (await connection.readAnswers(1)).map(({ status }) => status);
 
   it("are answered, however many others say half of what they have to say", async () => {
     const relay = await openListener();
     const others = await crowd(relay, 300);
-    const unknown = await relay.connect({ localAddress: "127.0.88.1" });
-    await unknown.write(post("{}"));
-    expect(await statusesOf(unknown)).toEqual([202]);
+    const unknown = await relay.send(post("{}"), { localAddress: "127.0.88.1" });
+    expect(statusesOf(await unknown.readAnswers(1))).toEqual([202]);
     await Promise.all(others.map((other) => other.write(post("[]").slice("POST /".length))));
-    const answers = await Promise.all(others.map(statusesOf));
-    expect(answers.filter(([status]) => status === 202)).toHaveLength(300);
+    const answers = await Promise.all(others.map((other) => other.readAnswers(1)));
+    expect(statusesOf(answers.flat())).toEqual(Array(300).fill(202));
   });
 
   it("are answered when the relay is stopped while they wait", async () => {
     const relay = await openListener();
-    const waiting = await relay.connect();
-    await waiting.write(post("{}"));
+    const waiting = await relay.send(post("{}"));
     const winding = relay.server.windDown();
-    expect(await statusesOf(waiting)).toEqual([202]);
+    expect(statusesOf(await waiting.readAnswers(1))).toEqual([202]);
     await relay.clock.advance(2_000);
     await winding;
   });
@@ -210,12 +204,9 @@ describe("connections of networks that sent no alert yet", () => {
 describe("winding down", () => {
   it("makes each answer the last of its connection, whether its request came before or after", async () => {
     const relay = await openListener();
-    const page = await relay.connect();
-    await page.write(get("/held"));
-    await relay.untilHeld(1);
+    const page = await relay.sendHeld();
     relay.holdCommits();
-    const alerts = await relay.connect();
-    await alerts.write(post("{}") + post("[]"));
+    const alerts = await relay.send(post("{}") + post("[]"));
     await relay.untilStored(2);
     const winding = relay.server.windDown();
     relay.answerHeld();
@@ -223,26 +214,25 @@ describe("winding down", () => {
     expect((await page.readToEnd()).map(({ head }) => endsConnection.test(head))).toEqual([true]);
     // Only the last of several may say so, since it takes the connection with it.
     const both = await alerts.readToEnd();
-    expect(both.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+    expect(endsOf(both)).toEqual([
       [202, false],
       [202, true],
     ]);
-    const fresh = await relay.connect();
-    await fresh.write(get("/quick") + get("/quick"));
+    const fresh = await relay.send(get("/quick") + get("/quick"));
     expect((await fresh.readToEnd()).map(({ head }) => endsConnection.test(head))).toEqual([true]);
     await winding;
   });
 
   it("leaves a kept connection open for one more request, and closes it when none comes", async () => {
     const relay = await openListener();
-    const busy = await keep(relay.connect(), post("1"));
-    const silent = await keep(relay.connect(), get("/quick"));
-    const resting = await keep(relay.connect(), post("3"));
+    const busy = await relay.keep(post("1"));
+    const silent = await relay.keep(get("/quick"));
+    const resting = await relay.keep(post("3"));
     const fresh = await relay.connect();
     const winding = watchEnd(relay.server.windDown());
     await busy.write(post("2"));
     const answers = await busy.readToEnd();
-    expect(answers.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+    expect(endsOf(answers)).toEqual([
       [202, false],
       [202, true],
     ]);
@@ -262,7 +252,7 @@ describe("winding down", () => {
 
   it("stores an alert that has crossed the end of its kept connection, once, since its sender may never repeat it", async () => {
     const relay = await openListener();
-    const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
+    const kept = await relay.keep(post("1"), { allowHalfOpen: true });
     const ended = new Promise<void>((resolve) => kept.socket.once("end", resolve));
     const winding = relay.server.windDown();
     await relay.clock.advance(1_000);
@@ -277,7 +267,7 @@ describe("winding down", () => {
 
   it("ends a kept connection whose sender never ends it", async () => {
     const relay = await openListener();
-    const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
+    const kept = await relay.keep(post("1"), { allowHalfOpen: true });
     const winding = watchEnd(relay.server.windDown());
     await relay.clock.advance(1_249);
     expect([kept.socket.closed, winding.isOver]).toEqual([false, false]);
@@ -300,16 +290,14 @@ describe("winding down", () => {
     await sender.readAnswers(1);
     for (let more = 0; more < 20; more += 1) await sender.write(post("x".repeat(100_000)));
     sender.socket.end();
-    expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    expect(statusesOf(await sender.readToEnd())).toEqual([202]);
     expect([failures, relay.stored]).toEqual([[], ["last"]]);
     await winding;
   });
 
   it("closes a page that does not end, and goes on accepting alerts over new connections", async () => {
     const relay = await openListener();
-    const page = await relay.connect();
-    await page.write(get("/held"));
-    await relay.untilHeld(1);
+    const page = await relay.sendHeld();
     const winding = relay.server.windDown();
     const watched = watchEnd(winding);
     await relay.clock.advance(749);
@@ -317,31 +305,26 @@ describe("winding down", () => {
     await relay.clock.advance(1);
     expect(await page.readToEnd()).toEqual([]);
     await winding;
-    const alert = await relay.connect();
-    await alert.write(post("late"));
-    expect((await alert.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    const alert = await relay.send(post("late"));
+    expect(statusesOf(await alert.readToEnd())).toEqual([202]);
   });
 });
 
 describe("closing", () => {
   it("stores and answers an alert whose end comes in time", async () => {
     const relay = await openListener();
-    const half = await relay.connect();
-    await half.write(post("half", 8));
-    await expect.poll(() => relay.door.inFlight()).toBe(1);
+    const half = await relay.sendHalf();
     const closing = relay.server.windDown().then(() => relay.server.close());
     await relay.clock.advance(1_249);
     await half.write("more");
-    expect((await half.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    expect(statusesOf(await half.readToEnd())).toEqual([202]);
     await closing;
     expect(relay.stored).toEqual(["halfmore"]);
   });
 
   it("answers 503 to an alert whose end has not come, and stores nothing of it", async () => {
     const relay = await openListener();
-    const half = await relay.connect();
-    await half.write(post("half", 8));
-    await expect.poll(() => relay.door.inFlight()).toBe(1);
+    const half = await relay.sendHalf();
     const closing = relay.server.windDown().then(() => relay.server.close());
     await relay.clock.advance(1_250);
     const [answer] = await half.readToEnd();
@@ -355,14 +338,13 @@ describe("closing", () => {
 
   it("takes an alert whose body came whole and whose trailers break, as at any other time", async () => {
     const relay = await openListener();
-    const sender = await relay.connect();
-    await sender.write(
+    const sender = await relay.send(
       `POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n`,
     );
     await expect.poll(() => relay.door.inFlight()).toBe(1);
     const closing = relay.server.windDown().then(() => relay.server.close());
     await sender.write(`Content-Length: 5\r\n\r\n${post("behind")}`);
-    expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    expect(statusesOf(await sender.readToEnd())).toEqual([202]);
     await relay.clock.advance(1_000);
     await closing;
     expect(relay.stored).toEqual(["body"]);
@@ -371,22 +353,19 @@ describe("closing", () => {
   it("waits for the commit of each alert that came whole, and answers it", async () => {
     const relay = await openListener();
     relay.holdCommits();
-    const alert = await relay.connect();
-    await alert.write(post("whole"));
+    const alert = await relay.send(post("whole"));
     await relay.untilStored(1);
     const closing = watchEnd(relay.server.windDown().then(() => relay.server.close()));
     await relay.clock.advance(60_000);
     expect([closing.isOver, alert.socket.closed]).toEqual([false, false]);
     relay.commitAll();
-    expect((await alert.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    expect(statusesOf(await alert.readToEnd())).toEqual([202]);
   });
 
   it("takes no new connection, and ends those that say nothing or read nothing", async () => {
     const relay = await openListener();
     const silent = await relay.connect();
-    const reader = await relay.connect();
-    await reader.write(get("/held"));
-    await relay.untilHeld(1);
+    const reader = await relay.sendHeld();
     const closing = relay.server.close();
     await relay.clock.advance(1_250);
     await closing;
@@ -399,44 +378,39 @@ describe("closing", () => {
 describe("holding, between two relays of one process", () => {
   it("answers what is under way, and hands what comes to the next door, over connections that stay open", async () => {
     const relay = await openListener();
-    const kept = await keep(relay.connect(), post("before"));
+    const kept = await relay.keep(post("before"));
     relay.holdCommits();
-    const underWay = await relay.connect();
-    await underWay.write(post("under way"));
+    const underWay = await relay.send(post("under way"));
     await relay.untilStored(2);
     const holding = watchEnd(relay.server.hold());
     await kept.write(post("held"));
     await relay.clock.advance(1_250);
     expect(holding.isOver).toBe(false);
     relay.commitAll();
-    expect((await underWay.readAnswers(1)).map(({ status }) => status)).toEqual([202]);
+    expect(statusesOf(await underWay.readAnswers(1))).toEqual([202]);
     await expect.poll(() => holding.isOver).toBe(true);
     expect(relay.stored).toEqual(["before", "under way"]);
 
     relay.server.take(relay.door);
     const answers = await kept.readAnswers(2);
-    expect(answers.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+    expect(endsOf(answers)).toEqual([
       [202, false],
       [202, false],
     ]);
     expect(relay.stored).toEqual(["before", "under way", "held"]);
-    const page = await relay.connect();
-    await page.write(get("/quick"));
-    expect((await page.readAnswers(1)).map(({ status }) => status)).toEqual([503]);
+    const page = await relay.send(get("/quick"));
+    expect(statusesOf(await page.readAnswers(1))).toEqual([503]);
   });
 
   it("refuses an alert whose end does not come, and ends a page that is never answered", async () => {
     const relay = await openListener();
-    const half = await relay.connect();
-    await half.write(post("half", 8));
-    const reader = await relay.connect();
-    await reader.write(get("/held"));
-    await relay.untilHeld(1);
+    const half = await relay.send(post("half", 8));
+    const reader = await relay.sendHeld();
     await expect.poll(() => relay.door.inFlight()).toBe(1);
     const holding = relay.server.hold();
     await relay.clock.advance(1_250);
     await holding;
-    expect((await half.readToEnd()).map(({ status }) => status)).toEqual([503]);
+    expect(statusesOf(await half.readToEnd())).toEqual([503]);
     expect(await reader.readToEnd()).toEqual([]);
     expect(relay.stored).toEqual([]);
   });

@@ -6,7 +6,9 @@ const plain = (page: string) => wordsOf(page.replaceAll(/<\/?bdi>/g, ""));
 
 it("says why the relay is not ready", async () => {
   const { read, operations } = await createWebFixture();
-  operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
+  const { relay, ...status } = await operations.status();
+  const reasons = ["the disk is full", "it hangs"];
+  operations.status = async () => ({ ...status, relay: { ...relay, ready: false, reasons } });
   expect(plain(await read("/system"))).toContain("Not ready: the disk is full; it hangs.");
 });
 
