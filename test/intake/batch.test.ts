@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
+import { bytesOf, translate } from "./describe-facts.ts";
 
-const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
-const titles = (value: unknown) => translateRequest(bytes(value), undefined).map(({ facts }) => facts.title);
-const notes = (value: unknown) => translateRequest(bytes(value), undefined).flatMap(({ facts }) => facts.notes);
+const titles = (value: unknown) => translate(value).map(({ facts }) => facts.title);
+const notes = (value: unknown) => translate(value).flatMap(({ facts }) => facts.notes);
+const count = (value: unknown) => readRequest(bytesOf(value)).countAlerts();
 
 describe("a batch", () => {
   it("is a list of objects, one alert each in their order", () => {
@@ -23,17 +24,14 @@ describe("a batch", () => {
   });
 
   it("hands each alert what the envelope says for all, and the alert's own word wins", () => {
-    const [first, second] = translateRequest(
-      bytes({
-        commonLabels: { chain: "eth", severity: "warning" },
-        commonAnnotations: { description: "for all" },
-        externalURL: "https://am.example.com",
-        groupKey: "g",
-        receiver: "ops",
-        alerts: [{ labels: { alertname: "A", severity: "critical" } }, { labels: { alertname: "B" }, receiver: "own" }],
-      }),
-      undefined,
-    );
+    const [first, second] = translate({
+      commonLabels: { chain: "eth", severity: "warning" },
+      commonAnnotations: { description: "for all" },
+      externalURL: "https://am.example.com",
+      groupKey: "g",
+      receiver: "ops",
+      alerts: [{ labels: { alertname: "A", severity: "critical" } }, { labels: { alertname: "B" }, receiver: "own" }],
+    });
     expect(first?.facts).toMatchObject({ title: "A", severity: "critical", chain: "eth", text: "for all" });
     expect(first?.payload).toMatchObject({
       receiver: "ops",
@@ -49,7 +47,7 @@ describe("a batch", () => {
     const alerts = Array.from({ length: 1_000 }, (_, index) => ({ labels: { pool: `p${index}` } }));
     const commonLabels = { alertname: "TVL fell", severity: "critical", team: "desk" };
     const commonAnnotations = { description: "word ".repeat(100_000) };
-    const all = translateRequest(bytes({ commonAnnotations, commonLabels, alerts }), undefined);
+    const all = translate({ commonAnnotations, commonLabels, alerts });
     expect(all).toHaveLength(1_000);
     expect(all[999]?.facts).toMatchObject({ title: "TVL fell", severity: "critical" });
     expect(all[999]?.payload).toMatchObject({ labels: { ...commonLabels, pool: "p999" } });
@@ -57,13 +55,13 @@ describe("a batch", () => {
     expect(all[999]?.facts.notes).toEqual([
       "what the request says for all its alerts is cut here (1 shortened); the raw body has it",
     ]);
-    const [first] = translateRequest(bytes({ commonAnnotations, commonLabels, alerts: [alerts[0]] }), undefined);
+    const [first] = translate({ commonAnnotations, commonLabels, alerts: [alerts[0]] });
     expect(first?.facts.text).toHaveLength(20_000);
   });
 
   it("gives an alert the first hundred of the group's labels, and says how many are left out", () => {
     const commonLabels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`l${index}`, "v"]));
-    const [only] = translateRequest(bytes({ commonLabels, alerts: [{ title: "a" }] }), undefined);
+    const [only] = translate({ commonLabels, alerts: [{ title: "a" }] });
     const { labels } = (only?.payload ?? { labels: {} }) as { labels: object };
     expect(Object.keys(labels)).toHaveLength(100);
     expect(only?.facts.notes[0]).toBe(
@@ -84,7 +82,7 @@ describe("a batch", () => {
     ["an envelope without alerts", { title: "x", alerts: [] }, "the list of alerts is empty"],
     ["a list of other things", [{ title: "x" }, 5], "the list holds more than objects, so it is sent as one alert"],
   ])("is not %s", (_, body, note) => {
-    expect(readRequest(bytes(body)).countAlerts()).toBe(1);
+    expect(count(body)).toBe(1);
     expect(notes(body)).toContain(note);
   });
 
@@ -104,8 +102,8 @@ describe("a batch", () => {
   });
 
   it("does not make two alerts of one object that happens to speak of alerts", () => {
-    expect(readRequest(bytes({ title: "see", tags: ["alerts"] })).countAlerts()).toBe(1);
-    expect(readRequest(bytes({ title: "see", alerts: "two" })).countAlerts()).toBe(1);
+    expect(count({ title: "see", tags: ["alerts"] })).toBe(1);
+    expect(count({ title: "see", alerts: "two" })).toBe(1);
   });
 
   it("is counted as it is translated, for any body and header", () => {

@@ -2,12 +2,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
+import { bytesOf, translate } from "./describe-facts.ts";
 
-const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
-const request = (value: unknown) => readRequest(bytes(value));
+const request = (value: unknown) => readRequest(bytesOf(value));
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/payloads/${name}`, import.meta.url));
-const namesItself = (body: Buffer) => translateRequest(body, undefined)[0]?.namesItself ?? false;
+const namesItself = (body: unknown) => translate(body)[0]?.namesItself ?? false;
 const noBody = readRequest(new Uint8Array());
 
 describe("explicitKey", () => {
@@ -93,7 +92,7 @@ describe("namesItself", () => {
     [{ action: "labeled", issue: { updated_at: midnight }, repository: {}, sender: { login: "octocat" } }],
     [{ ref: "main", head_commit: { timestamp: midnight }, repository: {}, sender: { login: "octocat" } }],
   ])("is true of %j", (payload) => {
-    expect(namesItself(bytes(payload))).toBe(true);
+    expect(namesItself(payload)).toBe(true);
   });
 
   it.each([
@@ -111,12 +110,12 @@ describe("namesItself", () => {
     [[{ timestamp: 1795219200 }, { title: "x" }]],
     [[]],
   ])("is false of %j, which may truly happen again", (payload) => {
-    expect(namesItself(bytes(payload))).toBe(false);
+    expect(namesItself(payload)).toBe(false);
   });
 
   it("is false of what is neither JSON nor a form", () => {
     for (const body of ["", "ETH crossing 3000", '{"timestamp":1795219200,', "\u0000\u0001"]) {
-      expect(namesItself(bytes(body))).toBe(false);
+      expect(namesItself(body)).toBe(false);
     }
   });
 

@@ -297,13 +297,6 @@ describe("the hook", () => {
     expect((await store.getAlert(first.data?.id ?? ""))?.request?.duplicates).toBe(1);
     expect(accepted()).toBe(2);
   });
-
-  it("reads the key from a configured path of the payload", async () => {
-    const { post } = await openDoor({ idempotencyPaths: ["payload.meta.nonce"] });
-    await post('{"meta":{"nonce":"n1"},"n":1}');
-    expect((await post('{"n":1,"meta":{"nonce":"n1"}}')).data?.duplicate).toBe(false);
-    expect((await post('{"meta":{"nonce":"n1"},"n":1}')).data?.duplicate).toBe(true);
-  });
 });
 
 describe("what the hook refuses", () => {

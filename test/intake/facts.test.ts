@@ -1,17 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { describeFacts } from "./describe-facts.ts";
-
-/** Of JSON, or of a text as it is. */
-function read(body: unknown) {
-  const [translation] = translateRequest(
-    Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
-    undefined,
-  );
-  if (translation === undefined) throw new Error("no translation");
-  return translation.facts;
-}
+import { describeFacts, readFacts } from "./describe-facts.ts";
 
 const x = (members: object) => ({ title: "x", ...members });
 const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
@@ -131,7 +121,7 @@ const bodies: [what: string, body: unknown][] = [
 ];
 
 it("reads of each body what a person has reviewed", async () => {
-  const shown = bodies.map(([what, body]) => `=== ${what}\n${describeFacts(read(body))}`);
+  const shown = bodies.map(([what, body]) => `=== ${what}\n${describeFacts(readFacts(body))}`);
   await expect(shown.join("\n")).toMatchFileSnapshot("golden/facts.txt");
 });
 
@@ -150,21 +140,22 @@ describe("of several quantities", () => {
     [{ title: "Volume spike", token: "ETH", price: 3912 }, "3912"],
     [{ ...both, metric: "price", value: 7 }, "7"],
   ])("takes the one that %j is about", (payload, value) => {
-    expect(read(payload).value).toBe(value);
+    expect(readFacts(payload).value).toBe(value);
   });
 
   it("takes none of the first of many rows, but those of a batch's first alert", () => {
     const rows = Array.from({ length: 4_000 }, (_, row) => ({ pool: `P${row}`, tvl: row / 10, chain: "eth" }));
-    const report = read({ title: "Nightly report", rows });
+    const report = readFacts({ title: "Nightly report", rows });
     expect([report.title, report.value, report.chain]).toEqual(["Nightly report", undefined, undefined]);
-    expect(read({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
-    const nested = (count: number) => read({ title: "Daily report", report: [{ rows: rows.slice(0, count) }] }).value;
+    expect(readFacts({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
+    const nested = (count: number) =>
+      readFacts({ title: "Daily report", report: [{ rows: rows.slice(0, count) }] }).value;
     expect([nested(20), nested(21), nested(30)]).toEqual(["0", undefined, undefined]);
     const deep = { title: "Deep", a: [{ b: [{ c: [rows.slice(0, 30)] }] }], tvl: 7 };
-    expect(read(deep).value).toBe("7");
-    expect(read({ ...deep, tvl: undefined }).value).toBeUndefined();
-    expect(read({ title: "Table in a row", rows: [{ tvl: 5, cells: rows.slice(0, 30) }] }).value).toBe("5");
-    expect(read(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
+    expect(readFacts(deep).value).toBe("7");
+    expect(readFacts({ ...deep, tvl: undefined }).value).toBeUndefined();
+    expect(readFacts({ title: "Table in a row", rows: [{ tvl: 5, cells: rows.slice(0, 30) }] }).value).toBe("5");
+    expect(readFacts(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
   });
 });
 
@@ -172,7 +163,7 @@ describe("names", () => {
   it.each(["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"])(
     "finds a title under %s",
     (name) => {
-      expect(read({ foo: "x", [name]: "TVL fell" }).title).toBe("TVL fell");
+      expect(readFacts({ foo: "x", [name]: "TVL fell" }).title).toBe("TVL fell");
     },
   );
 
@@ -185,12 +176,12 @@ describe("names", () => {
     [{ rule: { name: "T" }, token: { name: "USD Coin" } }],
     [{ alert: "T", name: "bot" }],
   ])("finds the title of %j", (payload) => {
-    expect(read(payload).title).toBe("T");
+    expect(readFacts(payload).title).toBe("T");
   });
 
   it("loses nothing of a title that is too long", () => {
     const long = `TVL ${"x".repeat(400)} end`;
-    for (const facts of [read({ title: long }), read(long), read({ title: long, text: "more" })]) {
+    for (const facts of [readFacts({ title: long }), readFacts(long), readFacts({ title: long, text: "more" })]) {
       expect(facts.title).toHaveLength(300);
       expect(facts.title.endsWith("…")).toBe(true);
       expect(facts.text).toContain(long);
@@ -199,7 +190,7 @@ describe("names", () => {
 
   it.each(["ftp://a.b/", "https://user:pass@a.b/", "https://a b/", "//a.b", "https://", "notes"])(
     "takes no link that a reader cannot open: %s",
-    (url) => expect(read({ title: "x", url }).link).toBeUndefined(),
+    (url) => expect(readFacts({ title: "x", url }).link).toBeUndefined(),
   );
 });
 
@@ -209,7 +200,8 @@ describe("severity", () => {
     ["warning", "warning WARN medium P3 average moderate"],
     ["info", "info Informational low notice P4 P5 debug"],
   ])("reads as %s: %s", (severity, words) => {
-    for (const word of words.split(" ")) expect([word, read({ severity: word }).severity]).toEqual([word, severity]);
+    for (const word of words.split(" "))
+      expect([word, readFacts({ severity: word }).severity]).toEqual([word, severity]);
   });
 
   it.each([
@@ -223,7 +215,7 @@ describe("severity", () => {
     [{ level: 40 }, "warning"],
     [{ level: 30 }, "info"],
   ])("reads the number in %j as %s and says so", (payload, severity) => {
-    const facts = read({ title: "x", ...payload });
+    const facts = readFacts({ title: "x", ...payload });
     expect(facts.severity).toBe(severity);
     expect(facts.notes.join()).toContain(`was read as ${severity}`);
   });
@@ -241,7 +233,7 @@ describe("severity", () => {
     [{ title: "x", event: "price.down" }, "unknown", "unknown"],
     [{ title: "x", status: "ok" }, "unknown", "resolved"],
   ])("of a monitor that knows up and down alone is critical, its end as well: %j", (payload, severity, status) => {
-    expect(read(payload)).toMatchObject({ severity, status });
+    expect(readFacts(payload)).toMatchObject({ severity, status });
   });
 
   it.each([
@@ -252,7 +244,7 @@ describe("severity", () => {
     ["charge.success", "unknown", "unknown"],
   ])("of a notification of the kind %s is %s, and it is %s", (type, severity, status) => {
     const sent = { version: "1.0", title: "Backup of prices", message: "took 3 min", attachments: [], type };
-    expect(read(sent)).toMatchObject({ severity, status });
+    expect(readFacts(sent)).toMatchObject({ severity, status });
   });
 });
 
@@ -285,7 +277,7 @@ describe("status", () => {
     [{ type: "price.up" }, "unknown"],
     [{ user: { status: "active" } }, "unknown"],
   ])("of %j is %s", (payload, status) => {
-    expect(read({ name: "x", ...payload }).status).toBe(status);
+    expect(readFacts({ name: "x", ...payload }).status).toBe(status);
   });
 });
 
@@ -296,7 +288,7 @@ describe("times", () => {
     ...["2026-11-21T01:00:00+01:00", "2026-11-20T19:00:00-0500", "2026-11-21T00:00:00.000000000Z"],
     ...["2026-11-21 00:00:00 +0000 UTC", "Sat, 21 Nov 2026 00:00:00 GMT"],
   ])("reads %j", (timestamp) => {
-    const facts = read({ title: "x", timestamp });
+    const facts = readFacts({ title: "x", timestamp });
     expect(facts.occurredAt).toBe(at);
     expect(facts.notes).toEqual([]);
   });
@@ -305,7 +297,7 @@ describe("times", () => {
     ...[0, 12, "0001-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-11-21", "soon", 99999999999999],
     ...["2026-11-21T25:00:00Z", "2026-11-21T10:60:00Z", "2026-11-21T10:00:60Z"],
   ])("leaves %j alone", (timestamp) => {
-    expect(read({ title: "x", timestamp }).occurredAt).toBeUndefined();
+    expect(readFacts({ title: "x", timestamp }).occurredAt).toBeUndefined();
   });
 });
 
@@ -313,14 +305,14 @@ describe("the field list", () => {
   it("is short: 40 fields, the outermost first to stay, and says how many there are more", () => {
     const deep = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, index]));
     const flat = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}`, index]));
-    const facts = read({ title: "x", unknown: { inner: deep }, ...flat });
+    const facts = readFacts({ title: "x", unknown: { inner: deep }, ...flat });
     expect(facts.fields).toHaveLength(40);
     expect(facts.fields.filter(({ name }) => name.startsWith("f"))).toHaveLength(30);
     expect(facts.notes).toContain("20 more fields are only in the raw body");
   });
 
   it("cuts long values and says so", () => {
-    const facts = read({ title: "x", blob: "y".repeat(600) });
+    const facts = readFacts({ title: "x", blob: "y".repeat(600) });
     expect(facts.fields[0]?.value).toHaveLength(500);
     expect(facts.notes).toContain("one long field is cut");
   });
@@ -387,12 +379,12 @@ describe("what a woken person would ask", () => {
     [{ value: "many 3", threshold: 5, condition: "below", status: "resolved" }, "threshold 5"],
     [{ value: 3305, threshold: 2.5, condition: "change_percent" }, "threshold of the change 2.5"],
   ])("says in the title of %j: %s", (numbers, words) => {
-    const { title } = read({ metric: "eth_tvl", ...numbers });
+    const { title } = readFacts({ metric: "eth_tvl", ...numbers });
     expect(title).toMatch(/^eth_tvl is /);
     expect(title.split(", ").at(-1)).toBe(words);
   });
 
   it.each(["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"])("reads a threshold under %s", (name) => {
-    expect(read({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
+    expect(readFacts({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Leaf, listLeaves } from "../../src/facts/leaves.ts";
 import { parseJson } from "../../src/intake/read/parse-json.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
+import { translate } from "./describe-facts.ts";
 
 function leavesOf(text: string): Leaf[] {
   const parsed = parseJson(text);
@@ -47,10 +47,10 @@ it("reads the same whatever it keeps", () => {
     '{"a.b":"x","a":{"b":"y"}}',
     '["a","b"]',
   ];
-  const read = () => bodies.map((body) => translateRequest(Buffer.from(body), undefined));
+  const read = () => bodies.map((body) => translate(body));
   const first = read();
   for (let more = 0; more < 4; more += 1) {
-    translateRequest(Buffer.from(namesAnew(1_900, `m${more}-`)), undefined);
+    translate(namesAnew(1_900, `m${more}-`));
     expect(read()).toEqual(first);
   }
 });

@@ -2,14 +2,11 @@ import { expect, it } from "vitest";
 import type { FactMapping } from "../../src/core/mapping.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
 import { ReadingThread } from "../../src/intake/thread/body-reader.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { readingThreadEntry } from "../support/reader.ts";
-import { describeFacts } from "./describe-facts.ts";
+import { describeFacts, translate } from "./describe-facts.ts";
 
-function translate(payload: unknown, mapping: FactMapping, contentType?: string) {
-  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
-  return translateRequest(Buffer.from(text), contentType, { mapping: compileMapping(mapping) });
-}
+const mapped = (payload: unknown, mapping: FactMapping, contentType?: string) =>
+  translate(payload, contentType, { mapping: compileMapping(mapping) });
 
 const alert = {
   title: "TVL alert",
@@ -70,8 +67,8 @@ const bodies: [what: string, body: unknown, mapping: FactMapping, contentType?: 
 
 it("reads facts as the mapping says, and says from where", async () => {
   const shown = bodies.map(([what, body, given, contentType]) => {
-    const alerts = translate(body, given, contentType).map(
-      ({ facts, mapped }) => `${describeFacts(facts)}mapped: ${JSON.stringify(mapped)}\n`,
+    const alerts = mapped(body, given, contentType).map(
+      ({ facts, mapped: from }) => `${describeFacts(facts)}mapped: ${JSON.stringify(from)}\n`,
     );
     return `=== ${what}\n${alerts.join("")}`;
   });
@@ -79,7 +76,7 @@ it("reads facts as the mapping says, and says from where", async () => {
 });
 
 it("cleans and bounds what is mapped as it does what is guessed", () => {
-  const [first] = translate(
+  const [first] = mapped(
     { a: `evil\u202e\u0000 ${"x".repeat(5_000)}`, b: "y".repeat(30_000), c: "z".repeat(300), d: "k".repeat(9_000) },
     { title: ["payload.a"], text: ["payload.b"], token: ["payload.c"], alertKey: ["payload.d"] },
   );
@@ -94,10 +91,10 @@ it("cleans and bounds what is mapped as it does what is guessed", () => {
 it("maps in the thread that reads for the relay", async () => {
   const reader = new ReadingThread({ entry: readingThreadEntry, mapping: { title: ["payload.rule.headline"] } });
   try {
-    const [mapped, guessed] = await reader.read(
+    const [byMapping, guessed] = await reader.read(
       [alert, { title: "only a guess" }].map((payload) => ({ body: Buffer.from(JSON.stringify(payload)) })),
     );
-    expect(mapped).toMatchObject({
+    expect(byMapping).toMatchObject({
       translations: [{ facts: { title: "Vault drained" }, mapped: { title: "payload.rule.headline" }, payload: {} }],
     });
     expect(guessed).toMatchObject({ translations: [{ facts: { title: "only a guess" } }] });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
+import { readFacts } from "./describe-facts.ts";
 
 const measured = [
   "token",
@@ -13,16 +13,9 @@ const measured = [
   "previousValue",
 ] as const satisfies (keyof AlertFacts)[];
 
-function factsOf(body: unknown): AlertFacts {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  const [translation] = translateRequest(Buffer.from(text), undefined);
-  if (translation === undefined) throw new Error("no translation");
-  return translation.facts;
-}
-
 /** Only what was read, so that a test names everything. */
 function read(body: unknown): Partial<AlertFacts> {
-  const facts = factsOf(body);
+  const facts = readFacts(body);
   return Object.fromEntries(measured.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])));
 }
 
@@ -89,7 +82,7 @@ describe("a sentence that says what is measured", () => {
     ["Pool 3 TVL is 5M below 6M", "token"],
     ["ETH price on Binance is 4012", "chain"],
   ] as const)("does not take from %j a %s", (text, name) => {
-    expect(factsOf(text)[name]).toBeUndefined();
+    expect(readFacts(text)[name]).toBeUndefined();
   });
 
   it("leaves what the payload says itself alone, and takes nothing from a title about something else", () => {
@@ -121,7 +114,7 @@ describe("a sentence that says what is measured", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 8, arbitrary: word }, fc.string()), { maxLength: 25 }), (words) => {
         const text = words.join(" ");
-        const facts = factsOf(`x ${text}`);
+        const facts = readFacts(`x ${text}`);
         for (const name of ["value", "threshold", "previousValue"] as const) {
           const said = facts[name];
           if (said !== undefined) expect(`${facts.title}\n${facts.text}`).toContain(said);
@@ -139,7 +132,7 @@ describe("the status of a sentence", () => {
     "USDC on eth: total TVL 26.3 USD (below 25), before 24.1: back to normal",
     "CRITICAL: USDC TVL is back to normal ✅",
   ])("is resolved at the end of %j", (text) => {
-    expect(factsOf(text).status).toBe("resolved");
+    expect(readFacts(text).status).toBe("resolved");
   });
 
   it.each([
@@ -154,6 +147,6 @@ describe("the status of a sentence", () => {
     "CRITICAL: the attacker has recovered",
     "Wire transfer: cleared",
   ])("is not resolved by %j", (text) => {
-    expect(factsOf(text).status).not.toBe("resolved");
+    expect(readFacts(text).status).not.toBe("resolved");
   });
 });

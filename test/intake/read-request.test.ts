@@ -1,13 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { describeUnreadable } from "../../src/routing/unreadable.ts";
-import { describeFacts } from "./describe-facts.ts";
-
-function read(body: string | Uint8Array, contentType?: string) {
-  const [translation] = translateRequest(typeof body === "string" ? Buffer.from(body) : body, contentType);
-  if (translation === undefined) throw new Error("no translation");
-  return translation.facts;
-}
+import { describeFacts, readFacts } from "./describe-facts.ts";
 
 const utf16be = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le").swap16();
 
@@ -17,8 +10,8 @@ it("reads 200 parts of a multipart form, and says that it has more", () => {
   const body = (count: number) =>
     `${part("title", "TVL fell")}${Array.from({ length: count }, (_, at) => part(`k${at}`, "v")).join("")}--XX--\r\n`;
   const note = "the form has more than 200 parts, and only these are read";
-  expect(read(body(199)).notes).not.toContain(note);
-  expect(read(body(200))).toMatchObject({
+  expect(readFacts(body(199)).notes).not.toContain(note);
+  expect(readFacts(body(200))).toMatchObject({
     title: "TVL fell",
     format: "form",
     notes: expect.arrayContaining([note]),
@@ -27,12 +20,12 @@ it("reads 200 parts of a multipart form, and says that it has more", () => {
 
 it("says how much of a long broken JSON is shown", () => {
   const body = `{"title":"TVL fell","text":"${"word ".repeat(10_000)}`;
-  expect(read(body).notes).toContain("the text is cut from 50,027 characters to 20,000");
+  expect(readFacts(body).notes).toContain("the text is cut from 50,027 characters to 20,000");
 });
 
 it("reads 10,000 fields of a form, and says that it has more", () => {
   const pairs = Array.from({ length: 10_001 }, (_, index) => `k${index}=${index}`).join("&");
-  const facts = read(`title=TVL+fell&${pairs}`, "application/x-www-form-urlencoded");
+  const facts = readFacts(`title=TVL+fell&${pairs}`, "application/x-www-form-urlencoded");
   expect(facts).toMatchObject({ title: "TVL fell", format: "form" });
   expect(facts.notes[0]).toBe("the form has more than 10,000 fields, and only these are read");
 });
@@ -88,7 +81,9 @@ const requests: [what: string, body: string | Uint8Array, contentType?: string][
 ];
 
 it("reads of each request what a person has reviewed", async () => {
-  const shown = requests.map(([what, body, contentType]) => `=== ${what}\n${describeFacts(read(body, contentType))}`);
+  const shown = requests.map(
+    ([what, body, contentType]) => `=== ${what}\n${describeFacts(readFacts(body, contentType))}`,
+  );
   await expect(shown.join("\n")).toMatchFileSnapshot("golden/requests.txt");
 });
 
@@ -96,14 +91,14 @@ describe("formats are found by content", () => {
   it.each(["text/plain", "application/x-www-form-urlencoded", "application/octet-stream", undefined, "nonsense"])(
     "reads JSON sent as %s",
     (contentType) => {
-      expect(read('{"title":"TVL fell"}', contentType)).toMatchObject({ title: "TVL fell", format: "json" });
+      expect(readFacts('{"title":"TVL fell"}', contentType)).toMatchObject({ title: "TVL fell", format: "json" });
     },
   );
 
   it.each(["application/json", "text/plain", "application/x-www-form-urlencoded", undefined])(
     "reads text sent as %s",
     (contentType) => {
-      expect(read("ETH: TVL fell = bad & worse\nsecond line", contentType)).toMatchObject({
+      expect(readFacts("ETH: TVL fell = bad & worse\nsecond line", contentType)).toMatchObject({
         title: "ETH: TVL fell = bad & worse",
         text: "second line",
         format: "text",
@@ -120,11 +115,11 @@ describe("formats are found by content", () => {
     ['""', "Alert (empty JSON text)"],
     ['{"title":"","text":null}', "Alert (empty JSON object)"],
   ])("names an empty body %j", (body, title) => {
-    expect(read(body).title).toBe(title);
+    expect(readFacts(body).title).toBe(title);
   });
 
   it("keeps two different binary bodies apart", () => {
-    expect(read(Buffer.from([0x1f, 0x8b, 1])).alertKey).not.toBe(read(Buffer.from([0x1f, 0x8b, 2])).alertKey);
+    expect(readFacts(Buffer.from([0x1f, 0x8b, 1])).alertKey).not.toBe(readFacts(Buffer.from([0x1f, 0x8b, 2])).alertKey);
   });
 });
 
@@ -140,7 +135,7 @@ it.each([
   ["a cut", '{"title":"TVL fell","severity":"critical","text":"and th'],
   ["something behind it", '{"title":"TVL fell","severity":"critical"}\n{"title":"other"}'],
 ])("with %s still reads what it can, and all of it is shown", (_, body) => {
-  const facts = read(body, "application/json");
+  const facts = readFacts(body, "application/json");
   expect(facts).toMatchObject({ title: "TVL fell", severity: "critical", format: "broken-json" });
   expect(facts.text).toContain(body);
   expect(facts.notes[0]).toMatch(/^broken JSON at line \d+, column \d+: \S/);

@@ -2,15 +2,13 @@ import { expect, it, onTestFinished } from "vitest";
 import type { BodyReading } from "../../src/core/ports/body-reader.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
 import { ReadingThread } from "../../src/intake/thread/body-reader.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { readingThreadEntry } from "../support/reader.ts";
+import { translate } from "./describe-facts.ts";
 
 const taken = new Set(["forge", "other"]);
 
-function read(payload: unknown, is?: string) {
-  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
-  return translateRequest(Buffer.from(text), undefined, { naming: { is, taken } }).map(({ facts }) => facts);
-}
+const read = (payload: unknown, is?: string) =>
+  translate(payload, undefined, { naming: { is, taken } }).map(({ facts }) => facts);
 
 it("calls what came by a source's hook by its name, and shows what the body calls itself", () => {
   const [facts] = read({ title: "push", source: "grafana" }, "forge");
@@ -50,8 +48,7 @@ it("gives the same thing by two hooks two keys, and the account's the one that i
 
 it("counts the shapes of two hooks apart", () => {
   const shapeOf = (hook?: string) => {
-    const body = Buffer.from('{"title":"a","value":1}');
-    return translateRequest(body, undefined, { shapes: createShapeReader(hook) })[0]?.shape?.id;
+    return translate({ title: "a", value: 1 }, undefined, { shapes: createShapeReader(hook) })[0]?.shape?.id;
   };
   const ids = [shapeOf(), shapeOf("forge"), shapeOf("other")];
   expect(new Set(ids).size).toBe(3);

@@ -6,7 +6,7 @@ import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
 import { type AppriseVendor, createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
-import { echo, json, text } from "../support/vendors/http-vendor.ts";
+import { echo, text } from "../support/vendors/http-vendor.ts";
 
 let vendor: AppriseVendor;
 beforeEach(async () => {
@@ -47,11 +47,6 @@ describe("Apprise", () => {
       scope: "destination",
       detail: expect.stringContaining("nobody was notified"),
     });
-  });
-
-  it("leaves open who was notified when some of the services failed", async () => {
-    vendor.behave({ kind: "answer", answer: () => json(424, { error: "One or more", details: [] }) });
-    expect(await open({ key: vendor.key }).send(message, sendContext())).toMatchObject({ kind: "ambiguous" });
   });
 
   it("is reached below a path of its server", async () => {
