@@ -5,7 +5,7 @@ import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
-import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt, usdc } from "./sample.ts";
+import { dataOf, fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt, usdc } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });
 const timeZone = "Europe/Zurich";
@@ -62,17 +62,7 @@ function tell(facts: Partial<AlertFacts>, context: Parameters<typeof makeContext
 
 /** What goes to a vendor that is given facts with the text. */
 function showEvent(alert: Alert): string {
-  const { id, receivedAt, facts } = alert;
-  const { title, severity, status } = facts;
-  const url = `${publicUrl}/alerts/${id}`;
-  const data = {
-    type: "alert" as const,
-    deliveryId: id,
-    at: receivedAt,
-    alerts: [{ id, receivedAt, title, severity, status, facts: { ...facts }, url }],
-    repeat: false,
-    silent: false,
-  };
+  const data = dataOf([alert], { deliveryId: alert.id });
   const document = rendering.composeAlert(alert, makeContext());
   const [message] = rendering.renderDocument("pagerduty", document, { form: "rich", timeZone, data });
   if (message?.kind !== "pagerduty") throw new Error("no event");

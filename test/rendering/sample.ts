@@ -1,4 +1,5 @@
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
+import type { MessageData } from "../../src/core/message.ts";
 import type { MessageContext } from "../../src/core/message-context.ts";
 import { anAlert } from "../support/facts.ts";
 
@@ -30,6 +31,15 @@ export function makeAlert(changes: Changes = {}): Alert {
 
 export function makeContext(changes: Partial<MessageContext> = {}): MessageContext {
   return { now: receivedAt + 1000, purpose: "alert", possibleRepeat: false, ...changes };
+}
+
+/** What goes to vendors that are given the facts of alerts with the text. */
+export function dataOf(alerts: Alert[], changes: Partial<MessageData> = {}): MessageData {
+  const shown = alerts.map(({ id, receivedAt, facts }) => {
+    const { title, severity, status } = facts;
+    return { id, receivedAt, title, severity, status, facts: { ...facts }, url: `${publicUrl}/alerts/${id}` };
+  });
+  return { type: "alert", deliveryId: "d", at: receivedAt, repeat: false, silent: false, alerts: shown, ...changes };
 }
 
 /** Everything named, as the market-data service may send it. */

@@ -91,24 +91,18 @@ export async function createCanaryWorld() {
   // TLS is spoken to a server that speaks none.
   origins.speaksPlainly = String(origins.takes).replace("http:", "https:");
 
+  const ofCanaries: Record<string, keyof typeof canaries> = {
+    ...{ WEBHOOK_SECRET: "hook", ADMIN_TOKEN: "admin", ALERTING_API_KEY: "alertingKey", PRICING_API_KEY: "pricingKey" },
+    ...{ SIGNING: "signing", BEARER: "bearer", API_HEADER: "apiHeader", PLAIN_HEADER: "plainHeader" },
+    ...{ SOURCE_HOOK: "sourceHook", SOURCE_KEY: "sourceKey", SOURCE_CHECK: "sourceCheck", NTFY_TOKEN: "ntfyToken" },
+  };
+  const rejects = String(origins.rejects);
+  const { heartbeat, appriseUser, applicationUrl } = canaries;
   const env: Record<string, string> = {
-    WEBHOOK_SECRET: canaries.hook.value,
-    ADMIN_TOKEN: canaries.admin.value,
-    ALERTING_URL: String(origins.rejects),
-    ALERTING_API_KEY: canaries.alertingKey.value,
-    PRICING_URL: String(origins.rejects),
-    PRICING_API_KEY: canaries.pricingKey.value,
-    PUBLIC_URL: "http://127.0.0.1:9",
-    SIGNING: canaries.signing.value,
-    BEARER: canaries.bearer.value,
-    API_HEADER: canaries.apiHeader.value,
-    PLAIN_HEADER: canaries.plainHeader.value,
-    HEARTBEAT: `${origins.rejects}/ping/${canaries.heartbeat.value}?key=${canaries.heartbeat.value}`,
-    SOURCE_HOOK: canaries.sourceHook.value,
-    SOURCE_KEY: canaries.sourceKey.value,
-    SOURCE_CHECK: canaries.sourceCheck.value,
-    NTFY_TOKEN: canaries.ntfyToken.value,
-    APPRISE_URL: `mailto://${canaries.appriseUser.value}:${canaries.applicationUrl.value}@mail.example`,
+    ...Object.fromEntries(Object.entries(ofCanaries).map(([variable, name]) => [variable, canaries[name].value])),
+    ...{ ALERTING_URL: rejects, PRICING_URL: rejects, PUBLIC_URL: "http://127.0.0.1:9" },
+    HEARTBEAT: `${rejects}/ping/${heartbeat.value}?key=${heartbeat.value}`,
+    APPRISE_URL: `mailto://${appriseUser.value}:${applicationUrl.value}@mail.example`,
   };
   const lines: string[] = [];
   let bots = 7_700_000;
@@ -116,8 +110,9 @@ export async function createCanaryWorld() {
     for (const kind of httpKinds.filter((_, index) => (index + turn + Math.floor(turn / 3)) % 3 === 0)) {
       const variable = `${kind}_${behaviour}`.toUpperCase();
       bots += 1;
-      env[variable] = secretTextFor(kind, origin, bots);
-      lines.push(`  ${kind}-${behaviour}: { ${optionsFor(kind, origin, variable)} }`);
+      const { secret, options } = configurationOf(kind, origin, variable, bots);
+      env[variable] = secret;
+      lines.push(`  ${kind}-${behaviour}: { ${options} }`);
     }
   }
   for (const [behaviour, url] of Object.entries(await createMailServers())) {
@@ -140,47 +135,34 @@ export async function createCanaryWorld() {
 
 export type CanaryWorld = Awaited<ReturnType<typeof createCanaryWorld>>;
 
-function secretTextFor(kind: HttpKind, origin: string, botId: number): string {
-  const { host } = new URL(origin);
-  const [scheme] = origin.split("//", 1);
-  switch (kind) {
-    case "webhook":
-      return `${scheme}//${host}/${canaries.urlPath.value}?a=${canaries.urlQuery.value}`;
-    case "slack":
-      return `${origin}/services/T0/B0/${canaries.slack.value}`;
-    case "discord":
-      return `${origin}/api/webhooks/9007199254740993/${canaries.discord.value}`;
-    case "teams":
-      return `${origin}/workflows/0a1b2c3d4e/triggers/manual/paths/invoke?api-version=1&sig=${canaries.teams.value}`;
-    case "telegram":
-      return `${botId}:${canaries.bot.value}`;
-    case "pagerduty":
-      return canaries.routingKey.value;
-    case "ntfy":
-    case "apprise":
-      return "unused";
-  }
-}
-
-function optionsFor(kind: HttpKind, origin: string, variable: string): string {
+/** For each kind the text of its secret, and its options with the variable that has it. */
+function configurationOf(
+  kind: HttpKind,
+  origin: string,
+  variable: string,
+  botId: number,
+): { secret: string; options: string } {
   const internal = `allowInternal: ["127.0.0.1"]`;
   const reference = `"\${${variable}}"`;
-  switch (kind) {
-    case "webhook":
-      return `type: webhook, url: ${reference}, secret: "\${SIGNING}", headers: { Authorization: "Bearer \${BEARER}", X-Api-Key: "\${API_HEADER}", X-Desk: "\${PLAIN_HEADER}" }, ${internal}`;
-    case "slack":
-    case "discord":
-    case "teams":
-      return `type: ${kind}, url: ${reference}, ${internal}`;
-    case "ntfy":
-      return `type: ntfy, server: "${origin}", topic: alerts, token: "\${NTFY_TOKEN}", ${internal}`;
-    case "apprise":
-      return `type: apprise, server: "${origin}", urls: ["\${APPRISE_URL}"], ${internal}`;
-    case "pagerduty":
-      return `type: pagerduty, routingKey: ${reference}, server: "${origin}", ${internal}`;
-    case "telegram":
-      return `type: telegram, chatId: "-1001700000001", botToken: ${reference}, apiRoot: "${origin}"`;
-  }
+  const url = `type: ${kind}, url: ${reference}, ${internal}`;
+  const headers = `{ Authorization: "Bearer \${BEARER}", X-Api-Key: "\${API_HEADER}", X-Desk: "\${PLAIN_HEADER}" }`;
+  const { urlPath, urlQuery, slack, discord, teams, bot, routingKey } = canaries;
+  const teamsPath = "workflows/0a1b2c3d4e/triggers/manual/paths/invoke";
+  const all: Record<HttpKind, [secret: string, options: string]> = {
+    webhook: [`${origin}/${urlPath.value}?a=${urlQuery.value}`, `${url}, secret: "\${SIGNING}", headers: ${headers}`],
+    slack: [`${origin}/services/T0/B0/${slack.value}`, url],
+    discord: [`${origin}/api/webhooks/9007199254740993/${discord.value}`, url],
+    teams: [`${origin}/${teamsPath}?api-version=1&sig=${teams.value}`, url],
+    telegram: [
+      `${botId}:${bot.value}`,
+      `type: telegram, chatId: "-1001700000001", botToken: ${reference}, apiRoot: "${origin}"`,
+    ],
+    pagerduty: [routingKey.value, `type: pagerduty, routingKey: ${reference}, server: "${origin}", ${internal}`],
+    ntfy: ["unused", `type: ntfy, server: "${origin}", topic: alerts, token: "\${NTFY_TOKEN}", ${internal}`],
+    apprise: ["unused", `type: apprise, server: "${origin}", urls: ["\${APPRISE_URL}"], ${internal}`],
+  };
+  const [secret, options] = all[kind];
+  return { secret, options };
 }
 
 /** What each vendor says when it has taken a message. */

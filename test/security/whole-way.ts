@@ -2,6 +2,7 @@ import { viewAlertDetail } from "../../src/contract/make-views.ts";
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { mappableFacts } from "../../src/core/mapping.ts";
+import type { Document } from "../../src/core/message.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
@@ -17,7 +18,7 @@ import { readableText, vendors } from "../../src/vendors/index.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { PanelView } from "../../src/web/pages/panel.tsx";
 import type { Frame } from "../../src/web/web-env.ts";
-import { makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";
+import { dataOf, makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";
 import { chat, route, rules } from "../routing/sample.ts";
 import { createRendering } from "../support/rendering.ts";
 
@@ -102,30 +103,15 @@ export function renderDigest(alerts: Alert[]): number {
   return renderAll(document, "digest", alerts);
 }
 
-function renderAll(
-  document: ReturnType<typeof rendering.composeAlert>,
-  type: "alert" | "digest",
-  alerts: Alert[],
-): number {
-  const data = {
-    type,
-    deliveryId: "d",
-    at: receivedAt,
-    repeat: false,
-    silent: false,
-    alerts: alerts.map(({ id, facts }) => ({
-      id,
-      receivedAt,
-      title: facts.title,
-      severity: facts.severity,
-      status: facts.status,
-      facts: { ...facts },
-    })),
-  };
+function renderAll(document: Document, type: "alert" | "digest", alerts: Alert[]): number {
   let units = 0;
   for (const channel of channels) {
     for (const form of ["rich", "plain"] as const) {
-      const messages = rendering.renderDocument(channel, document, { form, timeZone: "Europe/Zurich", data });
+      const messages = rendering.renderDocument(channel, document, {
+        form,
+        timeZone: "Europe/Zurich",
+        data: dataOf(alerts, { type }),
+      });
       for (const message of messages) units += readableText(message).length;
     }
   }

@@ -2,7 +2,7 @@ import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
 import { createPagerdutyChannel } from "../../src/vendors/pagerduty/send.ts";
-import { fullFacts, makeAlert, makeContext, publicUrl } from "../rendering/sample.ts";
+import { dataOf, fullFacts, makeAlert, makeContext, publicUrl } from "../rendering/sample.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
@@ -26,12 +26,10 @@ const rendering = createRendering({ publicUrl });
 
 /** What an event says is in test/rendering/golden/pagerduty.txt. */
 function eventOf(changes: object = {}): PagerdutyMessage {
-  const { id, receivedAt, facts } = makeAlert({ facts: { ...fullFacts, ...changes } });
-  const { title, severity, status } = facts;
-  const alerts = [{ id, receivedAt, title, severity, status, facts: { ...facts }, url: publicUrl }];
-  const data = { type: "alert" as const, deliveryId: "d", at: receivedAt, alerts, repeat: false, silent: false };
-  const document = rendering.composeAlert(makeAlert({ facts }), makeContext());
-  const [message] = rendering.renderDocument("pagerduty", document, { form: "rich", timeZone: "UTC", data });
+  const alert = makeAlert({ facts: { ...fullFacts, ...changes } });
+  const document = rendering.composeAlert(alert, makeContext());
+  const options = { form: "rich", timeZone: "UTC", data: dataOf([alert]) } as const;
+  const [message] = rendering.renderDocument("pagerduty", document, options);
   return message as PagerdutyMessage;
 }
 

@@ -5,6 +5,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { createTimeFormat } from "../../src/ground/time/time-format.ts";
 import { createChannel, vendors } from "../../src/vendors/index.ts";
 import { readText, root } from "../docs/documents.ts";
+import { dataOf, makeAlert } from "../rendering/sample.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { sendContext } from "../support/send-context.ts";
 
@@ -55,9 +56,7 @@ test.each(vendors)("$type has the plain form that it says it has", ({ can, rende
   ];
   const state = { severity: "critical", status: "firing" } as const;
   const document: Document = { subject: "TVL fell", ...state, blocks: [{ kind: "paragraph", inlines }] };
-  const facts = { title: "TVL fell", ...state };
-  const alerts = [{ ...facts, id: "1", receivedAt: 0, facts }];
-  const data = { type: "alert" as const, deliveryId: "d", at: 0, alerts, repeat: false, silent: false };
+  const data = dataOf([makeAlert({ facts: { title: "TVL fell", ...state } })]);
   const messagesOf = (form: MessageForm) => render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });
   expect(JSON.stringify(messagesOf("plain")) !== JSON.stringify(messagesOf("rich"))).toBe(can.plainForm);
 });
