@@ -15,7 +15,7 @@ export const mailMessage: EmailMessage = {
   html: "<p>It fell.</p>",
 };
 
-export interface MailOptions extends EmailChannelOptions {
+export interface MailOptions extends EmailChannelOptions, Pick<ScriptedSmtpOptions, "script" | "extensions"> {
   server?: ScriptedSmtpOptions;
   account?: Partial<EmailAccount>;
   /** Whether the channel trusts the certificate of the server. Default true. */
@@ -23,8 +23,9 @@ export interface MailOptions extends EmailChannelOptions {
 }
 
 /** A mail server that fails where its script says, and a channel to it. Both end with the test. */
-export async function startMail({ server: script, account, trusts = true, ...options }: MailOptions = {}) {
-  const server = await createScriptedSmtpServer(script);
+export async function startMail(given: MailOptions = {}) {
+  const { server: kind, script, extensions, account, trusts = true, ...options } = given;
+  const server = await createScriptedSmtpServer({ script, extensions, ...kind });
   onTestFinished(server.close);
   const { port } = server;
   const channel = createEmailChannel(

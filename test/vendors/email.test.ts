@@ -36,7 +36,7 @@ describe("a mail that goes well", () => {
   });
 
   it.each([[[]], [["8BITMIME"]]])("works for a server with the extensions %j alone", async (extensions) => {
-    const { say } = await startMail({ server: { extensions } });
+    const { say } = await startMail({ extensions });
     expect(await say()).toBe("sent");
   });
 });
@@ -51,8 +51,7 @@ describe("a kept connection", () => {
   });
 
   it("is replaced when the server says goodbye with 421", async () => {
-    const script = { mail: ["250 ok", "421 4.4.2 too many mails on this connection"] };
-    const { server, say } = await startMail({ server: { script } });
+    const { server, say } = await startMail({ script: { mail: ["250 ok", "421 4.4.2 too many mails"] } });
     await say({ deliveryId: "first" });
     expect(await say({ deliveryId: "second" })).toBe("sent");
     expect(server.connections()).toBe(2);
@@ -62,16 +61,14 @@ describe("a kept connection", () => {
     [{ drop: true } as const, "ambiguous"],
     ["421 4.3.2 shutting down", "retry"],
   ])("is not replaced once the mail may have left, so that nothing is sent twice: %j", async (dot, kind) => {
-    const { server, send } = await startMail({ server: { script: { dot: ["250 ok", dot] } } });
+    const { server, send } = await startMail({ script: { dot: ["250 ok", dot] } });
     await send({ deliveryId: "first" });
     expect(await send({ deliveryId: "second" })).toMatchObject({ kind });
     expect(server.mails).toHaveLength(2);
   });
 
   it("is replaced once and no more", async () => {
-    const { server, send } = await startMail({
-      server: { script: { mail: ["250 ok", { drop: true }, { drop: true }] } },
-    });
+    const { server, send } = await startMail({ script: { mail: ["250 ok", { drop: true }, { drop: true }] } });
     await send({ deliveryId: "first" });
     expect(await send({ deliveryId: "second" })).toMatchObject({ kind: "retry" });
     expect(server.connections()).toBe(2);
@@ -118,22 +115,21 @@ describe.each(ways)("a refusal, %s", (_how, extensions) => {
     ["dot", "550 5.4.5 Daily user sending limit exceeded", "rejected account rate_limited"],
     ["dot", "maybe", "ambiguous bad_answer"],
   ])("to %s with %s is %s", async (stage, reply, outcome) => {
-    const { say } = await startMail({ server: { script: { [stage]: reply }, extensions } });
+    const { say } = await startMail({ script: { [stage]: reply }, extensions });
     expect(await say()).toBe(outcome);
   });
 });
 
 describe("a refusal", () => {
   it("keeps the words of the server, on one line", async () => {
-    const script = { rcpt: "550-5.1.1 The account\r\n550 5.1.1 does\tnot exist" };
-    const { send } = await startMail({ server: { script } });
+    const { send } = await startMail({ script: { rcpt: "550-5.1.1 The account\r\n550 5.1.1 does\tnot exist" } });
     expect(await send()).toMatchObject({
       detail: "The mail server refuses the recipient: 550 5.1.1 The account does not exist",
     });
   });
 
   it("leaves the next mail alone", async () => {
-    const { say } = await startMail({ server: { script: { rcpt: ["550 5.1.1 no such user"] } } });
+    const { say } = await startMail({ script: { rcpt: ["550 5.1.1 no such user"] } });
     expect([await say(), await say()]).toEqual(["rejected recipient recipient_refused", "sent"]);
   });
 });
@@ -156,43 +152,42 @@ describe.each(ways)("silence and broken lines, %s", (_how, extensions) => {
 
   describe.each(["greeting", "ehlo", "mail", "rcpt", "data"] as const)("nothing has left at %s", (stage) => {
     it("when the server drops the line", async () => {
-      const { server, say } = await startMail({ server: { script: { [stage]: { drop: true } }, extensions } });
+      const { server, say } = await startMail({ script: { [stage]: { drop: true } }, extensions });
       expect(await say()).toBe("retry connection_lost -");
       expect(server.mails).toHaveLength(0);
     });
 
     it("when the server hangs", async () => {
-      const { say } = await startMail({ server: { script: { [stage]: { hang: true } }, extensions }, timeouts });
+      const { say } = await startMail({ script: { [stage]: { hang: true } }, extensions, timeouts });
       expect(await say()).toBe("retry timeout_before_send -");
     });
 
     it("when the caller gives up", async () => {
-      const mail = await startMail({ server: { script: { [stage]: { hang: true } }, extensions } });
+      const mail = await startMail({ script: { [stage]: { hang: true } }, extensions });
       expect(await giveUpAt(stage, mail, {})).toBe("retry process_stopped -");
     });
   });
 
   it("nobody knows when the line drops after the go-ahead", async () => {
-    const script = { data: { drop: true, after: "354 go on" } } as const;
-    const { say } = await startMail({ server: { script, extensions } });
+    const { say } = await startMail({ script: { data: { drop: true, after: "354 go on" } }, extensions });
     expect(await say()).toBe("ambiguous connection_lost");
   });
 
   it("nobody knows when the line drops after the mail", async () => {
-    const { server, say } = await startMail({ server: { script: { dot: { drop: true } }, extensions } });
+    const { server, say } = await startMail({ script: { dot: { drop: true } }, extensions });
     expect(await say()).toBe("ambiguous connection_lost");
     expect(server.mails).toHaveLength(1);
   });
 
   it("nobody knows when the server hangs after the mail, or the caller gives up there", async () => {
-    const server = { script: { dot: { hang: true } }, extensions } as const;
-    const { say } = await startMail({ server, timeouts: { verdictMs: 60 } });
+    const silent = { script: { dot: { hang: true } }, extensions } as const;
+    const { say } = await startMail({ ...silent, timeouts: { verdictMs: 60 } });
     expect(await say()).toBe("ambiguous no_answer");
-    expect(await giveUpAt("dot", await startMail({ server }), { why: tooLong })).toBe("ambiguous no_answer");
+    expect(await giveUpAt("dot", await startMail(silent), { why: tooLong })).toBe("ambiguous no_answer");
   });
 
   it("a relay that stood still until its lease was over hands no mail over, and knows that it has not", async () => {
-    const { server, say } = await startMail({ server: { extensions } });
+    const { server, say } = await startMail({ extensions });
     let now = 0;
     const leaseMs = 14_000;
     // Before the answer is read.
@@ -213,14 +208,14 @@ describe.each(ways)("silence and broken lines, %s", (_how, extensions) => {
 
 describe("what is known of a mail", () => {
   it("is that nothing of it has left on a connection that carried another", async () => {
-    const mail = await startMail({ server: { script: { mail: ["250 ok", { hang: true }] } } });
+    const mail = await startMail({ script: { mail: ["250 ok", { hang: true }] } });
     await mail.send({ deliveryId: "first" });
     expect(await giveUpAt("mail", mail, { times: 2, why: tooLong })).toBe("retry timeout_before_send -");
     expect(mail.server.connections()).toBe(1);
   });
 
   it("is so too when its caller gives up waiting for a connection, and the others get through", async () => {
-    const { server, send } = await startMail({ server: { script: { dot: [{ hang: true }] } }, maxConnections: 1 });
+    const { server, send } = await startMail({ script: { dot: [{ hang: true }] }, maxConnections: 1 });
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = send({ deliveryId: "stuck", signal: first.signal });
     const queued = send({ deliveryId: "queued", signal: second.signal });
@@ -234,7 +229,7 @@ describe("what is known of a mail", () => {
   });
 
   it("is nothing certain when the channel is closed while it is under way", async () => {
-    const { server, channel, send } = await startMail({ server: { script: { dot: { hang: true } } } });
+    const { server, channel, send } = await startMail({ script: { dot: { hang: true } } });
     const sending = send();
     await server.reached("dot");
     await channel.close();
@@ -248,7 +243,7 @@ describe("the login", () => {
     ["sends no password in clear text", {}],
     ["is not tried at a server without EHLO, which cannot have STARTTLS", { ehlo: "502 5.5.1 what?" }],
   ])("%s", async (_what, script) => {
-    const { server, say } = await startMail({ server: { script }, account: login });
+    const { server, say } = await startMail({ script, account: login });
     expect(await say()).toBe("rejected account no_starttls");
     expect(server.commands.join()).not.toContain("AUTH");
   });
@@ -282,7 +277,7 @@ describe("the login", () => {
     ["pauses the account for a wrong password", "535 5.7.8 no", "rejected account auth_failed"],
     ["only waits when the server cannot tell yet", "454 4.7.0 try later", "retry temporary_refusal 60000 account"],
   ])("%s", async (_what, auth, outcome) => {
-    const { say } = await startMail({ server: { script: { auth } }, account: openLogin });
+    const { say } = await startMail({ script: { auth }, account: openLogin });
     expect(await say()).toBe(outcome);
   });
 
@@ -309,7 +304,7 @@ describe("the login", () => {
           // Padded so that the secret would stand at the place where a long reply is cut.
           for (const padding of ["", "x".repeat(150)]) {
             const script = { [stage]: `${code} ${padding} you sent ${echo}` };
-            const outcome = JSON.stringify(await (await startMail({ server: { script }, account: openLogin })).send());
+            const outcome = JSON.stringify(await (await startMail({ script, account: openLogin })).send());
             for (const secret of echoes) expect(outcome).not.toContain(secret.slice(0, 8));
           }
         }
