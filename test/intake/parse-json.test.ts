@@ -124,11 +124,7 @@ describe("parseJson", () => {
       column: 8,
       message: "expected a value",
     });
-    expect(parseJson('{"a": "cut')).toMatchObject({
-      line: 1,
-      column: 11,
-      message: "it ends inside a string",
-    });
+    expect(parseJson('{"a": "cut')).toMatchObject({ line: 1, column: 11, message: "it ends inside a string" });
     expect(parseJson('{"a": 1')).toMatchObject({ message: 'it ends too early (expected "," or "}")' });
   });
 

@@ -194,10 +194,7 @@ async function lookAtHttp(relay: RelayProcess, id: string, places: Places): Prom
   };
   for (const path of [...paths, "/?q=GHO", "/?state=failed", "/no-such-page", `/api/alerts/none`]) {
     for (const [who, headers] of Object.entries(readers)) {
-      const response = await fetch(`${relay.url}${path}`, {
-        headers,
-        redirect: "manual",
-      });
+      const response = await fetch(`${relay.url}${path}`, { headers, redirect: "manual" });
       const shown = `${JSON.stringify([...response.headers])}\n${await response.text()}`;
       places.look(`GET ${path} as ${who} (${response.status})`, shown);
     }

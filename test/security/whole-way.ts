@@ -95,11 +95,7 @@ export function renderOne(alert: Alert): number {
 }
 
 export function renderDigest(alerts: Alert[]): number {
-  const document = rendering.composeDigest(alerts, {
-    now: receivedAt,
-    reason: "burst",
-    possibleRepeat: false,
-  });
+  const document = rendering.composeDigest(alerts, { now: receivedAt, reason: "burst", possibleRepeat: false });
   return renderAll(document, "digest", alerts);
 }
 

@@ -355,9 +355,7 @@ describe("a session", () => {
   test("is over even if that cannot be recorded, and the page says what that means", async () => {
     const { store } = await createWebFixture();
     const full = new AppError("store_unavailable", "The disk that holds the database is full.");
-    const broken = await createWebFixture({
-      store: { ...store, putKeyIfAbsent: () => Promise.reject(full) },
-    });
+    const broken = await createWebFixture({ store: { ...store, putKeyIfAbsent: () => Promise.reject(full) } });
     const browser = await broken.logIn();
     const answer = await browser.post("/logout");
     expect(answer.status).toBe(503);

@@ -253,12 +253,7 @@ describe("an alert's page", () => {
     await addAlert({ facts: { alertKey: "k3", token: "DAI" } });
     expect(await read(`/alerts/${id}`)).toContain("It would have muted 2 of the 4 alerts of the last 24 h.");
 
-    const asked = await post(`/alerts/${id}/mute`, {
-      like: "token",
-      for: "7d",
-      reason: "",
-      do: "preview",
-    });
+    const asked = await post(`/alerts/${id}/mute`, { like: "token", for: "7d", reason: "", do: "preview" });
     expect(asked.status).toBe(200);
     const page = await asked.text();
     expect(page).toContain("It would have muted 3 of the 4 alerts of the last 24 h.");
@@ -447,11 +442,7 @@ describe("mutes", () => {
 
   test("that cannot be read keep what was typed", async () => {
     const { post } = await createWebFixture();
-    const answer = await post("/mutes", {
-      match: "severty=info",
-      for: "1h",
-      reason: "why not",
-    });
+    const answer = await post("/mutes", { match: "severty=info", for: "1h", reason: "why not" });
     expect(answer.status).toBe(400);
     const page = await answer.text();
     for (const words of ["did you mean severity?", "severty=info", 'value="why not"']) expect(page).toContain(words);

@@ -12,13 +12,7 @@ const token = "canary-admin-token-of-all-relays";
 
 async function startOne(url: string) {
   const dataDir = makeTempFolder();
-  const env = {
-    DATA_DIR: dataDir,
-    DATABASE_URL: url,
-    PORT: "0",
-    DRAIN_TIME: "0s",
-    ADMIN_TOKEN: token,
-  };
+  const env = { DATA_DIR: dataDir, DATABASE_URL: url, PORT: "0", DRAIN_TIME: "0s", ADMIN_TOKEN: token };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
   const relay = await startRelay({ config, secrets, log: silentLog, readingThreadEntry });
