@@ -38,8 +38,15 @@ import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
-import { findUnrouted } from "../conformance/store/scene-samples.ts";
-import { chat } from "../routing/sample.ts";
+import {
+  request as acceptable,
+  attemptOf,
+  claimOf,
+  findUnrouted,
+  planned,
+  routed,
+} from "../conformance/store/scene-samples.ts";
+import { chat, facts } from "../routing/sample.ts";
 import { takeLane } from "./lane.ts";
 import { createLocalReader } from "./reader.ts";
 import { createRendering } from "./rendering.ts";
@@ -321,65 +328,32 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
 
 /** Accepts and routes one alert, as intake and routing would. */
 export async function addAlert(store: Store, now: number, newId: () => string, input: AlertInput): Promise<Alert> {
-  const body = typeof input.body === "string" ? Buffer.from(input.body) : (input.body ?? Buffer.from("{}"));
+  const { body = "{}", headers, contentType, dedupeKey } = input;
   const id = newId();
-  await store.acceptRequest({
-    receivedAt: now,
-    contentType: input.contentType ?? "application/json",
-    headers: JSON.stringify(input.headers ?? [["content-type", "application/json"]]),
-    body,
-    ids: [id],
-    origin: "hook",
-    dedupeKey: input.dedupeKey,
-    dedupeWindowMs: 3_600_000,
-  });
+  const asked = { receivedAt: now, ids: [id], dedupeKey, dedupeWindowMs: 3_600_000 };
+  const sent = {
+    body: typeof body === "string" ? Buffer.from(body) : body,
+    ...(contentType !== undefined && { contentType }),
+    ...(headers && { headers: JSON.stringify(headers) }),
+  };
+  await store.acceptRequest(acceptable({ ...asked, ...sent }));
   const { seq } = await findUnrouted(store, id);
-  const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts: { ...sampleFacts, ...input.facts } };
+  const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts: facts(input.facts) };
   if (input.unrouted !== true) await routeAlert(store, now, alert, input);
   return alert;
 }
 
-const sampleFacts: AlertFacts = {
-  title: "TVL of USDC dropped",
-  severity: "critical",
-  status: "firing",
-  format: "json",
-  alertKey: "usdc-tvl",
-  fields: [],
-  notes: [],
-};
-
 async function routeAlert(store: Store, now: number, { seq, facts }: Alert, input: AlertInput): Promise<void> {
-  const deliveries = (input.deliveries ?? [{}]).map((planned) => planDelivery(planned, now));
+  const usual = { recipient: "-1001234567890", reason: "the route takes every alert", dueAt: now };
+  const deliveries = (input.deliveries ?? [{}]).map((over) =>
+    planned(over.destination ?? "ops", { ...usual, ...over }),
+  );
   const decisions: Decision[] =
     input.decisions ??
     deliveries.map(({ route, destination, reason }) => ({ route, destination, result: "deliver", reason }));
-  await store.recordRouting([
-    {
-      alertSeq: seq,
-      facts,
-      decisions,
-      deliveries,
-      purpose: "alert",
-      routedAt: now,
-      repeatWindowMs: input.repeatWindowMs,
-    },
-  ]);
+  const { repeatWindowMs } = input;
+  await store.recordRouting([routed(seq, { facts, decisions, deliveries, routedAt: now, repeatWindowMs })]);
   await store.maintain?.(now);
-}
-
-function planDelivery(over: Partial<PlannedDelivery>, now: number): PlannedDelivery {
-  return {
-    destination: "ops",
-    channel: "telegram",
-    recipient: "-1001234567890",
-    route: "everything",
-    state: "queued",
-    reason: "the route takes every alert",
-    dueAt: now,
-    updates: "auto",
-    ...over,
-  };
 }
 
 /** One attempt at every due delivery of a destination, with the step that follows. */
@@ -393,22 +367,8 @@ export async function attempt(
   const lane = await takeLane(store);
   for (const delivery of due) {
     const token = `claim-${delivery.id}-${now}`;
-    await store.claimDeliveries(lane, { token, deliverySeqs: [delivery.seq], leaseMs: 60_000 }, []);
-    await store.recordAttempt(
-      lane,
-      {
-        token,
-        deliverySeqs: [delivery.seq],
-        at: now,
-        durationMs: 240,
-        action: "send",
-        part: 1,
-        parts: 1,
-        countsAsAttempt: true,
-        progress: { refs: [] },
-        ...record,
-      },
-      [],
-    );
+    await store.claimDeliveries(lane, claimOf(token, delivery.seq), []);
+    const call = { at: now, durationMs: 240, progress: { refs: [] }, ...record };
+    await store.recordAttempt(lane, attemptOf(token, [delivery.seq], call), []);
   }
 }
