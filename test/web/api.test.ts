@@ -1,31 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { alertDetailView, alertView } from "../../src/contract/views/alerts.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { createWebFixture, type WebFixture } from "../support/web-fixture.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
 
-const listSchema = z.object({ data: z.array(alertView), meta: z.object({ nextCursor: z.string().nullable() }) });
-
-async function list({ api }: WebFixture, query = "") {
-  const answer = await api(`/api/alerts${query}`);
-  expect(answer.status).toBe(200);
-  const page = (await answer.json()) as z.input<typeof listSchema>;
-  listSchema.parse(page);
-  return page;
-}
-
-/** As it is outside: what its view can read. */
-async function readData<S extends z.ZodType>(answer: Response, view: S): Promise<z.input<S>> {
-  const { data } = (await answer.json()) as { data: z.input<S> };
-  view.parse(data);
-  return data;
-}
-
-async function readError(answer: Response) {
-  return z
-    .object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }) })
-    .parse(await answer.json()).error;
-}
+const read = async <Answer>(answer: Response) => (await answer.json()) as Answer;
 
 function sendJson(body: unknown, method = "POST"): RequestInit {
   return { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
@@ -42,24 +19,6 @@ test("a HEAD of the event stream takes no place of a reader", async () => {
 });
 
 describe("GET /api/alerts", () => {
-  test("walks the whole log by its cursor, although more comes in meanwhile", async () => {
-    const fixture = await createWebFixture();
-    const ids: string[] = [];
-    for (let round = 0; round < 7; round += 1) ids.unshift((await fixture.addAlert()).id);
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: z.input<typeof listSchema> = await list(
-        fixture,
-        `?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`,
-      );
-      seen.push(...page.data.map(({ id }) => id));
-      cursor = page.meta.nextCursor;
-      await fixture.addAlert();
-    } while (cursor !== null);
-    expect(seen).toEqual(ids);
-  });
-
   test("a page that was not full when its time was over says how far back it looked, and goes on from there", async () => {
     const fixture = await createWebFixture();
     const [older, newer] = [await fixture.addAlert(), await fixture.addAlert()];
@@ -72,13 +31,10 @@ describe("GET /api/alerts", () => {
       if (alert === undefined) throw new Error("there is one");
       return { alerts: [alert], stopped: { position: alert.position, receivedAt: alert.receivedAt, looked: 1 } };
     };
-    const first = z
-      .object({ data: z.array(alertView), meta: z.object({ nextCursor: z.string(), searchedTo: z.string() }) })
-      .parse(await (await fixture.api("/api/alerts?q=tvl")).json());
-    expect(first.data.map(({ id }) => id)).toEqual([newer.id]);
-    expect(first.meta.searchedTo).toBe("2026-11-21T12:00:00.000Z");
-    const rest = await list(fixture, `?cursor=${first.meta.nextCursor}`);
-    expect(rest.data.map(({ id }) => id)).toEqual([older.id]);
+    const first = await read<{ meta: { nextCursor: string } }>(await fixture.api("/api/alerts?q=tvl"));
+    expect(first).toMatchObject({ data: [{ id: newer.id }], meta: { searchedTo: "2026-11-21T12:00:00.000Z" } });
+    const rest = await read<{ meta: object }>(await fixture.api(`/api/alerts?cursor=${first.meta.nextCursor}`));
+    expect(rest).toMatchObject({ data: [{ id: older.id }] });
     expect(rest.meta).toEqual({ nextCursor: null });
   });
 });
@@ -92,9 +48,10 @@ describe("GET /api/alerts/:id", () => {
   ])("a body of %s comes back byte for byte", async (_what, body, encoding) => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({ body });
-    const { request } = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailView);
-    expect(request?.bodyEncoding).toBe(encoding);
-    expect(Buffer.from(request?.body ?? "", encoding as BufferEncoding)).toEqual(body);
+    const answer = await fixture.api(`/api/alerts/${id}`);
+    const { data } = await read<{ data: { request: { body: string; bodyEncoding: string } } }>(answer);
+    expect(data.request.bodyEncoding).toBe(encoding);
+    expect(Buffer.from(data.request.body, encoding as BufferEncoding)).toEqual(body);
   });
 
   test("an instant that no date can hold costs no answer", async () => {
@@ -123,8 +80,8 @@ describe("the rest", () => {
     };
     const answer = await api("/api/destinations");
     expect(answer.status).toBe(500);
-    const error = await readError(answer);
-    expect(error.code).toBe("internal");
+    const error = await read<object>(answer);
+    expect(error).toMatchObject({ error: { code: "internal" } });
     expect(JSON.stringify(error)).not.toContain("row 7");
     expect(JSON.stringify(logged)).toContain("row 7");
   });
@@ -151,16 +108,14 @@ describe("the rest", () => {
     };
     for (const [name, answer] of Object.entries(changes)) {
       expect([name, answer.status, answer.headers.get("retry-after")]).toEqual([name, 503, "2"]);
-      expect(await readError(answer)).toMatchObject({
-        code: "relay_stopping",
-        message: "Tocsin is being stopped, so nothing was changed.",
-      });
+      const message = "Tocsin is being stopped, so nothing was changed.";
+      expect(await read(answer)).toMatchObject({ error: { code: "relay_stopping", message } });
     }
     const form = await fixture.post(`/alerts/${id}/resend`);
     expect(form.status).toBe(503);
     expect(await form.text()).toContain("Tocsin is being stopped, so nothing was changed.");
     expect(await fixture.store.getAlert(id)).toEqual(before);
-    expect((await list(fixture)).data).toHaveLength(1);
+    expect(await read(await fixture.api("/api/alerts"))).toMatchObject({ data: [{ id }] });
     expect((await fixture.get("/")).status).toBe(200);
   });
 });

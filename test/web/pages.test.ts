@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import type { Destination } from "../../src/core/rules.ts";
+import { request } from "../conformance/store/scene-samples.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
@@ -306,16 +307,7 @@ describe("an alert's page", () => {
   test("shows duplicates and conflicts", async () => {
     const { read, addAlert, store, clock } = await createWebFixture();
     const { id } = await addAlert({ body: "{}", dedupeKey: "event-7" });
-    const request = {
-      receivedAt: clock.now(),
-      headers: "[]",
-      body: Buffer.from("{}"),
-      ids: ["unused"],
-      origin: "hook" as const,
-      dedupeKey: "event-7",
-      dedupeWindowMs: 3_600_000,
-    };
-    await store.acceptRequest(request);
+    await store.acceptRequest(request({ receivedAt: clock.now(), body: Buffer.from("{}"), dedupeKey: "event-7" }));
     const other = await addAlert({ body: '{"a":1}', dedupeKey: "event-7" });
     expect(await read(`/alerts/${id}`)).toContain("1 time by the sender: recognised as the same, not sent on");
     expect(await read(`/alerts/${other.id}`)).toContain("for another body before");
