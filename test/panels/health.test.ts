@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { openOutput } from "../../src/cli/shell/output.ts";
 import type { DestinationView, HealthView } from "../../src/contract/operations.ts";
 import { describeHealth, healthPanel } from "../../src/panels/health.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
+import { draw, now } from "./draw.ts";
 
-const now = Date.UTC(2026, 10, 21, 12);
 const account = (verdict: HealthView["watches"][number]["verdict"], name = "account") => ({
   ...{ name, verdict, summary: "", troubles: [], lookedAt: now },
 });
@@ -17,21 +16,11 @@ const well: HealthView = {
   lastAlertAt: now - 8_000,
 };
 
-function draw(health: Partial<HealthView>): string {
-  const context = {
-    env: { NO_COLOR: "1" },
-    isTty: { stdout: true, stderr: true },
-    columns: 200,
-    ownCommand: "tocsin",
-    now: () => now,
-  };
-  const output = openOutput(context as never, false);
-  return output.draw(healthPanel({ ...well, ...health })).trim();
-}
+const drawn = (health: Partial<HealthView>) => draw(healthPanel({ ...well, ...health }), 200).trim();
 
 describe("the line of health", () => {
   it("is green where all was looked at and is well", () => {
-    expect(draw({})).toBe("✓ 2 destinations work · account sends here · last alert 8 s ago");
+    expect(drawn({})).toBe("✓ 2 destinations work · account sends here · last alert 8 s ago");
     expect(describeHealth(well).tone).toBe("good");
   });
 
@@ -49,16 +38,16 @@ describe("the line of health", () => {
     ["no alert yet", { lastAlertAt: null }],
     ["last alert not known", { lastAlertAt: undefined }],
   ])("says no more than was looked at: %s", (words, health) => {
-    expect(draw(health)).toContain(words);
-    expect(draw(health)).toMatch(/^–/);
+    expect(drawn(health)).toContain(words);
+    expect(drawn(health)).toMatch(/^–/);
     expect(describeHealth({ ...well, ...health }).tone).not.toBe("good");
   });
 
   it("says first what is wrong, and how to mend it", () => {
     const trouble = { kind: "destination", level: "bad", what: "desk is dead", name: "desk", failed: 3 } as const;
-    const line = draw({ troubles: [{ ...trouble, since: now - 60_000, notes: ["3 not delivered"] }] });
+    const line = drawn({ troubles: [{ ...trouble, since: now - 60_000, notes: ["3 not delivered"] }] });
     expect(line).toBe(
-      "✕ desk is dead since 2026-11-21T11:59:00Z (1 min ago) · 3 not delivered → tocsin destinations try desk",
+      "✕ desk is dead since 2026-11-21T11:59:00Z (1 min ago) · 3 not delivered → npx tocsin destinations try desk",
     );
   });
 
@@ -75,7 +64,7 @@ describe("the line of health", () => {
         .replaceAll(/<[^>]+>/g, " ")
         .replaceAll(/\s+/g, " ")
         .trim(),
-    ).toBe(draw({ destinations }));
+    ).toBe(drawn({ destinations }));
     expect([...line.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).toEqual([
       "/destinations",
       "/setup#watches-title",

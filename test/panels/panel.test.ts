@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { openOutput } from "../../src/cli/shell/output.ts";
+import { deliveriesPanel } from "../../src/panels/alert.ts";
 import { type Panel, say } from "../../src/panels/panel.ts";
+import { tryPanel } from "../../src/panels/setup.ts";
+import { testPanel } from "../../src/panels/test.ts";
+import { draw, now } from "./draw.ts";
 
-const now = Date.UTC(2026, 10, 21, 12);
 const hostile = "<b>desk\u001b[31m";
 
 const panel: Panel = [
@@ -48,15 +50,8 @@ const panel: Panel = [
   { kind: "acts", acts: [{ label: "Look now", post: "/look", command: "tocsin look" }] },
 ];
 
-function draw(columns: number | undefined, env: Record<string, string> = { NO_COLOR: "1" }): string {
-  const terminal = { stdout: columns !== undefined, stderr: false };
-  const context = { env, isTty: terminal, columns, ownCommand: "npx tocsin", now: () => now };
-  const output = openOutput(context as never, false);
-  return output.draw(panel);
-}
-
 it("a panel is text for people: broken between words, safe, without what is for the page alone", () => {
-  expect(draw(40)).toMatchInlineSnapshot(`
+  expect(draw(panel, 40)).toMatchInlineSnapshot(`
     "<b>desk\\x1b[31m does not answer, and
     whatever comes for it waits until it
     does.
@@ -75,19 +70,17 @@ it("a panel is text for people: broken between words, safe, without what is for 
     Look now: npx tocsin look
     "
   `);
-  for (const line of draw(80).split("\n")) expect(line.length).toBeLessThanOrEqual(80);
-  expect(draw(undefined)).not.toContain("\u001b");
+  for (const line of draw(panel, 80).split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  expect(draw(panel)).not.toContain("\u001b");
 });
 
 it("colours mark what is wrong on a terminal, and nothing of a stranger's", () => {
-  const coloured = draw(80, { FORCE_COLOR: "1" });
+  const coloured = draw(panel, 80, { FORCE_COLOR: "1" });
   expect(coloured).toContain("\u001b[31mnot\u001b[39m \u001b[31mready\u001b[39m");
   for (const words of ["\u001b[31msilent\u001b[39m; last 2 h ago", "\\x1b[31m"]) expect(coloured).toContain(words);
 });
 
-it("says what became of a test, and how to try an address, in the same words in a terminal as on the page", async () => {
-  const { testPanel } = await import("../../src/panels/test.ts");
-  const { tryPanel } = await import("../../src/panels/setup.ts");
+it("says what became of a test, and how to try an address, in the same words in a terminal as on the page", () => {
   const attempts = [{ detail: `${hostile} refused.`, reason: "kicked" }];
   const base = { destination: "desk", recipient: "-1001", channel: "telegram", reason: "", attempts: [] };
   const deliveries = [
@@ -95,15 +88,8 @@ it("says what became of a test, and how to try an address, in the same words in 
     { ...base, state: "failed", attempts },
     { ...base, state: "queued" },
   ] as const;
-  const context = {
-    env: { NO_COLOR: "1" },
-    isTty: { stdout: false, stderr: false },
-    ownCommand: "npx tocsin",
-    now: () => now,
-  };
-  const output = openOutput(context as never, false);
   const panel = testPanel({ id: "a1", receivedAt: now - 3_000, deliveries }, () => "tocsin.yaml:3");
-  expect(output.draw(panel)).toBe(
+  expect(draw(panel)).toBe(
     `The test has reached desk (-1001) after 2 s. Look whether it can be seen there.
 
 The test did not reach desk (-1001): <b>desk\\x1b[31m refused. Add the bot back and let it post.
@@ -111,28 +97,21 @@ The test did not reach desk (-1001): <b>desk\\x1b[31m refused. Add the bot back 
 The test is on its way to desk (-1001).
 `,
   );
-  const tried = output.draw(tryPanel("http://127.0.0.1:8080/hooks/…", { isRevealed: false }));
+  const tried = draw(tryPanel("http://127.0.0.1:8080/hooks/…", { isRevealed: false }));
   expect(tried).toMatch(
     /^Try it\nnpx tocsin test sends one marked alert[\s\S]*\ncurl -d '.*' http:\/\/127\.0\.0\.1:8080\/hooks\/…\n/,
   );
 });
 
-it("says of a delivery that it waits with others, and no cause of a wait where nobody knows when Tocsin ran", async () => {
-  const { deliveriesPanel } = await import("../../src/panels/alert.ts");
+it("says of a delivery that it waits with others, and no cause of a wait where nobody knows when Tocsin ran", () => {
   const attempt = { at: now, outcome: "retry", action: "send", part: 1, parts: 1, durationMs: 9, detail: "503" };
   const base = { channel: "webhook", recipient: "desk", purpose: "alert", reason: "503", createdAt: now - 90_000 };
   const delivery = { ...base, id: "d1", destination: "desk", state: "waiting", digestId: "g1", attempts: [attempt] };
   const alert = { id: "a1", receivedAt: now - 90_000, decisions: [], deliveries: [delivery] } as never;
-  const context = {
-    env: { NO_COLOR: "1" },
-    isTty: { stdout: false, stderr: false },
-    ownCommand: "tocsin",
-    now: () => now,
-  };
-  const draw = (more: object) => openOutput(context as never, false).draw(deliveriesPanel(alert, { now, ...more }));
-  expect(draw({})).toContain("in a digest");
+  const drawn = (more: object) => draw(deliveriesPanel(alert, { now, ...more }));
+  expect(drawn({})).toContain("in a digest");
   const alone = { ...delivery, digestId: undefined };
   Object.assign(alert, { deliveries: [alone] });
-  expect(draw({})).not.toMatch(/in a digest|for its turn/);
-  expect(draw({ downtimes: [] })).toContain("waited 1 min for its turn");
+  expect(drawn({})).not.toMatch(/in a digest|for its turn/);
+  expect(drawn({ downtimes: [] })).toContain("waited 1 min for its turn");
 });
