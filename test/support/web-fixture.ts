@@ -63,6 +63,8 @@ export interface WebFixture {
   operations: Operations;
   /** A test may put others in place. */
   destinations: DestinationState[];
+  /** As a stranger. */
+  ask(path: string, init?: RequestInit): Promise<Response>;
   /** With the admin token. */
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
@@ -318,6 +320,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     clock,
     operations,
     destinations: states,
+    ask: request,
     api: (path, init = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,

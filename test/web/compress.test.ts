@@ -41,18 +41,17 @@ test("what is no page is left as it is, and an error page is packed with its sta
   expect((await api("/api/status", { headers })).headers.get("content-encoding")).toBeNull();
   const missing = await get("/nowhere", { headers });
   expect([missing.status, missing.headers.get("content-encoding")]).toEqual([404, "gzip"]);
-  const moved = await (await createWebFixture()).web.fetch(new Request("http://tocsin.test/", { headers }));
+  const moved = await (await createWebFixture()).ask("/", { headers });
   expect([moved.status, moved.headers.get("content-encoding")]).toEqual([303, null]);
 });
 
 test("style and scripts are packed as well, and the same without", async () => {
-  const { read, web } = await createWebFixture();
+  const { ask, read } = await createWebFixture();
   const page = await read("/");
   const files = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
   expect(files.length).toBeGreaterThan(3);
   for (const path of new Set(files)) {
-    const get = (accepted: string) =>
-      web.fetch(new Request(`http://tocsin.test${path}`, { headers: { "accept-encoding": accepted } }));
+    const get = (accepted: string) => ask(path, { headers: { "accept-encoding": accepted } });
     const [packed, plain] = [await get("gzip"), await get("identity")];
     expect(packed.headers.get("content-encoding")).toBe("gzip");
     expect(packed.headers.get("vary")).toBe("accept-encoding");

@@ -189,8 +189,7 @@ describe("the event stream", () => {
     const store = { ...one.store, capabilities: { sharedByRelays: true } };
     const other = await createWebFixture({ clock: one.clock, store });
     const [ended, stays] = [await one.logIn(), await one.logIn()];
-    const ask = (cookie: string, path: string) =>
-      other.web.fetch(new Request(`http://tocsin.test${path}`, { headers: { cookie } }));
+    const ask = (cookie: string, path: string) => other.ask(path, { headers: { cookie } });
     const events = await readOpened((await ask(ended.cookie, "/api/stream")).body);
     const end = events.nextAny();
     await ended.post("/logout");

@@ -82,9 +82,9 @@ test("who it is comes before what it sends, on every route, with and without a l
 });
 
 test("nobody gets what is not open, by any route; each says nothing but its own, nowhere cached, in no frame", async () => {
-  const { web } = await createWebFixture();
+  const { ask, web } = await createWebFixture();
   for (const { route, method, path, access } of askable(web)) {
-    const { status, headers } = await web.fetch(new Request(`http://tocsin.test${path}`, { method }));
+    const { status, headers } = await ask(path, { method });
     if (access === "session") {
       expect(status, route).toBe(303);
       expect(headers.get("location")).toMatch(/^\/login\?next=%2F/);
@@ -116,13 +116,13 @@ test("an API token opens no page, and a page's session the API", async () => {
 });
 
 test("assets are kept for good under names that change with them", async () => {
-  const { web, read } = await createWebFixture();
+  const { ask, read } = await createWebFixture();
   const page = await read("/");
   const style = /href="(\/assets\/page-[0-9a-f]{12}\.css)"/.exec(page)?.[1] ?? "";
-  const answer = await web.fetch(new Request(`http://tocsin.test${style}`));
+  const answer = await ask(style);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"]);
   expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-  const old = await web.fetch(new Request("http://tocsin.test/assets/page-000000000000.css"));
+  const old = await ask("/assets/page-000000000000.css");
   expect([old.status, old.headers.get("cache-control")]).toEqual([404, "no-store"]);
 });
 
@@ -177,16 +177,14 @@ describe("a form of a page", () => {
   });
 
   test("a script of another site cannot use the API with the reader's cookie", async () => {
-    const { logIn, web } = await createWebFixture();
+    const { ask, logIn } = await createWebFixture();
     const { cookie } = await logIn();
     const add = (headers: Record<string, string>) =>
-      web.fetch(
-        new Request("http://tocsin.test/api/mutes", {
-          method: "POST",
-          headers: { cookie, "content-type": "application/json", ...headers },
-          body: JSON.stringify({ match: "severity=info", for: "1h", reason: "test" }),
-        }),
-      );
+      ask("/api/mutes", {
+        method: "POST",
+        headers: { cookie, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ match: "severity=info", for: "1h", reason: "test" }),
+      });
     expect((await add({})).status).toBe(403);
     expect((await add({ origin: "null" })).status).toBe(403);
     expect((await add({ origin: "https://evil.example" })).status).toBe(403);

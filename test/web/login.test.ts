@@ -28,8 +28,7 @@ async function post(
 }
 
 /** The status of a page for who has this cookie. */
-const statusFor = async ({ web }: WebFixture, cookie: string) =>
-  (await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }))).status;
+const statusFor = async ({ ask }: WebFixture, cookie: string) => (await ask("/", { headers: { cookie } })).status;
 
 function codeOf(link: string): string {
   return new URL(link).searchParams.get("code") ?? "";
@@ -65,14 +64,9 @@ describe("the admin token", () => {
 
   test("in a form that is none is refused without a word to the log", async () => {
     const logged: unknown[] = [];
-    const { web } = await createWebFixture({ log: { ...silentLog, error: (...event) => void logged.push(event) } });
-    const answer = await web.fetch(
-      new Request("http://tocsin.test/login", {
-        method: "POST",
-        headers: { "content-type": "multipart/form-data" },
-        body: "x",
-      }),
-    );
+    const { ask } = await createWebFixture({ log: { ...silentLog, error: (...event) => void logged.push(event) } });
+    const headers = { "content-type": "multipart/form-data" };
+    const answer = await ask("/login", { method: "POST", headers, body: "x" });
     expect(answer.status).toBe(400);
     expect(logged).toEqual([]);
   });
@@ -167,17 +161,14 @@ describe("the admin token", () => {
   test("as a bearer: many wrong ones get 429, and the right one from the same address passes", async () => {
     const logged: unknown[] = [];
     const fixture = await createWebFixture({ log: { ...silentLog, warn: (event) => void logged.push(event) } });
-    const ask = (token: string) =>
-      fixture.web.fetch(
-        new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${token}` } }),
-      );
-    for (let round = 0; round < 10; round += 1) expect((await ask("wrong")).status).toBe(401);
+    const present = (token: string) => fixture.ask("/api/alerts", { headers: { authorization: `Bearer ${token}` } });
+    for (let round = 0; round < 10; round += 1) expect((await present("wrong")).status).toBe(401);
     for (let round = 0; round < 5; round += 1) {
-      const refused = await ask("wrong");
+      const refused = await present("wrong");
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "6"]);
     }
     expect(logged).toEqual(Array<string>(10).fill("token.refused"));
-    expect((await ask(adminToken)).status).toBe(200);
+    expect((await present(adminToken)).status).toBe(200);
     expect((await post(fixture, "/login", { token: adminToken })).status).toBe(303);
   });
 });
@@ -298,17 +289,16 @@ describe("a session", () => {
   });
 
   test("lives on while it is used, for a week and no longer", async () => {
-    const { clock, logIn, web } = await createWebFixture();
+    const { clock, logIn, ask } = await createWebFixture();
     let { cookie } = await logIn();
-    const ask = () => web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
     for (let passed = 11; passed < 7 * 24; passed += 11) {
       await clock.advance(11 * hour);
-      const answer = await ask();
+      const answer = await ask("/", { headers: { cookie } });
       expect(answer.status).toBe(200);
       cookie = answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
     }
     await clock.advance(3 * hour);
-    expect((await ask()).status).toBe(303);
+    expect((await ask("/", { headers: { cookie } })).status).toBe(303);
   });
 
   test("survives a restart, and ends with the admin token that it came from", async () => {
@@ -386,23 +376,23 @@ describe("a session", () => {
   test.each(["/resend?mute=019a&over=true", "/refused?source=lab", "/gaps?source=lab", "/?destination=ops"])(
     "leads behind the login to %s, as a message links to it",
     async (address) => {
-      const { web } = await createWebFixture();
-      const answer = await web.fetch(new Request(`http://tocsin.test${address}`));
+      const { ask } = await createWebFixture();
+      const answer = await ask(address);
       expect(answer.headers.get("location")).toBe(`/login?next=${encodeURIComponent(address)}`);
     },
   );
 
   test("that is missing does not repeat a token that stands in the address", async () => {
-    const { web } = await createWebFixture();
+    const { ask } = await createWebFixture();
     for (const address of [`/?token=${adminToken}&q=usdc`, `/?q=usdc&key=${adminToken}`]) {
-      const answer = await web.fetch(new Request(`http://tocsin.test${address}`));
+      const answer = await ask(address);
       expect(answer.headers.get("location")).toBe("/login?next=%2F%3Fq%3Dusdc");
     }
-    const ofKey = await web.fetch(new Request("http://tocsin.test/?key=rule%3Atvl"));
+    const ofKey = await ask("/?key=rule%3Atvl");
     expect(ofKey.headers.get("location")).toBe(`/login?next=${encodeURIComponent("/?key=rule%3Atvl")}`);
     const next = encodeURIComponent(`/?token=${adminToken}`);
     for (const query of [`next=${next}`, `token=${adminToken}`]) {
-      const page = await web.fetch(new Request(`http://tocsin.test/login?${query}`));
+      const page = await ask(`/login?${query}`);
       expect(await page.text()).not.toContain(adminToken);
     }
   });

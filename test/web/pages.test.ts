@@ -538,11 +538,11 @@ describe("the rooms", () => {
   );
 
   test("are on the page of an address that leads nowhere, for who has logged in", async () => {
-    const { get, web } = await createWebFixture();
+    const { ask, get } = await createWebFixture();
     const answer = await get("/nowhere");
     expect(answer.status).toBe(404);
     expect(await answer.text()).toMatch(/<nav class="rooms".*There is no such page/s);
-    const nobody = await web.fetch(new Request("http://tocsin.test/nowhere"));
+    const nobody = await ask("/nowhere");
     expect(nobody.status).toBe(404);
     expect(await nobody.text()).not.toContain("<nav");
   });

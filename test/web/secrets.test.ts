@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { createWebFixture, hookSecret } from "../support/web-fixture.ts";
 
 test("the hook's address is shown to whoever is logged in and asks for it by a button", async () => {
-  const { read, post, web } = await createWebFixture();
+  const { ask, read, post } = await createWebFixture();
   expect(await read("/setup")).toContain("http://tocsin.test/hooks/…");
   const revealed = await post("/setup");
   expect(await revealed.text()).toContain(`http://tocsin.test/hooks/${hookSecret}`);
   expect(revealed.headers.get("cache-control")).toBe("no-store");
-  const nobody = await web.fetch(new Request("http://tocsin.test/setup", { method: "POST" }));
+  const nobody = await ask("/setup", { method: "POST" });
   expect(nobody.status).toBe(303);
 });
