@@ -1016,7 +1016,7 @@ const ofTheRooms = [
     file: "src/contract/alert-query.ts",
     from: "if (found.length > limit) return { alerts, nextCursor: alerts.at(-1)?.position };",
     to: "if (found.length > limit + 1) return { alerts, nextCursor: alerts.at(-1)?.position };",
-    tests: ["test/web/api.test.ts"],
+    tests: ["test/web/pages.test.ts"],
   },
   {
     name: "says nothing of an earlier one",
