@@ -110,9 +110,7 @@ describe("a batch", () => {
     const alert = fc.record({ title: fc.string(), alerts: fc.option(fc.array(fc.object())) }, { requiredKeys: [] });
     const body = fc.oneof(
       fc.array(fc.oneof(alert, alert, fc.integer()), { maxLength: 4 }),
-      fc.record({
-        alerts: fc.array(fc.oneof({ weight: 9, arbitrary: alert }, fc.constant(null)), { maxLength: 4 }),
-      }),
+      fc.record({ alerts: fc.array(fc.oneof({ weight: 9, arbitrary: alert }, fc.constant(null)), { maxLength: 4 }) }),
     );
     const packed = body.chain((value) => {
       const text = JSON.stringify(value);

@@ -94,10 +94,7 @@ describe("a sentence that says what is measured", () => {
     });
     expect(read({ title: "ETH price 4012.3 above 4000", value: 7 })).toEqual({ value: "7" });
     // The value may be a share (0.0241) as well as a percentage.
-    expect(read({ title: "Deviation above 2 %", value: 0.0241 })).toEqual({
-      metric: "Deviation",
-      value: "0.0241",
-    });
+    expect(read({ title: "Deviation above 2 %", value: 0.0241 })).toEqual({ metric: "Deviation", value: "0.0241" });
   });
 
   it("takes no letter behind a percentage for a multiplier", () => {

@@ -44,12 +44,7 @@ const many = (count: number, factsOf: (seq: number) => Facts, from = 0) =>
 const key = (alertKey: string, facts: Facts = {}) => ({ alertKey, ...facts });
 const same = at({ 1: key("same", critical), 2: key("same", { severity: "info" }) });
 const quiet = { reason: "quiet_hours" } as const;
-const afterQuiet = at({
-  0: key("a"),
-  480: key("a", resolved),
-  500: key("b", warning),
-  600: key("c", resolved),
-});
+const afterQuiet = at({ 0: key("a"), 480: key("a", resolved), 500: key("b", warning), 600: key("c", resolved) });
 const of = (alertKey: string, facts: Facts) => key(alertKey, { threshold: "20", ...warning, ...facts });
 const night = at({
   10: of("a", { value: "19" }),

@@ -91,10 +91,7 @@ const anyFormatted: fc.Arbitrary<FormattedText> = fc
       }
       text += clean;
     }
-    return {
-      text: `!${text}!`,
-      entities: entities.map((entity) => ({ ...entity, offset: entity.offset + 1 })),
-    };
+    return { text: `!${text}!`, entities: entities.map((entity) => ({ ...entity, offset: entity.offset + 1 })) };
   });
 
 describe("Telegram messages", () => {

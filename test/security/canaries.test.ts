@@ -87,10 +87,7 @@ it("leaves no secret in PostgreSQL but those that are kept there, each in its ow
 /** A new secret option without a canary makes this test fail, so that it is not forgotten. */
 function expectEverySecretIsACanary({ env, dataDir }: CanaryWorld): void {
   const config = loadConfig({ env, cwd: dataDir });
-  const secrets = {
-    webhookSecret: new Secret(canaries.hook.value),
-    adminToken: new Secret(canaries.admin.value),
-  };
+  const secrets = { webhookSecret: new Secret(canaries.hook.value), adminToken: new Secret(canaries.admin.value) };
   const unmarked = secretTextsOf(config, secrets).filter((text) => findCanaries(text, canaryNames).length === 0);
   expect(unmarked).toEqual([]);
   const shown = Object.values(canaries).flatMap(({ name }) =>

@@ -54,13 +54,7 @@ const surroundings = [
   ["a", "!"],
 ] as const;
 
-const conditions = compileCondition({
-  equals: ["x", "5"],
-  not: ["y"],
-  gt: 1,
-  matches: "(a+)+$",
-  notMatches: "b$",
-});
+const conditions = compileCondition({ equals: ["x", "5"], not: ["y"], gt: 1, matches: "(a+)+$", notMatches: "b$" });
 
 /** Readers of a text, wherever in a body it stands. */
 const readersOfText: Record<string, (text: string) => unknown> = {

@@ -156,11 +156,7 @@ export const route = (name: string, over: Partial<Route> = {}): Route => ({
 export async function createWebFixture(options: WebFixtureOptions = {}): Promise<WebFixture> {
   const clock = options.clock ?? createTestClock();
   const newId = createIdSource(clock.now);
-  const store = openLocalStore({
-    path: join(makeTempFolder(), "tocsin.db"),
-    ballastBytes: 0,
-    now: clock.now,
-  });
+  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
   const { countOverTime } = store;
   // A page gives it a few milliseconds, in which a busy machine counts as many steps as it can.
   store.countOverTime = (steps) => countOverTime(steps, Number.POSITIVE_INFINITY);
@@ -252,11 +248,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     },
     market: () => [],
   });
-  const tryRules = createTryRules({
-    store,
-    reader,
-    listMutes: () => operations.listMutes(true),
-  });
+  const tryRules = createTryRules({ store, reader, listMutes: () => operations.listMutes(true) });
   const web = await createWeb({
     store,
     operations,

@@ -121,10 +121,7 @@ describe("Forwarded of a trusted proxy", () => {
 
 describe("on Fly.io", () => {
   const onFly = { trustedProxies: [], behindFly: true };
-  const named = {
-    "fly-client-ip": "198.51.100.1",
-    "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1",
-  };
+  const named = { "fly-client-ip": "198.51.100.1", "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1" };
 
   test.each(["172.16.3.178", "::ffff:172.19.2.97"])("%s is its proxy, which names the client", async (peer) => {
     expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");

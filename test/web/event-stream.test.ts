@@ -314,9 +314,7 @@ describe("the event stream", () => {
 
   test("comes through over a real connection, and lets the server close", async () => {
     const fixture = await serveWebFixture();
-    const answer = await fetch(`${fixture.url}/api/stream`, {
-      headers: { authorization: `Bearer ${adminToken}` },
-    });
+    const answer = await fetch(`${fixture.url}/api/stream`, { headers: { authorization: `Bearer ${adminToken}` } });
     const events = readEvents(answer.body);
     await events.nextAny();
     const { id } = await fixture.addAlert();

@@ -237,10 +237,7 @@ describe("a login link", () => {
       retryAfterMs: 30_000,
     });
     const putKeyIfAbsent = vi.fn(fixture.store.putKeyIfAbsent).mockRejectedValueOnce(full);
-    const broken = await createWebFixture({
-      clock: fixture.clock,
-      store: { ...fixture.store, putKeyIfAbsent },
-    });
+    const broken = await createWebFixture({ clock: fixture.clock, store: { ...fixture.store, putKeyIfAbsent } });
     const code = codeOf(loginLink("http://tocsin.test", secret, fixture.clock.now()));
     const refused = await post(broken, "/login", { code });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);

@@ -239,10 +239,7 @@ describe("an alert's page", () => {
       const answer = await post(`/alerts/${id}/mute`, { like, for: "4h", reason: like });
       expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
       const mute = (await operations.listMutes()).find(({ reason }) => reason === like);
-      expect(mute).toMatchObject({
-        matchers: [{ field: like, condition: { equals: [value] } }],
-        createdBy: "page",
-      });
+      expect(mute).toMatchObject({ matchers: [{ field: like, condition: { equals: [value] } }], createdBy: "page" });
     }
   });
 

@@ -61,12 +61,7 @@ export function findAmbiguity(source: string, flags = ""): string | undefined {
       }
       case "assertion": {
         const body = node.body === undefined ? undefined : build(node.body);
-        return {
-          ...nothing(),
-          first: body?.first ?? [],
-          isSurelyNullable: false,
-          before: node.before ?? anything,
-        };
+        return { ...nothing(), first: body?.first ?? [], isSurelyNullable: false, before: node.before ?? anything };
       }
       case "choice":
         return node.options.map(build).reduce((one, other) => ({
