@@ -28,21 +28,6 @@ describe("/api/resend", () => {
     expect((await countOf("raw:0xDEAD")).data.deliveries).toBe(1);
     expect((await countOf("raw:0x")).data.deliveries).toBe(2);
   });
-
-  test("marks in lists, details and the stream what stands for a delivery that failed", async () => {
-    const { api } = await openWithFailures();
-    await api("/api/resend", { method: "POST" });
-    const { data } = (await (await api("/api/alerts?destination=ops")).json()) as {
-      data: { deliveries: { id: string; state: string; purpose: string; resentBy?: string }[] }[];
-    };
-    for (const { deliveries } of data) {
-      const failed = deliveries.find(({ state }) => state === "failed");
-      const resend = deliveries.find(({ id }) => id === failed?.resentBy);
-      expect(resend).toMatchObject({ state: "queued", purpose: "bulk_resend" });
-    }
-    const failed = (await (await api("/api/alerts?state=failed")).json()) as { data: unknown[] };
-    expect(failed.data).toMatchObject([{ deliveries: [{ destination: "retired" }] }]);
-  });
 });
 
 describe("the page that asks before it resends", () => {
