@@ -4,8 +4,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
 import { createEventStreams } from "../../src/web/api/event-stream.ts";
-import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
-import { serveWebFixture } from "../support/web-server.ts";
+import { createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 
 /** An event, a comment, or when to come back. */
 type Said = Partial<EventSourceMessage> & { comment?: string; retry?: number };
@@ -310,17 +309,5 @@ describe("the event stream", () => {
     await expect(streams.open(allowed)).rejects.toThrow("no disk");
     await expect(streams.open(allowed)).rejects.toThrow("no disk");
     streams.close();
-  });
-
-  test("comes through over a real connection, and lets the server close", async () => {
-    const fixture = await serveWebFixture();
-    const answer = await fetch(`${fixture.url}/api/stream`, { headers: { authorization: `Bearer ${adminToken}` } });
-    const events = readEvents(answer.body);
-    await events.nextAny();
-    const { id } = await fixture.addAlert();
-    expect(await idOf(events)).toBe(id);
-    fixture.web.close();
-    expect(await events.next()).toMatchObject({ event: "stopping" });
-    expect(await events.next()).toBeUndefined();
   });
 });
