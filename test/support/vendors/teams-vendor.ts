@@ -13,8 +13,6 @@ export async function createTeamsVendor() {
   return { ...vendor, path, seen };
 }
 
-export type TeamsVendor = Awaited<ReturnType<typeof createTeamsVendor>>;
-
 function handle(request: VendorRequest, path: string, seen: string[]): VendorAnswer {
   const refuse = (status: number, code: string, message: string) => json(status, { error: { code, message } });
   const [given] = request.path.split("?");
