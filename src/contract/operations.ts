@@ -9,7 +9,6 @@ import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
 import type { WatchVerdict } from "../core/ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "../core/rules.ts";
-import { countOf } from "../ground/text/count-of.ts";
 import type * as alerts from "./views/alerts.ts";
 import type * as destinations from "./views/destinations.ts";
 import type * as mutes from "./views/mutes.ts";
@@ -219,10 +218,6 @@ export interface SystemView {
 
 /** What was answered 202 and waits on this machine's disk for the database. */
 export type SpoolView = NonNullable<StatusView["spool"]>;
-
-/** `1 alert waits in the spool of this relay`. */
-export const waitsInSpool = (alerts: number): string =>
-  `${countOf(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
 
 /** Why requests were turned away at the door, before anything of them was stored. */
 export const doorRefusals = [

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { type SpoolView, waitsInSpool } from "../contract/operations.ts";
+import type { SpoolView } from "../contract/operations.ts";
 import { AppError, httpStatusOf } from "../core/errors.ts";
+import { waitsInSpool } from "../core/ports/relays.ts";
 
 /** What an answer to this failure says besides its body. */
 export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {

@@ -1,17 +1,17 @@
-import {
-  type CanaryView,
-  type DestinationView,
-  type HealthView,
-  type Operations,
-  type SilenceView,
-  type SpoolView,
-  type Trouble,
-  type WatchView,
-  waitsInSpool,
+import type {
+  CanaryView,
+  DestinationView,
+  HealthView,
+  Operations,
+  SilenceView,
+  SpoolView,
+  Trouble,
+  WatchView,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
+import { waitsInSpool } from "../core/ports/relays.ts";
 import type { Mute } from "../core/rules.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration } from "../ground/time/time-format.ts";

@@ -1,3 +1,4 @@
+import { countOf } from "../../ground/text/count-of.ts";
 import type { Now } from "../clock.ts";
 import type { RefusedReason } from "../source.ts";
 
@@ -28,6 +29,10 @@ export interface RelayReport {
   /** The reports of the hooks, by source. */
   hooks: Record<string, HookReport>;
 }
+
+/** `1 alert waits in the spool of this relay`. */
+export const waitsInSpool = (alerts: number): string =>
+  `${countOf(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
 
 /** A relay as it tells the others of itself. */
 export interface RelaySelf {
