@@ -7,7 +7,7 @@ import type { Lease } from "./lease.ts";
 export const dutiesGroup = "duties";
 
 /**
- * Does it under this lane until `stop` is aborted, and resolves when nothing of it goes on. Rejects when it cannot be
+ * Does the duties under this lane until `stop` is aborted, and resolves when all of them have ended. Rejects when they cannot be
  * begun: the lane is freed then, and asked for again.
  */
 export type ServeDuties = (lane: LaneFence, stop: AbortSignal) => Promise<void>;
@@ -21,7 +21,7 @@ export interface DutiesLaneDeps {
 }
 
 /**
- * Who has the duties: one relay at a time, by a lease like that of deliveries.
+ * One relay at a time has the duties, by a lease like that of deliveries.
  *
  *     free ──acquire──▶ held: served ──handOver──▶ served no more, then free
  *                        └─ another relay took it, or the lease ended ──▶ served no more
@@ -34,7 +34,7 @@ export class DutiesLane {
 
   constructor(private readonly deps: DutiesLaneDeps) {}
 
-  /** Asks for it, unless it is held, or what was begun under a former grant has not ended. Rejects as the store does. */
+  /** Asks for the lane, unless it is held, or duties of an earlier grant have not ended. Rejects as the store does. */
   async acquire(lease: Lease): Promise<void> {
     const { store, owner, leaseMs } = this.deps;
     if (this.#hasLeft || this.#held !== undefined || this.#serving !== undefined) return;
@@ -67,7 +67,7 @@ export class DutiesLane {
     this.deps.log.warn("lane.lost", { ...lane, why });
   }
 
-  /** Ends what is served, then frees the lane for the next relay. Never rejects. */
+  /** Ends the duties, then frees the lane for the next relay. Never rejects. */
   async handOver(): Promise<void> {
     const mine = this.#held;
     if (mine === undefined) return;
@@ -76,7 +76,7 @@ export class DutiesLane {
     if (this.#held !== mine) return;
     this.#held = undefined;
     await this.#free(mine.lane);
-    // With one relay there is nobody who takes it.
+    // A single relay hands over to nobody.
     if (Number.isFinite(mine.lease.leftMs())) this.deps.log.info("lane.handed_over", { group: dutiesGroup });
   }
 
@@ -86,14 +86,14 @@ export class DutiesLane {
     return this.handOver();
   };
 
-  /** Ends what is served for good, and leaves it to the caller to free the lane. Never rejects. */
+  /** Ends the duties for good. The caller frees the lane. Never rejects. */
   async end(): Promise<void> {
     this.#hasLeft = true;
     this.#held?.stop.abort();
     await this.#serving;
   }
 
-  /** Does what one relay does for all from now on, whenever this one holds the lane. */
+  /** Serves the duties from now on whenever this relay holds the lane. */
   serveBy(serve: ServeDuties): void {
     this.#serve = serve;
     this.#begin();

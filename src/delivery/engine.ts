@@ -48,21 +48,21 @@ export interface EngineDeps
   outlets: Outlet[];
   /** Draws what goes with an alert, for destinations with `chart`. Absent: messages get no pictures. */
   illustrate?: Illustrate;
-  /** Where it is noted what became of pictures. Default: nowhere. */
+  /** Notes the results of pictures. Default: they are not noted. */
   pictureNotes?: Pick<PictureNotes, "note">;
 }
 
-/** What a person asks of a destination. */
+/** Something that a person asks of a destination. */
 interface Doing<T> extends Pick<Wish, "by"> {
   here(group: LaneGroup): Promise<T>;
-  /** What came of it, once it is saved. */
+  /** The result, as soon as the saved status shows it. */
   seen(own: DestinationStatus, before: DestinationStatus): T | undefined;
 }
 
 /**
- * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. It runs the
- * lane groups that it holds (lane-keeper.ts), and asks for the others again and again. The store is the truth; a signal
- * only saves the wait for the next look.
+ * Takes due deliveries from the store, destination by destination, until it is stopped. It runs the lane groups that it holds
+ * (lane-keeper.ts), and asks for the others every few seconds. The store is the truth. A signal only saves the wait for the next
+ * look.
  */
 export class Engine implements ClaimingDesk {
   readonly #isShared: boolean;
@@ -77,13 +77,13 @@ export class Engine implements ClaimingDesk {
   readonly #stopping = new AbortController();
   #lookingEnded = Promise.resolve();
   #loops: Promise<unknown>[] = [];
-  /** Destinations and accounts that other relays run, as these have saved them. */
+  /** The statuses of destinations and accounts that other relays run, as these have saved them. */
   #saved = new Map<string, DestinationStatus>();
 
   readonly membership: Membership;
   readonly duties: DutiesLane;
   readonly figures: DeliveryFigures;
-  /** What people ask of destinations at relays that do not run them. */
+  /** Requests of people for destinations that other relays run. */
   readonly wishes: Wishes;
   readonly recordRouting: ClaimingDesk["recordRouting"];
   readonly acceptRequest: ClaimingDesk["acceptRequest"];
@@ -157,7 +157,7 @@ export class Engine implements ClaimingDesk {
     for (const name of names) this.#groupOf(name)?.laneOf(name)?.wake();
   };
 
-  /** Looks now who runs, and asks for the lane groups that it does not hold: one may have been freed. */
+  /** Looks at once which relays run, and asks for the lane groups that it does not hold: one may have been freed. */
   lookForLanes = (): void => {
     this.#renewing.wake();
     this.#looking.wake();
@@ -173,7 +173,7 @@ export class Engine implements ClaimingDesk {
   /**
    * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
    * @param watch saved in the same step, so that people hear of it once
-   * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
+   * @param lane nothing is sent or saved when that lane is lost. Default: the notice depends on no lane
    * @param to see `NoticeOptions`
    */
   notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence, to?: string): Promise<"done" | "lost"> {
@@ -181,7 +181,7 @@ export class Engine implements ClaimingDesk {
   }
 
   /**
-   * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
+   * Probes a destination at once, whatever its health. Waiting deliveries go out when the probe succeeds. Undefined for an
    * unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
    */
   tryNow = async (name: string): Promise<Trial | undefined> => {
@@ -208,10 +208,10 @@ export class Engine implements ClaimingDesk {
     return true;
   }
 
-  /** A destination that another relay runs is shown as that one has saved it, some seconds ago. */
+  /** The state of each destination. The state of one that another relay runs was saved some seconds ago. */
   statuses = (): DestinationState[] => [...this.#destinations.values()].map((one) => this.#stateOf(one));
 
-  /** When the engine last went round; a readiness check compares it with the clock. */
+  /** When the engine's last round ended. A readiness check compares it with the clock. */
   lastTurnAt = (): number => this.#sweeper.lastTurnAt();
 
   /** The turns of the lanes that this relay holds. */
@@ -243,7 +243,7 @@ export class Engine implements ClaimingDesk {
     if (this.#isShared) this.#loops.push(this.#keeper.leaveInTime(signal), this.wishes.run(signal));
   }
 
-  /** Without an announcement this relay goes on by what it knew of the others, and delivers. */
+  /** When the announcement fails, this relay keeps delivering by what it last knew of the others. */
   async #look(): Promise<void> {
     const [announced] = await Promise.allSettled([this.membership.announce(this.#keeper.holds)]);
     await this.#keeper.balance();
@@ -267,7 +267,7 @@ export class Engine implements ClaimingDesk {
     return destination && this.#keeper.groupOf(destination);
   }
 
-  /** Does it here where this relay runs the destination, else leaves it for the relay that does. */
+  /** Does the request here where this relay runs the destination. Otherwise leaves it for the relay that does. */
   async #do<T>(destination: Destination, { by, here, seen }: Doing<T>): Promise<T> {
     const { name } = destination;
     const group = this.#keeper.serving(destination);
@@ -283,7 +283,7 @@ export class Engine implements ClaimingDesk {
     return done;
   }
 
-  /** As it is saved now, where another relay runs it. */
+  /** The destination's own status. It is read anew where another relay runs the destination. */
   async #ownOf(destination: Destination): Promise<DestinationStatus> {
     await this.#readSaved();
     return this.#stateOf(destination).own;

@@ -29,7 +29,7 @@ export interface Outlet {
   channel: Channel;
 }
 
-/** When the lane of a destination last came round, epoch milliseconds. */
+/** When the lane of a destination last took a turn, epoch milliseconds. */
 export interface LaneTurn {
   destination: string;
   at: number;
@@ -63,7 +63,7 @@ export function requestOf(group: string, outlets: Outlet[], settings: DeliverySe
   };
 }
 
-/** A lane with what its group asks of it. */
+/** A lane with the parts that its group uses. */
 interface Opened {
   destination: Destination;
   lane: Lane;
@@ -75,9 +75,9 @@ export class LaneGroup {
   readonly lane: LaneGrant;
   readonly destinations: Destination[];
   readonly health: HealthMemory;
-  /** Under its fence. */
+  /** The store under the fence of this group. */
   readonly store: LaneStore;
-  /** What has to be looked at all the time, by name. Each rejects as the store does. */
+  /** The work of every second, by name. Each rejects as the store does. */
   readonly duties: Record<string, () => Promise<void>>;
   /** Resolves when all calls have ended and are recorded. Never rejects. */
   ended = Promise.resolve();
@@ -91,7 +91,7 @@ export class LaneGroup {
   #lease: Lease;
 
   constructor(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps) {
-    // Every lane and every call under way listens, so that many listeners are no sign of a leak.
+    // Every lane and every call listens: a great number of listeners is no leak.
     setMaxListeners(0, this.#claiming.signal, this.#calls.signal);
     this.lane = grant;
     this.#deps = deps;
@@ -140,7 +140,7 @@ export class LaneGroup {
     return this.#lanes.get(destination)?.lane;
   }
 
-  /** When each of its lanes last came round; see `Lane`. */
+  /** When each of its lanes last took a turn; see `Lane`. */
   turns(): LaneTurn[] {
     return [...this.#lanes].map(([destination, { lane }]) => ({ destination, at: lane.turnedAt() }));
   }
@@ -148,7 +148,7 @@ export class LaneGroup {
   /** See `HealthMemory.setPause`. */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const saved = this.health.setPause(destination, by);
-    // Before others can see that it is paused.
+    // Claims are given back before others can see the pause.
     const lane = this.laneOf(destination.name);
     if (by !== undefined) lane?.giveBack();
     await saved;
@@ -210,7 +210,7 @@ export class LaneGroup {
     return pictures;
   }
 
-  /** Asked right before each call, and once more as it leaves: the process may have stood still since the lease was renewed. */
+  /** Asked right before each call, and again as it leaves: the process may have been stopped since the lease was renewed. */
   #mayCall(): boolean {
     if (this.#lease.isOver()) this.#deps.onLost();
     return !this.#lease.isOver();

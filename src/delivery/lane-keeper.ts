@@ -16,24 +16,24 @@ export interface LaneKeeperDeps extends Omit<LaneGroupDeps, "lease" | "onLost">,
   sharedByRelays: boolean;
   /** The id of this relay. */
   owner: string;
-  /** All that the configuration has, by lane group. */
+  /** All destinations of the configuration, by lane group. */
   outlets: ReadonlyMap<string, Outlet[]>;
   membership: Membership;
   duties: DutiesLane;
 }
 
-/** A relay that is gone without a word is replaced after this time. */
+/** The lanes of a relay that has died are taken over after this time. */
 export const laneLeaseMs = 15_000;
-/** Nobody else can take a lane of a store for one relay: there the disk is left alone. */
+/** Leases are renewed this often. No other relay can take a lane of a SQLite store, so the disk is spared there. */
 const [renewSharedMs, renewAloneMs] = [3_000, 10_000];
 const lookAgainMs = 200;
-/** A call that leaves as its lease ends is still under way for a moment: the lease counts as over this much earlier. */
+/** A lease counts as over this much earlier: a call that leaves at its end is still under way for a moment. */
 const leaseMarginMs = 1_000;
 const takenOver = "another relay took the destination over";
 const notRenewed = "its lease could not be renewed in time";
 
 /**
- * Which lane groups this relay holds:
+ * Holds the lane groups of this relay:
  *
  *     free ──acquire──▶ held, and what its former holder left is settled ──▶ its lanes run
  *                        ├─ another relay has too few ──▶ its calls end ──▶ saved ──▶ free
@@ -41,14 +41,14 @@ const notRenewed = "its lease could not be renewed in time";
  */
 export class LaneKeeper {
   readonly #held = new Map<string, LaneGroup>();
-  /** Groups among them that another relay will have once their calls have ended. */
+  /** Held groups that go to another relay when their calls have ended. */
   readonly #leaving = new Set<string>();
-  /** Lost ones too, until their calls have ended. */
+  /** Groups with calls under way, lost ones among them. */
   readonly #running = new Set<Promise<void>>();
   #isStopping = false;
-  /** Nothing more is taken while what is held cannot be kept. */
+  /** False while leases cannot be renewed: then no group is taken. */
   #canRenew = true;
-  /** A free lane was not granted to us: another relay asked for it at the same time, or lacked lanes. Ask again soon. */
+  /** A free lane was not granted: another relay asked for it at the same time, or lacked lanes. It is asked for again soon. */
   #leavesSome = false;
   readonly renewEveryMs: number;
 
@@ -73,7 +73,7 @@ export class LaneKeeper {
   /** How soon free lanes are to be asked for again. Milliseconds. */
   lookEveryMs = (): number => (this.#leavesSome && this.deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
 
-  /** Gives up what is too much for this relay, and takes what is free. Rejects as the store does. */
+  /** Hands over groups that are more than this relay's share, and takes free ones. Rejects as the store does. */
   async balance(): Promise<void> {
     const { membership, duties } = this.deps;
     const kept = this.groups().filter(({ lane }) => !this.#leaving.has(lane.group));
@@ -83,21 +83,21 @@ export class LaneKeeper {
     if (this.#canRenew) await this.acquire();
   }
 
-  /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
+  /** Asks for groups that are not held. Begins to deliver there when the claims of former holders are settled. */
   async acquire(): Promise<void> {
     const { store, outlets, membership, duties, owner, settings } = this.deps;
     const missing = [...outlets].filter(([group]) => !this.holds(group));
     const requests = missing.map(([group, its]) => requestOf(group, its, settings));
     const most = Math.max(0, this.#share().most - this.#held.size);
     this.#leavesSome = false;
-    // An older configuration does not know all that is watched, or configured.
+    // A relay with an older configuration does not know all watches and destinations.
     if (membership.isNewest()) await duties.acquire(this.#beginLease());
     const lease = this.#beginLease();
     if (requests.length === 0 || most === 0) return;
     const grants = await store.acquireLanes(owner, requests, laneLeaseMs, most);
     const taken = new Set([...membership.taken(), ...grants.map(({ group }) => group)]);
     this.#leavesSome = missing.some(([group]) => !taken.has(group));
-    // All of them first: the notices of one are sent by another that is well.
+    // All groups are opened first: a healthy one sends the notices of another.
     const groups = grants.map((grant) => this.#open(grant, lease));
     await this.#settle(groups);
     if (this.#isStopping) return;
@@ -110,7 +110,7 @@ export class LaneKeeper {
 
   /**
    * Renews the leases until `stop` is aborted.
-   * @param onFewer something was lost, and may be asked for again
+   * @param onFewer called when a group was lost, which may be asked for again
    */
   renewing(onFewer: () => void): Poll {
     return createPoll({
@@ -127,7 +127,7 @@ export class LaneKeeper {
     });
   }
 
-  /** A store that does not answer keeps nobody from leaving a lane whose lease is over. */
+  /** Leaves lanes with a lease that is over, even while the store does not answer. */
   async leaveInTime(stop: AbortSignal): Promise<void> {
     const { duties, clock } = this.deps;
     while (!stop.aborted) {
@@ -141,7 +141,7 @@ export class LaneKeeper {
   /**
    * Takes nothing more, waits for the calls under way up to `deadlineMs`, then ends them, and frees all. Never rejects.
    * @param looking resolves when no look for lanes is under way any more
-   * @param loops what has to end as well before the lanes are freed
+   * @param loops these have to end as well before the lanes are freed
    */
   async stop(deadlineMs: number, looking: Promise<void>, loops: Promise<unknown>[]): Promise<void> {
     const { store, sharedByRelays, owner, duties, clock, log } = this.deps;
@@ -194,7 +194,10 @@ export class LaneKeeper {
     return group;
   }
 
-  /** What former holders have left, and what quiet hours hold. Those that cannot be settled are asked for again. */
+  /**
+   * Settles the claims of former holders and the deliveries that quiet hours hold. Groups that cannot be settled are asked for
+   * again.
+   */
   async #settle(groups: LaneGroup[]): Promise<void> {
     const destinations = groups.flatMap((group) => group.destinations);
     try {
@@ -233,7 +236,7 @@ export class LaneKeeper {
     for (const group of this.groups()) if (group.leftMs() === 0) this.#lose(group, notRenewed);
   }
 
-  /** To a relay that has too few. What is under way ends first, so that no two calls to one chat overlap. */
+  /** Hands a group to a relay that has too few. Its calls end first, so that no two calls to one chat overlap. */
   async #handOver(group: LaneGroup): Promise<void> {
     const { log } = this.deps;
     const { group: name } = group.lane;
@@ -250,7 +253,7 @@ export class LaneKeeper {
     }
   }
 
-  /** Once its calls have ended. False: it was lost meanwhile. */
+  /** Frees the group when its calls have ended. False: it was lost meanwhile. */
   async #free(group: LaneGroup): Promise<boolean> {
     await group.ended;
     if (!this.#isHeld(group)) return false;
@@ -260,7 +263,7 @@ export class LaneKeeper {
     return true;
   }
 
-  /** Each lane is another relay's as soon as its own calls have ended. */
+  /** Frees each lane as soon as its own calls have ended. */
   async #leaveEach(looking: Promise<void>): Promise<void> {
     // A look under way would announce this relay again.
     await looking;
@@ -268,7 +271,9 @@ export class LaneKeeper {
     await Promise.all(this.groups().map((group) => this.#free(group)));
   }
 
-  /** Until the last call has ended: it may take longer than a lease, and nobody else is to call there meanwhile. */
+  /**
+   * Renews the leases until the last call has ended: a call may take longer than a lease, and no other relay may call meanwhile.
+   */
   async #keepUntil(ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
       await this.deps.clock.sleep(renewSharedMs, ended);

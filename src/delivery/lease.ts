@@ -1,6 +1,6 @@
 import type { Now } from "../core/clock.ts";
 
-/** Until when a lane is surely held, as this process can know it without asking. */
+/** Until when this process surely holds a lane, without asking the store. */
 export interface Lease {
   /** Another relay may hold it already: no call may leave any more. */
   isOver(): boolean;
@@ -18,9 +18,8 @@ export interface LeaseClock {
 }
 
 /**
- * A lease counts from before it was asked for, since nobody knows when the database has granted it. Time passes by
- * the faster of two clocks: the machine's is set back now and then, and the other may stop while the
- * machine sleeps.
+ * A lease counts from before it was asked for, since the time of the grant is not known. The faster of two clocks counts: the
+ * machine's clock may be set back, and the other may stop while the machine sleeps.
  */
 export function startLease(leaseMs: number, { now, elapsed = () => performance.now() }: LeaseClock): Lease {
   const [startedAt, startedElapsed] = [now(), elapsed()];

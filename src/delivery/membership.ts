@@ -7,7 +7,7 @@ export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Relays & Pick<RoutingDesk, "leaveRouting">;
   /** This relay, as the others on this store see it. */
   self: Omit<RelaySelf, "report">;
-  /** Asked with each announcement, which waits for nothing else. Absent: the others hear nothing of how it is. */
+  /** Gives the state that goes with each announcement. It must not wait. Absent: the others see no state of this relay. */
   report?(): RelayReport;
   sharedByRelays: boolean;
   /** Lane groups of this configuration, the duties among them. */
@@ -37,14 +37,14 @@ export class Membership {
   /** Lane groups that no running relay held, each with the time it became free. Empty where another configuration routes. */
   unheld = (): ReadonlyMap<string, number> => this.#unheldSince;
 
-  /** Lane groups that a relay which runs holds. */
+  /** Lane groups that a running relay holds. */
   taken(): Set<string> {
     return new Set(this.#relays.flatMap((relay) => relay.lanes));
   }
 
   /**
-   * How many of these groups this relay may hold, and how many of those that it has are too many.
-   * @param held how many it has, without those that it is about to leave
+   * How many of these groups this relay may hold, and how many of its groups it has to hand over.
+   * @param held the number of its groups, without those that it is about to leave
    */
   share(groups: string[], held: number): { most: number; handOver: number } {
     if (!this.isNewest()) return { most: 0, handOver: held };
@@ -55,7 +55,7 @@ export class Membership {
 
   /**
    * Says that this relay runs, and learns who else does. Rejects as the store does.
-   * @param isHeld by this relay, whatever the store says
+   * @param isHeld whether this relay holds the group, even if the store says otherwise
    */
   async announce(isHeld: (group: string) => boolean): Promise<void> {
     const { store, self, report, leaseMs } = this.deps;
@@ -65,14 +65,14 @@ export class Membership {
     this.#configuration = own === undefined ? "newest" : judgeConfiguration(own, this.#relays);
     if (this.#configuration !== before) this.#logConfiguration(own?.configurationVersion ?? 0);
     this.#noteUnheld(isHeld);
-    // Asked each time: alerts that were on their way to the disk at the last time are left as well.
+    // Repeated each time: alerts that were on their way to the disk the last time have to be left, too.
     if (!this.isNewest()) await store.leaveRouting?.(true);
     else if (before !== "newest") await store.leaveRouting?.(false);
   }
 
   /**
-   * Changes when another configuration may have lost its last relay, and each hour. Undefined: a later configuration ran here
-   * within the last day, and what only that one knows waits for a relay with it to come back.
+   * A text that changes when another configuration may have lost its last relay, and each hour. Undefined: a later configuration
+   * ran here within the last day, so deliveries to destinations that only it knows wait for a relay with it.
    */
   whyOrphans(): string | undefined {
     const { sharedByRelays, self, clock } = this.deps;
@@ -104,8 +104,8 @@ export class Membership {
 const hourMs = 3_600_000;
 
 /**
- * An even share of the lane groups: each relay holds as many as the others, or one more. One that holds more than that
- * hands over no more than the others lack, so that lanes do not go round in circles.
+ * An even share of the lane groups: each relay holds as many as the others, or one more. A relay that holds more hands over no
+ * more than the others lack, so that lanes do not move in circles.
  *
  * @returns how many of the groups to hold at most, and how many of those that are held to hand over
  * @param groups of this relay's configuration
@@ -124,6 +124,6 @@ export function shareLanes(
   const lacking = theirs.reduce((sum, count) => sum + Math.max(0, fewest - count), 0);
   const unheld = Math.max(0, groups.length - held - theirs.reduce((sum, count) => sum + count, 0));
   const forOthers = Math.min(held - fewest, lacking - unheld);
-  // While one relay lacks some, no other takes more than that: it could not get what was handed over for it.
+  // While one relay lacks groups, no other takes more than its share: it would take what was handed over for that relay.
   return { most: lacking > 0 ? fewest : evenly, handOver: Math.max(0, forOthers, held - evenly) };
 }

@@ -7,15 +7,15 @@ import type { CommonStates } from "../core/ports/watch.ts";
 import { errorMessage } from "../ground/text/error-text.ts";
 import type { EngineContext } from "./lane/context.ts";
 
-/** What a person asks of a destination at a relay that does not run it. */
+/** A person's request for a destination, made at a relay that does not run it. */
 export interface Wish {
   id: string;
   destination: string;
   /** The person who pauses it; null: it is to be resumed. Absent: it is to be tried. */
   by?: string | null;
-  /** Later nobody begins it. Epoch milliseconds. */
+  /** No relay begins it later than this. Epoch milliseconds. */
   until: number;
-  /** Said by its holder, which could not do it: why. Absent: nobody has taken it. */
+  /** The reason of the holder, which could not do it. Absent: no relay has taken it. */
   why?: string;
 }
 
@@ -23,13 +23,13 @@ export interface WishesDeps extends Pick<EngineContext, "clock" | "newId" | "log
   store: CommonStates;
   /** This relay runs the destination, and is not about to leave it. */
   runs(destination: string): boolean;
-  /** Does it, and saves what came of it. Rejects as the store does. */
+  /** Fulfils the wish and saves the result. Rejects as the store does. */
   fulfil(wish: Wish): Promise<unknown>;
 }
 
-/** Nobody who waits at a page waits longer. A relay that died is replaced a little later. */
+/** A person at a page waits no longer than this. A dead relay is replaced a little later. */
 const takeWithinMs = 10_000;
-/** What its holder does may take a moment, or cannot be saved. */
+/** The holder's work may take this long, or its result cannot be saved. */
 const seeWithinMs = 15_000;
 const seeEveryMs = 100;
 const lookEveryMs = 1_000;
@@ -38,8 +38,8 @@ const keptMs = 60_000;
 const mostWaiting = 100;
 
 /**
- * Wishes for destinations that another relay runs. What came of a wish is seen in the status that the holder of the
- * destination saves; the holder answers only why it could not do it.
+ * Wishes for destinations that another relay runs. The status that the destination's holder saves shows the result. The holder
+ * answers only when it could not fulfil the wish.
  *
  *     left in the mail ──the holder takes it──▶ done, and saved
  *        │                    └──▶ left again, with why it is not
@@ -56,7 +56,7 @@ export class Wishes {
     this.#poll = createPoll({ look: () => this.#look(), everyMs: lookEveryMs, clock: deps.clock, onFailed });
   }
 
-  /** A relay may have left one. */
+  /** Looks at once: a relay may have left a wish. */
   wake = (): void => this.#poll.wake();
 
   /** Fulfils what others leave, until `stop` is aborted. Never rejects. */
@@ -66,8 +66,8 @@ export class Wishes {
   }
 
   /**
-   * Done once or not at all, by one relay.
-   * @param seen what came of it, as it is saved now; undefined: nothing yet
+   * One relay fulfils the wish once, or none does.
+   * @param seen the result, as it is saved now. Undefined: there is none yet
    * @throws AppError `conflict` when nobody took it in time, so that nothing was done; `store_unavailable` when it was taken
    *   and is not seen in time, so that nobody knows, or when its holder says that it could not do it, or as the store does
    */
@@ -76,7 +76,7 @@ export class Wishes {
     const { signal: stop } = this.#stopping;
     const leftAt = clock.now();
     const waitedMs = () => Math.abs(clock.now() - leftAt);
-    /** A store that does not answer leaves it unknown. */
+    /** Undefined where the store does not answer: then the result is unknown. */
     const orNone = <V>(looked: Promise<V>) =>
       within(looked, Math.max(seeWithinMs - waitedMs(), lookEveryMs), clock).catch(() => undefined);
     const left = { ...wish, id: newId(), until: leftAt + takeWithinMs };
@@ -105,7 +105,7 @@ export class Wishes {
         const { destination } = wish;
         const why = errorMessage(error);
         log.error("wishes.not_fulfilled", { destination, error: why });
-        // Where the store takes no answer either, it stays unknown.
+        // Where the store does not take the answer either, the result stays unknown.
         return this.#mail.put([{ ...wish, why }]).catch(() => undefined);
       });
     }

@@ -30,14 +30,17 @@ export interface NoticeOptions {
   lane?: LaneFence;
   /** Saved in the same step as well. Only with `lane`. */
   about?: DestinationStatus;
-  /** What the notice is about, and where it is not sent. */
+  /** The destinations that the notice is about. It is not sent there. */
   concerned?: readonly Destination[];
-  /** The destination whose readers it is for: it goes there alone, and waits for the end of quiet hours. Default: see `send`. */
+  /**
+   * The destination whose readers the notice is for. It goes there alone, and waits for the end of quiet hours. Default: see
+   * `send`.
+   */
   to?: string;
 }
 
 export interface NotifierDeps extends NoticeWorld, Pick<EngineContext, "clock" | "newId" | "log"> {
-  /** What quiet hours hold now. Default: nothing. */
+  /** Finds the quiet hours that hold a notice. Default: none do. */
   findHold?: FindHold;
   store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert"> & Pick<Dispatch, "callFallbacks">;
 }
@@ -57,13 +60,14 @@ export function createNotifier(deps: NotifierDeps) {
   const takersBeside = (concerned: readonly Destination[]) =>
     without(concerned).destinations.filter(({ notices }) => notices !== false);
 
-  /** One that a notice about these can be sent to works: not one of these, nor one that takes no notices. */
+  /** Whether a destination works that takes a notice about these: another one, without `notices: false`. */
   function canReach(concerned: readonly Destination[]): boolean {
     return takersBeside(concerned).some((one) => deps.isWell(one));
   }
 
   /**
-   * To the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). With none it is on the page alone.
+   * Sends a notice to the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). Where there are
+   * none, only the page shows it.
    */
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
     const { watch, lane, about, concerned = [], to } = options;
@@ -86,7 +90,7 @@ export function createNotifier(deps: NotifierDeps) {
     });
   }
 
-  /** Without a fallback, so no other destination takes it over, unless `more` has one. */
+  /** Plans deliveries without a fallback, unless `more` has one, so no other destination takes the notice over. */
   function plan(targets: Destination[], more: Pick<PlannedDelivery, "reason"> & Partial<PlannedDelivery>) {
     const how = { route, state: "queued", dueAt: clock.now(), updates: "new", ...more } as const;
     return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));
@@ -114,14 +118,14 @@ export function createNotifier(deps: NotifierDeps) {
 
   return {
     canReach,
-    /** There is one that it can be sent to when it works. */
+    /** Whether another destination takes notices, even if it does not work now. */
     hasOthers: (concerned: readonly Destination[]) => takersBeside(concerned).length > 0,
     send,
-    /** Notices that a destination has failed or has not taken in time go on to others, or are looked at again later. */
+    /** Sends notices that a destination has failed or has not taken in time to others, or looks at them again later. */
     async sendFurther(due: readonly DueDelivery[]): Promise<void> {
       const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
-      // One notice that cannot be read keeps none of the others.
+      // A notice that cannot be read does not hold up the others.
       const failed = sent.find(({ status }) => status === "rejected");
       if (failed?.status === "rejected") throw failed.reason;
     },
@@ -173,7 +177,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
 
   async function sendChange(read: () => DestinationStatus, concerned: Destination[]): Promise<void> {
     const status = read();
-    // Was never bad. With many destinations, looking every second for one to send it to would take longest of all.
+    // The destination was never bad. Asking for a target every second would take longest of all with many destinations.
     if (status.health === "ok" && status.notice === undefined) return;
     const due = planNotice(status, notifier.canReach(concerned), clock.now());
     if (due === undefined) return;
@@ -191,7 +195,10 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
     health.noteNotice(status, due.notice);
   }
 
-  /** Without Tocsin's own notices. A notice without its numbers is better than none. */
+  /**
+   * Counts undelivered alerts without Tocsin's own notices. Undefined where the store fails: a notice without numbers is better
+   * than none.
+   */
   async function countUndelivered(concerned: Destination[]): Promise<Undelivered | undefined> {
     try {
       const names = concerned.map(({ name }) => name);
@@ -215,7 +222,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
       if (first === undefined || health.ofAccount(first) === undefined) return;
       await sendChange(() => health.ofAccount(first) as DestinationStatus, destinations);
     },
-    /** Alerts that did not arrive although their destination works. */
+    /** Sends notices about alerts that did not arrive although their destination works. */
     async sendUndelivered(): Promise<void> {
       for (const summary of health.listUndelivered(clock.now())) {
         const concerned = destinations.filter(({ name }) => name === summary.destination);
@@ -223,11 +230,11 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
         const [about] = concerned.map((one) => {
           const status = health.of(one);
           const { pending } = status.undelivered ?? {};
-          // What has come since it was listed is for the next notice.
+          // Alerts that were added since the list was made belong to the next notice.
           return { ...status, undelivered: { ...(pending !== summary && { pending }), notifiedAt: now } };
         });
         const canReach = notifier.canReach(concerned);
-        // One message or one address was refused, so where nobody else is, its own readers get the notice.
+        // Only a message or an address was refused, so the destination's own readers get the notice where there is no other.
         const isForOwn = !canReach && summary.failed > 0 && concerned.some(health.isWell);
         // The notice stays pending until one of the other destinations works.
         if (!canReach && !isForOwn && notifier.hasOthers(concerned)) continue;

@@ -11,39 +11,39 @@ import type { Notifier } from "./notices.ts";
 
 export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
-  /** The duties' lane, while this relay has them. A delivery whose destination is gone has no lane of its own. */
+  /** The duties' lane while this relay has the duties. A delivery whose destination is gone has no lane of its own. */
   lane(): LaneFence | undefined;
   /**
-   * Changes when there may be more to settle than at the last time. Undefined: nothing is to be settled now.
+   * A text that changes when there may be more to settle. Undefined: nothing may be settled now.
    */
   occasion(): string | undefined;
   destinations: ReadonlyMap<string, Destination>;
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "send">;
-  /** How often it is seen whether there is something to do, and how soon it is tried again when it failed. Milliseconds. */
+  /** How often to look for work, and the wait after a failure. Milliseconds. */
   everyMs: number;
 }
 
-/** One statement, and what the fallbacks of as many take. */
+/** Deliveries that one statement and the calls of their fallbacks take. */
 const stepSize = 400;
 
 /**
- * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and people get
- * a notice: nobody else would see it. There may be many, and a step may fail: the work is done in steps while everything else
- * runs, and is tried again until it is done. It begins when this relay gets the duties, and at each other occasion.
+ * Fails the deliveries to a destination that the configuration no longer has, perhaps since it was renamed. Fallbacks get them,
+ * and people get a notice, as nobody would see them otherwise. There may be many, so the work is done in steps while all else
+ * runs. A step that fails is tried again. The work begins when this relay gets the duties, and at each other occasion.
  */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;
   const known = [...deps.destinations.keys()];
-  /** The fence and the occasion of the last time that all was settled. */
+  /** The fence and the occasion under which all was settled last. */
   let settledFor = "";
-  /** What people have not heard of yet, by destination. Kept when a try fails. */
+  /** Counts for the notice by destination. They are kept when a try fails. */
   const unsaid = new Map<string, number>();
   let stop = new AbortController().signal;
 
   /**
-   * @param before the delivery that the step before began with: one that comes again would come for ever
-   * @returns the delivery that it began with, where there may be more
+   * @param before the first delivery of the last step: if it comes again, it would come for ever
+   * @returns the first delivery of this step, where there may be more
    */
   async function settleSome(lane: LaneFence, before: number | undefined): Promise<"done" | "lost" | number> {
     const orphans = await store.listOrphans(known, stepSize);
@@ -63,7 +63,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
     return first;
   }
 
-  /** Whether all is settled: neither was it stopped, nor has another relay the duties now. */
+  /** Whether all is settled. False when this relay stops, or another relay has the duties now. */
   async function settle(lane: LaneFence): Promise<boolean> {
     let first: number | undefined;
     for (;;) {
@@ -77,7 +77,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
   async function say(lane: LaneFence): Promise<void> {
     for (const [destination, count] of unsaid) {
       log.warn("delivery.orphans", { destination, count });
-      // The next relay with the duties finds none of them, so the notice is kept in case they come back.
+      // The next relay with the duties does not find these deliveries, so their counts are kept in case the duties come back.
       if ((await notifier.send(writeOrphanNotice(destination, count), { lane })) === "lost") return;
       unsaid.delete(destination);
     }

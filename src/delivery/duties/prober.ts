@@ -32,8 +32,8 @@ export class Prober {
   }
 
   /**
-   * The same without having been asked, to know that a destination is well: in a slot of the pace that messages are
-   * sent with, which it does not use up, so that it delays none.
+   * Probes without having been asked, to know that a destination is well. It waits for a free slot of the pace but does not use
+   * it up, so it delays no message.
    */
   prove(stop: AbortSignal): Promise<Trial> {
     return this.#share(stop, false);
@@ -51,7 +51,7 @@ export class Prober {
     const recipient = this.#recipient;
     const now = clock.now();
     const { at, why } = pace.nextSlot(paceKeysOf(destination, recipient, settings), now);
-    // Without a reason it is only our own pace, which is about messages.
+    // A wait without a reason is the lane's own pace, which is for messages.
     if (at > now && (why !== undefined || !isAsked)) return { kind: "parked", until: at, why: why ?? "the pace" };
     const outcome = await this.#askWhereItIs(stop);
     if (stop.aborted) return { kind: "probed", outcome };
@@ -59,7 +59,7 @@ export class Prober {
     log[isNews ? "info" : "debug"]("destination.probed", { destination: destination.name, outcome: outcome.kind });
     if (isAsked) health.observeProbe(destination, outcome);
     else health.observeProof(destination, outcome, now);
-    // Messages have not been asked to wait by a page that only we have looked at.
+    // A page that only the probe has asked for says nothing about messages.
     const isAboutMessages = isAsked || (outcome.kind === "retry" && outcome.reason === "rate_limited");
     const parked = isAboutMessages ? pace.parkAfter(outcome, destination, recipient, clock.now()) : [];
     if (parked.length > 0) await store.savePaces(parked);
@@ -96,26 +96,25 @@ interface ProvingDeps extends Pick<EngineContext, "clock" | "random" | "log"> {
 const minute = 60_000;
 /** Probes that are overdue at the start are spread over this time. */
 const spreadMs = 10 * minute;
-/** After a probe that came to nothing, and while probes alone have found it down. */
+/** The wait after a probe without an answer, and while probes alone have found the destination down. */
 const againMs = 3 * minute;
-/** It is called just now. */
+/** The wait while the destination is being called. */
 const busyMs = minute;
 const gapMs = 1_000;
 /** A clock that was set is noticed within this time. */
 const longestSleepMs = 10 * minute;
 
 /**
- * Probes the destinations of one lane group that seem well and have had nothing to do, so that a dead one is known
- * before the alert that needs it. Nothing is sent to people.
+ * Probes the idle destinations of one lane group that seem well, so that a dead one is known before an alert needs it. Nothing is
+ * sent to people.
  *
  *     well, nothing delivered or proven for `proveEveryMs` ──▶ probe ──yes──▶ proven; again after about as long
  *                                                               └──no answer──▶ again in some minutes (`judgeProof`)
  *     found down by such probes alone ──▶ probed every few minutes until it answers
  *     dead, paused, or down since a delivery failed ──▶ left to the lane, which tries it by itself
  *
- * One probe at a time, a second apart; none while the destination is called, none while its pace is used up or somebody
- * there has asked for silence. After a start those that are overdue are spread, so that they do not all ask at once.
- * Until `stop` is aborted. Never rejects.
+ * There is one probe at a time, a second apart. None is made while the destination is called, its pace is used up, or it has
+ * asked for a wait. After a start, overdue probes are spread over some minutes. Runs until `stop` is aborted. Never rejects.
  */
 export async function proveAll({ proven, health, clock, random, log }: ProvingDeps, stop: AbortSignal): Promise<void> {
   const around = (ms: number) => ms * (0.9 + 0.2 * random());

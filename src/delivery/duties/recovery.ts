@@ -9,15 +9,15 @@ export interface RecoveryDeps extends Omit<EngineContext, "newId"> {
   store: Pick<Dispatch, "listAbandoned">;
 }
 
-/** What the writing thread records in some 50 ms. */
+/** Claims that the writing thread records in some 50 ms. */
 const recoveryBatch = 2000;
 
 /**
- * Claims that nobody will end: of a former holder of a lane, or whose lease has run out. The call may or may not have
- * been made, so each is recorded as ambiguous and goes on as the policy says; but what the journal knows to be untried
- * goes back into the queue.
- * @param groups those that are held: one question for all of them, since it is asked every second
- * @param detail why nobody will, for people
+ * Ends claims that nobody else will end: claims of a former holder of the lane, or with a lease that has run out. The call may
+ * have been made, so each is recorded as ambiguous, and the policy decides. Claims that the journal knows to be untried go back
+ * into the queue.
+ * @param groups the groups that are held: one statement for all of them, since it is asked every second
+ * @param detail the reason in words for people
  */
 export async function recoverAbandoned(
   deps: RecoveryDeps,
@@ -38,7 +38,7 @@ export async function recoverAbandoned(
     }),
   );
   deps.log.warn("delivery.recovered", { count: abandoned.length });
-  // A batch that settles nothing would come again for ever.
+  // Without this condition a batch that settles nothing would come again for ever.
   if (abandoned.length === recoveryBatch && results.includes("recorded")) await recoverAbandoned(deps, groups, detail);
 }
 
@@ -51,7 +51,7 @@ async function recover(
 ): Promise<"recorded" | "late"> {
   const { progress, digestId, token, seq } = delivery;
   if (journal?.isUntried(token)) {
-    // Only what was due when it was made is claimed ahead.
+    // Only deliveries that were due as soon as they were made are claimed ahead.
     await store.releaseClaim(token, delivery.createdAt);
     return "recorded";
   }

@@ -18,7 +18,7 @@ export interface SweeperDeps extends RecoveryDeps {
 
 const sweepMs = 1_000;
 
-/** What has to be looked at all the time, whether or not an alert comes. */
+/** Looks every second at the work that no alert starts. */
 export class Sweeper {
   #lastTurnAt: number;
 
@@ -40,7 +40,7 @@ export class Sweeper {
     return this.#lastTurnAt;
   }
 
-  /** Each on its own: one that fails holds up none of the others. */
+  /** Runs each duty by itself, so one that fails does not hold up the others. */
   async #turn(stop: AbortSignal): Promise<void> {
     const groups = this.deps.groups();
     const duties: [string, () => Promise<void>][] = [

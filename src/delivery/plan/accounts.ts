@@ -17,7 +17,7 @@ export function accountOf(destination: Destination): string | undefined {
   return account === undefined ? undefined : `account:${account}`;
 }
 
-/** What shares memory at the vendor, and is run by one relay at a time. */
+/** The lane group: destinations that share limits at the vendor, and that one relay runs at a time. */
 export function laneGroupOf(destination: Destination): string {
   return accountOf(destination) ?? `destination:${destination.name}`;
 }

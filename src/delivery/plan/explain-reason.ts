@@ -85,7 +85,7 @@ const refusals: ReadonlySet<ReasonCode> = new Set([
 
 function quote(outcome: Exclude<Outcome, { kind: "sent" }>): string {
   if (outcome.kind !== "rejected" || !refusals.has(outcome.reason)) return "";
-  // What stands before the server's own words says again that it refused.
+  // The part before the server's own words repeats that it refused.
   const said = outcome.detail.replace(/^The mail server [^:]{1,60}: /, "").replace(/[.\s]{1,9}$/, "");
   return cut(said, longestQuote);
 }

@@ -8,7 +8,7 @@ import { accountOf } from "./accounts.ts";
 const minuteMs = 60_000;
 /** A mail server may shut out an address that tries a refused password too often. */
 const pausedProbeMs = 10 * minuteMs;
-/** One that answers and asks to come later, as a greylist does, counts as down only when that lasts. */
+/** A destination that answers and asks to come later, as a greylist does, counts as down only when that lasts this long. */
 const putOffMs = 10 * minuteMs;
 /** A dead destination is probed 1, 3 and 8 min after it died (or was needed again), then every 15 min. */
 const deadProbes = [
@@ -26,7 +26,7 @@ function nextProbeOf(status: DestinationStatus, now: number): number {
   return now + (deadProbes.find(({ beforeMs }) => passedMs < beforeMs)?.pauseMs ?? longestDeadPauseMs);
 }
 
-/** An alert has come for a dead destination that none had waited for: it is asked soon, and often at first. Pure. */
+/** The first alert waits for a dead destination: it is probed soon, and often at first. Pure. */
 export function neededNow(status: DestinationStatus, now: number): DestinationStatus {
   if (status.health !== "dead" || status.probeAt === undefined) return status;
   return { ...status, neededAt: now, probeAt: Math.min(status.probeAt, now + minuteMs) };
@@ -57,7 +57,7 @@ export function stateOf(
   return { destination, own: statusOf(keyOf(destination)), account: account && statusOf(account) };
 }
 
-/** It takes messages, as far as is known, and nobody has paused it. */
+/** Whether the destination takes messages, as far as is known, and nobody has paused it. */
 export function isWell({ own, account }: DestinationState): boolean {
   if (own.paused !== undefined || (account?.health ?? "ok") !== "ok") return false;
   return own.health === "ok" || own.health === "degraded";
@@ -116,10 +116,10 @@ function judgeRejection(
 }
 
 /**
- * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered
- * message; a mere connection is not, since the other side may refuse again. One that is down is probed only when a
- * person asks. After a yes that proves nothing more the next message is tried at once; until it gets through, what was
- * refused counts as refused, since each restart has such a yes of anything that answers at the address.
+ * What a probe says about the destination. Pure. Only a clear success changes anything. `proves`: the success counts like a
+ * delivered message. A mere connection does not, since the other side may refuse again: then the next message is tried at once,
+ * and the destination counts as refusing until that gets through, as anything that answers at the address would pass such a
+ * probe. A destination that is down is probed only when a person asks.
  */
 export function judgeProbe(
   status: DestinationStatus,
@@ -138,9 +138,9 @@ export function judgeProbe(
   return proves ? recovered(status, now) : { ...status, probeAt: undefined, openUntil: now };
 }
 
-/** This many unasked probes in a row have to come to nothing until that counts: one in twenty may, for months. */
+/** This many unasked probes in a row have to fail until that counts: one in twenty may fail for months. */
 const failedProbesThatCount = 5;
-/** Nobody answers at the address. Where a probe is no more than a connection, nothing else says something of messages. */
+/** Reasons that nobody answers at the address. Where a probe is only a connection, other reasons say nothing about messages. */
 const unreachable: readonly ReasonCode[] = [
   "connect_failed",
   "dns_failed",
@@ -197,18 +197,18 @@ function unproven(
   return { ...status, health: "down", reason: detail, reasonCode: reason, since: now, openUntil: now, failedProbes };
 }
 
-/** Down, and no delivery has failed since: a yes of the same kind is enough to end it. */
+/** Whether probes alone have found it down, and no delivery has failed since. A probe that succeeds is then enough to end it. */
 export function isFoundByProbes({ health, failedProbes }: DestinationStatus): boolean {
   return health === "down" && failedProbes !== undefined;
 }
 
-/** At the start of a lane: whatever is shut is tried at once, since somebody may have mended it meanwhile. Pure. */
+/** At the start of a lane a shut destination is tried at once, since somebody may have mended it. Pure. */
 export function tryAgainNow(status: DestinationStatus, now: number): DestinationStatus {
   if (isProbed(status)) return { ...status, probeAt: now };
   return status.openUntil === undefined ? status : { ...status, openUntil: now };
 }
 
-/** Refuses everything, and takes no message before a probe has got through. */
+/** Whether the destination refuses everything, and gets no message before a probe has succeeded. */
 export function isProbed(status: DestinationStatus): boolean {
   return isRefusing(status) && status.openUntil === undefined;
 }

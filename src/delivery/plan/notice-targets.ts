@@ -3,7 +3,7 @@ import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Destination } from "../../core/rules.ts";
 import { makesSound, recipientsOf } from "../../vendors/index.ts";
 
-/** The destinations, and how they are as far as this relay knows. */
+/** The destinations, and their health as far as this relay knows. */
 export interface NoticeWorld {
   destinations: readonly Destination[];
   isWell(destination: Destination): boolean;
@@ -13,10 +13,10 @@ export interface NoticeWorld {
 export const noticeFallbackMs = 30_000;
 
 /**
- * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one that
- * works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never to one
- * with `notices: false`. Where nothing works it waits at all of them. Where several lead to the same readers, one gets it:
- * one that works, and that makes a sound where there is such a one. Pure.
+ * Where a notice goes first: to each destination with `notices: true`. Where none of these works, it also goes to each other one
+ * that works. Where only silent ones of these work (a mailbox), it also goes to each other one that works and makes a sound. It
+ * never goes to one with `notices: false`. Where nothing works it waits at all of them. Where several lead to the same readers,
+ * one gets it: one that works, and makes a sound if possible. Pure.
  */
 export function firstTargets(world: NoticeWorld, facts: AlertFacts): Destination[] {
   const reached = new Set<string>();
@@ -63,7 +63,7 @@ export function furtherTargets(
   const missed = [...new Set(deliveries.map(({ destination }) => destination))].filter(
     (name) => !have.some((one) => one.name === name),
   );
-  // What it is about was decided to be left out.
+  // The destinations that the notice is about were left out by a decision.
   const known = new Set([...deliveries, ...decisions].map(({ destination }) => destination));
   const left = destinations.filter(({ name, notices }) => notices !== false && !known.has(name));
   const well = left.filter(isWell);
@@ -80,7 +80,7 @@ export function furtherTargets(
   return { targets, missed, againAt: targets.length > 0 ? now + noticeFallbackMs : undefined };
 }
 
-/** Nobody need hear at once what is only for information. */
+/** Whether people hear the notice at once. One that is only for information needs no sound. */
 function isHeard(reached: readonly Destination[], { severity, status }: AlertFacts): boolean {
   return (severity === "info" && status === "firing") || reached.some(makesSound);
 }

@@ -11,16 +11,16 @@ export interface ClaimLimits {
   digestOver: number;
   /** Where a message can be changed afterwards, repeats of one key need no message each. */
   can: Pick<Capabilities, "edits" | "joinsByKey" | "carries">;
-  /** The destination was down and these waited for it. */
+  /** The destination was down, and the deliveries waited for it. */
   afterOutage: boolean;
   /** Messages since the last one that was resent together with others. */
   sinceResent: number;
   /**
-   * What is unsent of the keys whose end, or late alert, is due, in the order of the log; for vendors that join by
-   * key, of the keys that are due longest.
+   * The unsent deliveries of the keys whose end or late alert is due, in the order of the log. For vendors that join by key:
+   * those of the keys that are due longest.
    */
   ofKeys?: DueDelivery[];
-  /** Set when more are due than were listed: from this time on some are missing. */
+  /** Set when more deliveries are due than were listed: those that became due from this time on may be missing. */
   cutAt?: number;
 }
 
@@ -38,15 +38,15 @@ export interface Claim {
   leaseUntil: number;
   /** The first is the newest; the rest are sent by its message. */
   deliveries: [LoadedDelivery, ...LoadedDelivery[]];
-  /** `total`: of all that go out together, where they take several messages. */
+  /** `total`: how many go out together, where they take several messages. */
   digest?: { id: string; reason: DigestReason; total?: number };
   /** When a slot for its first call was taken, epoch milliseconds. Absent: it has none yet. */
   slotAt?: number;
-  /** Claimed together with others that are sent before it or behind it, see `planRun`. */
+  /** Set where several claims were made together, see `planRun`. */
   ofRun?: {
-    /** What was sent of its alert key, as it stood when it was claimed. */
+    /** The thread of its alert key as of the claim. */
     thread?: Thread;
-    /** What its message carries besides the facts was fetched with that of the others. */
+    /** Its payload was fetched with the payloads of the other claims. */
     isFilled: boolean;
   };
 }
@@ -57,21 +57,20 @@ export interface LoadedDelivery extends ClaimedDelivery {
 }
 
 const oneMinuteMs = 60_000;
-/** Resends of many have every fourth message while other alerts wait too: neither starves. */
+/** Bulk resends get every fourth message while other alerts wait, so neither starves. */
 export const othersPerResent = 3;
 /** A network that goes down takes many destinations with it; when more notices than this are due, they are sent together. */
 const fewNotices = 3;
 
 /**
- * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In
- * this order: a manual resend or test; the relay's own notices; what was begun or perhaps sent already (the
- * parts of a long message, a repeat); where it is their turn, what was resent together; what is stale; what is too much; one
- * alert, the oldest first, or the newest first when all are late; what was resent together.
+ * Chooses the next message among the deliveries of one destination that are due now. Pure. The order is: a manual resend or test;
+ * the relay's own notices; messages that were begun or perhaps sent (parts of a long message, a repeat); bulk resends, when it is
+ * their turn; stale alerts; too many at once; one alert, the oldest first, or the newest first when all are late; bulk resends.
  *
- * What does not ring goes alone: a count behind all others, and a summary among them.
+ * A delivery that does not ring goes alone: a count after all others, a summary among them.
  *
- * An end is not told before its beginning. What is unsent of its key goes along in its message, without a sound ("over,
- * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
+ * An end is not told before its beginning. The unsent deliveries of its key go along in its message, without a sound ("over,
+ * lasted 2 min"). Where each alert needs a message of its own (`carries: "payload"`), the end waits for its beginning.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const manual = due.find(isManual);
@@ -86,14 +85,14 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   return plan && limits.can.carries !== "payload" ? withOthersOfKey(plan, due, ofKeys, now) : plan;
 }
 
-/** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
+/** An end waits this long for older deliveries of its key. An older one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/** An alert that was routed this long after it came may have been stored behind younger ones, as from a spool. */
+/** An alert that was routed this long after it came may have been stored after younger ones, as from a spool. */
 const storedLateMs = 1_000;
 /**
- * An alert this old goes out together with its end, so that nothing rings for what is over. A claim that would wait this long, for its
- * commit or for a bot that was asked to wait, goes back to the queue.
+ * An alert this old goes out together with its end, so that nothing rings for an alert that is over. A claim goes back to the
+ * queue if it would wait this long for its commit, or for a bot that has to wait.
  */
 export const withEndAfterMs = 1_000;
 
@@ -106,9 +105,9 @@ export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "creat
   createdAt - receivedAt >= storedLateMs;
 
 /**
- * In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. The time between
- * the two may be short: with a margin for clocks that differ by seconds, an alert out of a spool would ring behind an end that came 500 ms
- * later.
+ * Whether one delivery precedes the other in a chat, by one alert key. The order of the log is not enough: another relay may
+ * store an alert after one that came later. The times are compared without a margin for clocks that differ. With a margin, an
+ * alert from a spool would ring after an end that came 500 ms later.
  */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (
@@ -121,7 +120,10 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-/** Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. */
+/**
+ * The delivery itself. For an end that has to wait: the delivery that it waits for, if that is due. More may be due than were
+ * listed.
+ */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],
@@ -138,8 +140,8 @@ function inPlaceOf(
 }
 
 /**
- * What is late takes its end along, also one that waits for a retry, but none that quiet hours hold: nobody hears that before they end.
- * An end takes along what is unsent before it.
+ * A late alert takes its end along, even an end that waits for a retry, but none that quiet hours hold: nobody hears that before
+ * they end. An end takes along the unsent alerts before it.
  */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
   // A repeated digest holds the same alerts.
@@ -176,19 +178,19 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
   const begun = planBegun(waiting, limits);
   if (begun?.kind !== "digest" || limits.cutAt !== begun.deliveries[0]?.dueAt)
     return begun ?? planNew(waiting, limits, now);
-  // Part of that digest may lie beyond what was listed. Others go first and make room; failing that, what is here goes
+  // Part of that digest may be missing in the list. Other deliveries go first and make room. If there are none, the listed part goes
   // under an id of its own, since a receiver that knows the id would take the rest for the same message.
   const others = waiting.filter((delivery) => !isBegun(delivery));
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
 /**
- * What `planClaim` would choose one after another, at most this many, as long as each is an alert that nothing was tried
- * of: what comes of one says nothing about the next. Pure.
+ * The messages that `planClaim` would choose one after another, at most `most`, while each is an alert that was never tried: the
+ * outcome of one does not change the next. Pure.
  */
 export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
   const plans: ClaimPlan[] = [];
-  // With these, what is sent of one key decides what the next may be.
+  // For these vendors, the message of one key decides what the next may be.
   if (limits.can.joinsByKey) return plans;
   let left = due;
   let { ofKeys, sinceResent } = limits;
@@ -196,7 +198,7 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
     const plan = planClaim(left, { ...limits, ofKeys, sinceResent }, now);
     if (plan?.kind !== "single" || !plan.deliveries.every(isUntried)) break;
     const hasResent = plan.deliveries.some(isResent);
-    // The others may lie beyond what was listed.
+    // The other resends may be missing in the list.
     if (hasResent && limits.cutAt !== undefined && !isTurnOfResent({ sinceResent })) break;
     sinceResent = hasResent ? 0 : sinceResent + 1;
     plans.push(plan);
@@ -252,7 +254,7 @@ function planEach(due: DueDelivery[], ofKeys: DueDelivery[], limits: ClaimLimits
   return undefined;
 }
 
-/** In the order of the log, those whose turn it is first. */
+/** Sorts in the order of the log, with those first whose turn it is. */
 export function inTurn(limits: Pick<ClaimLimits, "sinceResent">) {
   const isLate = (delivery: DueDelivery) => Number(isResent(delivery) !== isTurnOfResent(limits));
   return (one: DueDelivery, other: DueDelivery): number => isLate(one) - isLate(other) || one.alertSeq - other.alertSeq;
@@ -262,7 +264,10 @@ export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {
   return delivery.purpose === "resend" || delivery.purpose === "test";
 }
 
-/** Too old to ping anybody, by the freshness that its route asks for. The time that it waited for others does not count. */
+/**
+ * Whether the delivery is too old for a sound, by the freshness of its route. The time that it waited for its group does not
+ * count.
+ */
 export function isStale(delivery: DueDelivery, now: number): boolean {
   const { freshnessMs, groupName, receivedAt, createdAt } = delivery;
   const waitedMs = groupName === undefined ? 0 : openSince(delivery) - createdAt;
@@ -282,19 +287,18 @@ export function isQuiet(
   return isForTheMorning || (delivery.status === "resolved" && !isManual(delivery));
 }
 
-/** Its route wants no sound for it. What a person asked for sounds as any other. */
+/** Whether its route wants no sound. A message that a person asked for has a sound anyway. */
 export function isSilenced(delivery: Pick<DueDelivery, "purpose" | "extras">): boolean {
   return delivery.extras?.silent === true && !isManual(delivery);
 }
 
-/** Some of it, or perhaps all, has reached a reader. */
+/** Whether a part of the message, or perhaps all of it, has reached a reader. */
 function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
 }
 
 /**
- * What was begun is sent again as the same message about the same alerts. Those of one message became due at one
- * moment.
+ * Sends a begun message again as the same message about the same alerts. These became due at the same moment.
  */
 function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const first = waiting.find(isBegun);
@@ -339,7 +343,7 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   );
 }
 
-/** A burst of our own making, sent as one: the newest first, as after an outage. */
+/** A bulk resend is a burst of Tocsin's own making. It is sent as one message, the newest first, as after an outage. */
 function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const deliveries = newestFirst(resent);
   const reason = deliveries.every(({ extras }) => extras?.late !== undefined) ? "release" : "resend";
@@ -359,7 +363,7 @@ function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number):
   if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
   const stale = waiting.filter((delivery) => isStale(delivery, now));
   if (stale.length > 1) return { kind: "digest", deliveries: newestFirst(stale), reason: "stale" };
-  // What did not ring reads as new warnings among others.
+  // An alert that did not ring would read as a new warning among others.
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const reason = limits.afterOutage ? "outage" : "burst";
   if (rings.length > limits.digestOver) return { kind: "digest", deliveries: newestFirst(rings), reason };
@@ -373,7 +377,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   const oldest = waiting[0];
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
-  // What reports the ring before it does not go first: the ring would be too late to be said.
+  // A summary does not go before the ring that it reports, or that ring would come too late.
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const first = late ? (newestFirst(rings)[0] ?? oldest) : oldest;
   if (!limits.can.edits || first.updates === "new" || isDamped(first)) return { kind: "single", deliveries: [first] };
@@ -387,7 +391,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   return { kind: "single", deliveries: newestFirst(sameKey) };
 }
 
-/** The newest first, and what was stored behind its end last: the first is what the message says. */
+/** The newest first, and alerts that were stored after their end last. The message shows the first. */
 function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
   const sorted = [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
   const isBehindEnd = (one: DueDelivery) =>
@@ -397,7 +401,8 @@ function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
 }
 
 /**
- * A refusal of the rich form is written to all that were sent together, so one alone says nothing about this message.
+ * The form of the message: plain where all of its deliveries had their rich form refused. A refusal is written to all deliveries
+ * of a message, so a single one says nothing about this message.
  */
 export function formOf({ deliveries }: { deliveries: readonly DueDelivery[] }): MessageForm {
   return deliveries.every((delivery) => delivery.form === "plain") ? "plain" : "rich";

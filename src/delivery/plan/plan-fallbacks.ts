@@ -8,9 +8,9 @@ export type PlanFallbacks = ReturnType<typeof createFallbackPlan>;
 type Called = Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">;
 
 /**
- * What to make at the fallback destinations of deliveries: one call for each that has one which was not called
- * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
- * `because`: why, for its readers, in words that follow "because".
+ * The deliveries to make at fallback destinations: one for each delivery whose fallback was not called yet. A fallback has no
+ * fallback of its own. Notices are left to `Notifier.sendFurther`, which looks at once. Pure. `because`: the reason for the
+ * readers of the fallback, in words that follow "because".
  */
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>) {
   return <D extends Called>(deliveries: D[], because: (delivery: D) => string, now: number): FallbackCall[] =>
@@ -26,7 +26,7 @@ export function createFallbackPlan(destinations: ReadonlyMap<string, Destination
         reason: `instead of ${destination}`,
         dueAt: now,
         updates: "auto",
-        // It is called since nobody may have seen the first, so it sounds.
+        // Nobody may have seen the first message, so the fallback makes a sound.
         extras: extras && { ...extras, silent: undefined },
         groupName,
         insteadBecause: because(delivery),

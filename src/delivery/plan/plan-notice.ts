@@ -8,9 +8,9 @@ import { formatDuration } from "../../ground/time/time-format.ts";
 import { adviseOn } from "../../vendors/verdict.ts";
 import { explainReason } from "./explain-reason.ts";
 
-/** A notice about a destination or an account, and what to remember of it. */
+/** A notice about a destination or an account, with the state to remember. */
 export interface DueNotice {
-  /** Absent: nobody knows that it was bad, so nobody needs to know that it is over. */
+  /** Absent: people were not told that it was bad, so they need not hear that it is over. */
   says?: "worse" | "better";
   notice: NonNullable<DestinationStatus["notice"]>;
 }
@@ -21,8 +21,8 @@ const quietMs = 10 * 60_000;
 export const titlesKept = 5;
 
 /**
- * Compares what is with the last notice, so that nothing depends on catching the moment of a change: a restart, a store
- * that refused, or a time without anybody to notify only delays a notice. Pure.
+ * Compares the present state with the last notice, so no change has to be caught in its moment. A restart, a store that refuses,
+ * or a time without a destination for notices only delays a notice. Pure.
  *
  *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
  *     "worse" ──a worse kind: dead──▶ "worse" again             "better" ──the same again within 10 min──▶ waits
@@ -45,10 +45,10 @@ export function planNotice(status: DestinationStatus, canSend: boolean, now: num
   return last.sent ? { says: "better", notice: over } : { notice: over };
 }
 
-/** Above 0 it is bad. What ends by itself comes before what a person has to mend. */
+/** Ranks above 0 are bad. A state that ends by itself ranks below one that a person has to mend. */
 const ranks: Record<DestinationHealth, number> = { ok: 0, degraded: 0, down: 1, paused: 2, dead: 3 };
 
-/** What of a destination's alerts has not arrived: it waits, or has failed and was not resent. */
+/** Alerts of a destination that have not arrived: they wait, or have failed and were not resent. */
 export interface Undelivered {
   waiting: number;
   failed: number;
@@ -57,7 +57,7 @@ export interface Undelivered {
 export interface NoticeContext {
   /** The destinations that the status is about; several share an account. */
   concerned: Pick<Destination, "name" | "type" | "definedAt">[];
-  /** Where people see it, and can do something about it. */
+  /** The page where people see the destination and can act. */
   link: string | undefined;
   /** Counts over all concerned destinations. Absent: not known. */
   undelivered?: Undelivered;
@@ -115,7 +115,7 @@ function describeTrouble(
   return `${cause}${advice}${failed === 0 ? "" : `\n${countOf(failed, "alert")} did not arrive so far.`}`;
 }
 
-/** What is left to do once it works again. */
+/** What is left to do when the destination works again. */
 function describeRest(undelivered: Undelivered | undefined): string {
   if (undelivered === undefined) return "What did not arrive meanwhile can be resent at Destinations on the page.";
   const { waiting, failed } = undelivered;
@@ -164,7 +164,7 @@ export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string
 function fieldsOf(summary: UndeliveredSummary): AlertFacts["fields"] {
   const { destination, titles, recipients, reason } = summary;
   const named = namedIn(summary);
-  // A mail to three has one title.
+  // Three failures of one mail to three mailboxes have one title.
   const isCut =
     titles.length === titlesKept || (!goesToSeveral(summary) && titles.length < summary.failed + summary.held);
   const shown = isCut ? [...titles, "and more, see the page"] : titles;
@@ -183,7 +183,7 @@ function askWhetherItArrived(summary: UndeliveredSummary): string {
   return `Did ${what} reach ${summary.destination}?`;
 }
 
-/** The one alert that nobody knows of, which the title of the notice names. */
+/** The alert that the title of the notice names: the only one that nobody got. */
 function namedIn({ failed, held, titles }: UndeliveredSummary): string | undefined {
   return failed === 0 && held === 1 ? titles[0] : undefined;
 }

@@ -10,11 +10,10 @@ import { cut } from "../../ground/text/graphemes.ts";
 export interface PicturePlanDeps {
   /** Whether the market-data service can be asked for the records of the account's metrics. */
   hasRecords: boolean;
-  /** Names of sources: what comes by their hooks is of other accounts. */
+  /** Names of sources: alerts of their hooks belong to other accounts. */
   sources: ReadonlySet<string>;
   /**
-   * The address at which the picture of an alert can be fetched by then; undefined when there is none, or too many were
-   * asked for.
+   * The address at which the picture of an alert can be fetched later. Undefined when there is none, or too many were asked for.
    */
   linkTo?(alertId: string, destination: Pick<Destination, "name" | "timeZone">): string | undefined;
 }
@@ -24,8 +23,8 @@ export type PlanPicture = ReturnType<typeof createPicturePlan>;
 const maxAltUnits = 200;
 
 /**
- * Whether a message about one alert is composed with a picture, by what is known without asking anybody: the alert has a
- * value, and there is a record of its metric or an earlier alert of its key.
+ * Whether a message about one alert is composed with a picture: the alert has a value, and there is a record of its metric or an
+ * earlier alert of its key. No request is made to find out.
  */
 export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps) {
   return (

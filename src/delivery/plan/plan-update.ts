@@ -11,8 +11,8 @@ export type UpdateStep =
   | {
       action: "send";
       /**
-       * `continues`: it continues what was sent before, and says how often and since when. `apart`: it is older than
-       * what was sent since. Default: something new begins with it.
+       * `continues`: the message continues earlier ones, and says how often and since when. `apart`: the alert is older than
+       * the last message. Default: the message begins something new.
        */
       place?: "continues" | "apart";
     }
@@ -22,23 +22,23 @@ export type UpdateStep =
   | {
       action: "edit";
       ref: string;
-      /** `self`: the message then shows this alert. `resolution`: it goes on showing its own, and that it is over. */
+      /** `self`: the message then shows this alert. `resolution`: it still shows its own alert, and that it is over. */
       shows: "self" | "resolution";
-      /** The message says all by itself, as one that was never sent before. Default false. */
+      /** The message reads like a new one, without a reference to earlier ones. Default false. */
       standsAlone?: true;
     };
 
-/** What a message has to say of those before it. */
+/** What a message has to say about earlier ones. */
 export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt" | "hasEarlier">;
 
 export interface UpdateInput {
   policy: DeliveryUpdates;
-  /** Nothing of what a summary tells went further than was agreed. Default false. */
+  /** No alert of the summary went past its bound. Default false. */
   isBound?: boolean;
-  /** It says what its cause holds back. Default false. */
+  /** The message names an alert that a cause holds back. Default false. */
   isOfCause?: boolean;
   can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey" | "carries">;
-  /** It came before the newest alert of its key that was sent here. */
+  /** The alert came before the newest alert of its key that was sent here. */
   isOlder: boolean;
   status: AlertStatus;
   severity: Severity;
@@ -47,15 +47,14 @@ export interface UpdateInput {
 }
 
 /**
- * How an alert is sent in view of what was sent before of the same key. Pure.
+ * How an alert is sent after earlier messages of its key. Pure.
  *
- * An edit pings nobody, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and
- * whatever fires after it was over are new messages. A resolution both changes the first message and answers it,
- * without a sound. Where there is no message to return to, the history goes on in messages of their own. What comes too
- * late is no last word: a beginning whose end was told is not sent, nor an end to a program that was told since of the
- * next.
+ * An edit makes no sound, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and a firing
+ * after an end are new messages. A resolution changes the first message and answers it, without a sound. Where no message can be
+ * changed, the history continues in messages of its own. An alert that comes too late does not become the last word: a beginning
+ * is not sent when its end was told, nor is an end to a program that knows of the next beginning.
  *
- * @returns none: there is nothing to say, and no message to change
+ * @returns an empty list: there is nothing to say, and no message to change
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
@@ -75,8 +74,8 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
 }
 
 /**
- * It rings for nobody, so where no message can be changed nothing is said. A cause that was told in a digest has no message yet: the first
- * of what it holds back begins one.
+ * Steps for an alert that is only counted. It makes no sound, so nothing is said where no message can be changed. A cause that
+ * was told in a digest has no message of its own: the first alert that it holds back begins one.
  */
 function planCount(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOfCause = false } = input;
@@ -84,7 +83,10 @@ function planCount(input: UpdateInput): UpdateStep[] {
   return thread === undefined || isOutOfSight(input, thread) ? [] : changeLast(input, thread);
 }
 
-/** Nothing where something newer was told meanwhile, or where the last word is right and there is nothing to add. */
+/**
+ * Steps for a summary. None where something newer was told meanwhile, or where the last word is right and there is nothing to
+ * add.
+ */
 function planSummary(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOlder, isBound = false, status } = input;
   if (isOlder || (isBound && thread && isOpen(thread) === (status !== "resolved"))) return [];
@@ -116,7 +118,10 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
 }
 
-/** The last that rang becomes the end of it, and the first one its record, so that nothing on the phone still fires. */
+/**
+ * Changes the last message that rang into the end, and the first one into the record, so that no message still shows it as
+ * firing.
+ */
 function replaceAll(rootRef: string, lastRef = rootRef): UpdateStep[] {
   const end: UpdateStep = { action: "edit", ref: lastRef, shows: "self", standsAlone: true };
   return lastRef === rootRef ? [end] : [{ action: "edit", ref: rootRef, shows: "resolution" }, end];
@@ -126,7 +131,7 @@ function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
   return now - thread.lastAt > inSightMs;
 }
 
-/** Where nothing can be answered, what continues it stands for itself. */
+/** Answers the thread's first message. Where messages cannot be answered, a message of its own continues the thread. */
 export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateStep {
   return rootRef === undefined || !can.answers
     ? { action: "send", place: "continues" }
@@ -135,7 +140,7 @@ export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateSt
 
 function isQuickRepeat({ now, severity }: UpdateInput, thread: Thread): boolean {
   const sinceMs = now - thread.lastNewAt;
-  // Negative after the clock was set back: who knows how long ago it was, so people are notified.
+  // The time is negative after the clock was set back. Its length is not known then, so people are notified.
   return sinceMs >= 0 && sinceMs < quickRepeatMs && !isWorse(severity, thread.severity);
 }
 
@@ -148,11 +153,11 @@ export function isUpdatable(delivery: ClaimedDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }
 
-/** How often it fired: what a cause holds back is said in its message as well, and is no firing of the cause. */
+/** How often the alert fired. Its message also names alerts that it holds back; these are no firings of the cause. */
 const countFirings = (deliveries: readonly ClaimedDelivery[]): number =>
   deliveries.filter(({ updates, extras }) => updates !== "count" || extras?.with === undefined).length;
 
-/** What the message of these deliveries, the newest first, has to say of those before it. Pure. */
+/** What the message of these deliveries, the newest first, has to say about earlier messages. Pure. */
 export function contextOf(
   step: UpdateStep,
   thread: Thread | undefined,
@@ -174,7 +179,7 @@ export function contextOf(
   };
 }
 
-/** What fires where the last word was that it is over, also by a message that was only changed, begins anew. */
+/** A firing after the last word "over" begins a new occurrence, even if that word only changed a message. */
 function occurrenceOf(thread: Thread, { status, receivedAt }: ClaimedDelivery): Pick<Thread, "count" | "firstAt"> {
   return thread.status === "resolved" && status !== "resolved" ? { count: 0, firstAt: receivedAt } : thread;
 }

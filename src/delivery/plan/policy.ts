@@ -6,17 +6,17 @@ import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import { formOf, isManual, openSince } from "./plan-claim.ts";
 
-/** What the policy has to know of a delivery, before the attempt that it judges. */
+/** What the policy knows of a delivery before the attempt that it judges. */
 export type DeliveryHistory = ReturnType<typeof historyOf>;
 
-/** When the other side asks for patience without saying how much. */
+/** The wait when the other side asks for one without a time. */
 const defaultPatienceMs = 5_000;
 
 /** A group may be upgraded, and its id may have been stale before; more hops than this are a loop. */
 const maxMoves = 3;
 
 /**
- * What follows from an outcome. Pure; the whole policy of repeats is here, and its table in the tests.
+ * The next step after an outcome. Pure. The whole policy of repeats is here.
  *
  * | outcome | next |
  * |---|---|
@@ -94,7 +94,7 @@ function decideRejected(
       if (history.form !== "rich") return failed;
       return { ...waits(`refused, once more as plain text: ${detail}`), form: "plain" };
     case "account":
-      // Waiting would be tried again at once, since a manual one does not stop at a pause.
+      // A manual delivery does not stop at a pause, so it would be tried again at once.
       return history.manual ? failed : waits(`waits until the account is accepted again: ${detail}`);
     case "destination":
       return history.manual ? failed : waits(detail);
@@ -140,9 +140,8 @@ export function waitAfter(
 }
 
 /**
- * What the policy is to know of deliveries that are sent together. They fare alike, so those that have been tried least
- * speak for all: what is sent with an alert a day old does not fail with it. The greatest number of repeats counts,
- * since each may be a double.
+ * The history of deliveries that are sent together. The delivery that was tried least decides for all, so a fresh alert does not
+ * fail with one that is a day old. The greatest number of repeats counts, since each may be a double.
  */
 export function historyOf(
   claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },
@@ -154,13 +153,13 @@ export function historyOf(
     channel: destination.type,
     onAmbiguous: destination.onAmbiguous,
     since: Math.max(...deliveries.map(openSince)),
-    /** Counting attempts that failed, and how many of all ended ambiguous. */
+    /** Failed attempts that count, and how many attempts were ambiguous. */
     attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
     /** Moves followed during this delivery. */
     moves: progress.moves ?? 0,
-    // It is sent together with others, or counted in the message of another. What a cause holds back is counted in its own message.
+    // Sent together with others, or counted in another message. The cause's message counts an alert that it holds back.
     inDigest: digest !== undefined || (deliveries[0].updates === "count" && deliveries[0].extras?.with === undefined),
     /** A person asked for it and looks on: a resend or a test. */
     manual: isManual(deliveries[0]),

@@ -3,18 +3,18 @@ import type { DeliveryProgress } from "../../core/delivery-job.ts";
 import type { DigestReason } from "../../core/message-context.ts";
 
 export type ProgressEvent =
-  /** Its alerts are sent together, for this reason. */
+  /** The alerts are sent together, for this reason. */
   | { kind: "digest"; reason: DigestReason }
-  /** Its message was made at this time, and says that it is late. */
+  /** The message was composed at this time, and says that it is late. */
   | { kind: "composed"; at: number; late: DeliveryProgress["late"] }
-  /** A call to send the next part ended so. */
+  /** The call that sends the next part has ended. */
   | { kind: "called"; outcome: Outcome }
-  /** Nobody knows what became of the call that was under way. */
+  /** The outcome of the call that was under way is not known. */
   | { kind: "abandoned" };
 
 /**
- * How far a delivery has come after an event. Pure, and the one place where it changes. Parts of a message that must be
- * made anew count as not sent: its cuts move, or all of it is marked as a repeat.
+ * The progress of a delivery after an event. Pure, and the only place where progress changes. Where a message has to be composed
+ * anew, none of its parts counts as sent: the cuts move, or all of it is marked as a repeat.
  */
 export function advance(progress: DeliveryProgress, event: ProgressEvent): DeliveryProgress {
   switch (event.kind) {
