@@ -69,6 +69,14 @@ const types: pg.CustomTypesConfig = {
  * Connections to one PostgreSQL: few that write, and few others for what people read, so that a long search delays no
  * alert. Every new one is looked at before it is used: a server that might forget what it has acknowledged is refused.
  *
+ * - `isPooled`: connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a
+ *   session keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
+ * - `open`: a connection besides the others, for the caller to end. Its statements may take any time where it is patient.
+ * - `openListener`: one for `LISTEN` alone, at another address, for the caller to end.
+ * - `now`: see `DatabaseClock`. It is compared with each new connection, and every five seconds.
+ * - `isFull`: the disk was full at the last change that was refused for it or not, within the last twenty seconds.
+ * - `settled` resolves when what is under way now is over. `close` waits for that too; what is asked later is refused.
+ *
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
 export async function connect(options: ConnectOptions) {
@@ -146,20 +154,11 @@ export async function connect(options: ConnectOptions) {
 
   return {
     read,
-    /** See `DatabaseClock`. It is compared with each new connection, and every five seconds. */
     now: clock.now,
     single: sqlOn(writers, "single"),
     transaction: changing("transaction"),
     statement: changing("statement"),
-    /**
-     * Connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a session
-     * keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
-     */
     isPooled,
-    /**
-     * A connection of its own besides the others, opened. It is the caller's to end.
-     * @param isPatient a statement may take however long it takes. Default false.
-     */
     open: (isPatient = false) =>
       openClient({ ...settings, ...(isPatient && { query_timeout: 0 }) }, place, async (client) => {
         await prepare(client);
@@ -167,14 +166,10 @@ export async function connect(options: ConnectOptions) {
       }).catch((error: unknown) => {
         throw toOpenError(error, place);
       }),
-    /** For `LISTEN` alone, at another address. It is the caller's to end. */
     openListener: (listenUrl: string) =>
       openClient({ ...settings, connectionString: toConnectionString(listenUrl) }, placeOf(listenUrl)),
-    /** Resolves when what is under way now is over. */
     settled,
-    /** The disk was full at the last change that was refused for it or not, within the last twenty seconds. */
     isFull: () => performance.now() - fullAt < fullForMs,
-    /** Waits for what is under way; whatever is asked later is refused. */
     async close() {
       isClosed = true;
       clearInterval(comparing);
