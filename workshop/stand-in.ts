@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
 
 /** What the stand-ins have in common: a server on this machine, changes that others wait for, and faults that wait for their turn. */
@@ -23,6 +23,13 @@ export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const { port } = await listen(server);
+  await closeServer(server);
+  return port;
 }
 
 /** The body of a request; `undefined` when it is longer than that. */

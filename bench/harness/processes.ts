@@ -1,9 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { endChild } from "../../workshop/children.ts";
 
 /** Where a process may run: what is measured on the first core and all else on the second, or both on both. */
 export type Place = "server" | "beside" | "anywhere";
@@ -25,14 +24,6 @@ export function hasCommand(name: string): boolean {
 /** This process, too, keeps away from the server's core. */
 export function stepAside(): void {
   if (canPin) execFileSync("taskset", ["-a", "-c", "-p", cores.beside, String(process.pid)], { stdio: "ignore" });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const running = new Set<ChildProcess>();
@@ -92,14 +83,9 @@ export async function firstLine(child: ChildProcess): Promise<string> {
 
 const ending = new Set<ChildProcess>();
 
-export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
   ending.add(child);
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill(signal);
-  const lastResort = setTimeout(() => child.kill("SIGKILL"), 15_000);
-  await exited;
-  clearTimeout(lastResort);
+  await endChild(child, [["SIGKILL", 15_000]]);
 }
 
 /** On the disk of `root`, never under a `/tmp` that may be memory. */

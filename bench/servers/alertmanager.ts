@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, hasCommand, type Place, start } from "../harness/processes.ts";
+import { freePort } from "../../workshop/stand-in.ts";
+import { hasCommand, type Place, start } from "../harness/processes.ts";
 import { type BenchedServer, serverOf } from "./server.ts";
 
 const command = "prometheus-alertmanager";

@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { end, firstLine, freePort, type Place, start } from "../harness/processes.ts";
+import { freePort } from "../../workshop/stand-in.ts";
+import { end, firstLine, type Place, start } from "../harness/processes.ts";
 import type { Dialect, Target } from "../harness/requests.ts";
 
 export interface BenchedServer {

@@ -2,7 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { firstLine, freePort, type Place, start } from "../harness/processes.ts";
+import { freePort } from "../../workshop/stand-in.ts";
+import { firstLine, type Place, start } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
 import { type BenchedServer, serverOf } from "./server.ts";
 

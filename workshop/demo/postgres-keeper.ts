@@ -2,14 +2,14 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chown, cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { untilAborted } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { closeServer, listen } from "../stand-in.ts";
+import { endChild } from "../children.ts";
+import { freePort } from "../stand-in.ts";
 
 /** What the keeper tells its parent: where its PostgreSQL takes connections, or why there is none. */
 export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { message: string; hint?: string } };
@@ -75,7 +75,7 @@ async function keepServer(context: CliContext): Promise<void> {
     await makeCluster(bin, folder, password, run);
     // Somebody else may have taken the port meanwhile.
     for (let tries = 0; tries < 5 && !context.signal.aborted; tries += 1) {
-      const port = await findFreePort();
+      const port = await freePort();
       server = spawn(join(bin, "postgres"), ["-D", join(folder, "data"), ...flagsFor(port)], {
         ...run,
         stdio: ["ignore", "ignore", "pipe"],
@@ -174,13 +174,6 @@ function flagsFor(port: number): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  const { port } = await listen(server);
-  await closeServer(server);
-  return port;
-}
-
 /** False: it has ended instead. */
 function takesConnections(server: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
@@ -194,16 +187,9 @@ function takesConnections(server: ChildProcess): Promise<boolean> {
 
 /** Lets the relays that end with the same parent record what they did; SIGTERM waits for connections, SIGINT ends them. */
 async function stopServer(server: ChildProcess | undefined): Promise<void> {
-  if (server === undefined || server.pid === undefined) return;
-  const ended = new Promise<void>((resolve) => {
-    if (server.exitCode !== null || server.signalCode !== null) resolve();
-    else server.once("exit", () => resolve());
-  });
-  const timers = [
-    setTimeout(() => server.kill("SIGINT"), clientsHaveMs),
-    setTimeout(() => server.kill("SIGQUIT"), clientsHaveMs + serverHasMs),
-  ];
-  server.kill("SIGTERM");
-  await ended;
-  for (const timer of timers) clearTimeout(timer);
+  if (server?.pid === undefined) return;
+  await endChild(server, [
+    ["SIGINT", clientsHaveMs],
+    ["SIGQUIT", clientsHaveMs + serverHasMs],
+  ]);
 }

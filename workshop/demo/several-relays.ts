@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { endChild, endOf } from "../children.ts";
 import { type Balancer, openBalancer } from "./balancer.ts";
 import type { DemoWorld } from "./demo-world.ts";
 import type { KeeperMessage } from "./postgres-keeper.ts";
@@ -172,12 +173,8 @@ function keepRelays(
     atWork: () => [...atWork].map(([name, { pid }]) => ({ name, pid })).sort((a, b) => (a.name < b.name ? -1 : 1)),
     async stop() {
       stopping.abort();
-      for (const { child } of atWork.values()) child.kill("SIGTERM");
-      const timer = setTimeout(() => {
-        for (const { child } of atWork.values()) child.kill("SIGKILL");
-      }, stopsWithinMs);
+      await Promise.all([...atWork.values()].map(({ child }) => endChild(child, [["SIGKILL", stopsWithinMs]])));
       await Promise.all(kept);
-      clearTimeout(timer);
     },
   };
 }
@@ -215,10 +212,7 @@ async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: s
     failed,
     async stop(): Promise<void> {
       isStopping = true;
-      keeper.kill("SIGTERM");
-      const timer = setTimeout(() => keeper.kill("SIGKILL"), keeperStopsWithinMs);
-      const how = await ended;
-      clearTimeout(timer);
+      const how = await endChild(keeper, [["SIGKILL", keeperStopsWithinMs]]);
       if (how === "SIGKILL") endServer(message.serverPid);
     },
   };
@@ -230,13 +224,4 @@ function endServer(pid: number | undefined): void {
   } catch {
     // It has ended.
   }
-}
-
-function endOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
-    child.once("error", (error) => {
-      if (child.pid === undefined) resolve(String((error as NodeJS.ErrnoException).code ?? error.message));
-    });
-  });
 }
