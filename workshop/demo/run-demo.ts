@@ -9,6 +9,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { loginLink } from "../../src/contract/login-link.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Secret } from "../../src/core/secret.ts";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import { factsOf } from "../../src/panels/panel.ts";
 import { createLog } from "../../src/start/log.ts";
 import { startRelay } from "../../src/start/relay.ts";
@@ -219,12 +220,8 @@ Ctrl-C ends the demo and removes what it made:
 
 /** `relay 2: lane.lost, group destination:chat, why its lease has ended`: the event and its fields, without braces. */
 export function describeLogLine(name: string, line: string): string {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line);
-  } catch {
-    // Node's own warnings.
-  }
+  // Node's own warnings are no JSON.
+  const parsed = readJson(line);
   if (typeof parsed !== "object" || parsed === null) return `${name}: ${line}`;
   const { event = "", level: _level, time: _time, ...fields } = parsed as Record<string, unknown>;
   const words = Object.entries(fields).map(([field, value]) => {

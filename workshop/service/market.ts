@@ -1,3 +1,5 @@
+import { groupBy } from "../../src/ground/group-by.ts";
+import { parseDuration } from "../../src/ground/time/duration.ts";
 import type { Metric, Pool, Token } from "./catalogue.ts";
 import { mixNumbers, noiseAt, unitOf } from "./seeded.ts";
 import type { Nudge } from "./state.ts";
@@ -113,17 +115,13 @@ const historyWindowMs = 7 * 24 * 3_600_000;
 /** The interface does not say how dense the records are; the sandbox keeps one each five minutes. */
 const recordEveryMs = 300_000;
 
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-
 /**
  * `5m`, `1h`, `1d`: a whole number and one of s, m, h, d, w. The interface shows no format, so this is the sandbox's.
  * Undefined for anything else, and for less than a second or more than the window.
  */
 export function parseGranularity(text: string): number | undefined {
-  const parts = /^([1-9]\d{0,5})([smhdw])$/.exec(text);
-  if (parts === null) return undefined;
-  const ms = Number(parts[1]) * unitMs[parts[2] as keyof typeof unitMs];
-  return ms > historyWindowMs ? undefined : ms;
+  const ms = /^[1-9]\d{0,5}[smhdw]$/.test(text) ? parseDuration(text) : undefined;
+  return ms !== undefined && ms <= historyWindowMs ? ms : undefined;
 }
 
 /** Records of the metric from `fromAt` to `toAt`, both included, oldest first, never outside the last seven days. */
@@ -143,15 +141,9 @@ export function listRecords(
 
 /** One point per bucket that has records: the bucket's beginning and the records' average. */
 export function averageByBucket(points: readonly HistoryPoint[], bucketMs: number): HistoryPoint[] {
-  const buckets = new Map<number, number[]>();
-  for (const { at, value } of points) {
-    const bucketAt = Math.floor(at / bucketMs) * bucketMs;
-    const values = buckets.get(bucketAt) ?? [];
-    values.push(value);
-    buckets.set(bucketAt, values);
-  }
-  return [...buckets].map(([at, values]) => {
-    const sum = values.reduce((total, value) => total + value, 0);
-    return { at, value: roundTo(sum / values.length, 8) };
+  const buckets = groupBy(points, ({ at }) => Math.floor(at / bucketMs) * bucketMs);
+  return [...buckets].map(([at, records]) => {
+    const sum = records.reduce((total, { value }) => total + value, 0);
+    return { at, value: roundTo(sum / records.length, 8) };
   });
 }
