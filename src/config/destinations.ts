@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
-import { acrossOptions, flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
+import { acrossOptions, flag, listOf, oneOf, optional, refuseAt } from "../ground/shape/field.ts";
 import { listed } from "../ground/text/count-of.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
@@ -22,11 +22,12 @@ export const quietHoursSchema = z
 
 /** What destinations have besides the options of `defaults:` and of their vendor. */
 export const ownOptions = {
-  notices: flag.optional().meta({
-    description: "`true`: Tocsin's own notices come here; `false`: none do",
-    otherwise: "[only where they are needed](operations.md#who-gets-notices)",
-  }),
-  quietHours: quietHoursSchema.optional().describe("hours in which deliveries wait"),
+  notices: optional(
+    flag,
+    "`true`: Tocsin's own notices come here; `false`: none do",
+    "[only where they are needed](operations.md#who-gets-notices)",
+  ),
+  quietHours: optional(quietHoursSchema, "hours in which deliveries wait"),
 };
 
 const types = vendors.map(({ type }) => type);

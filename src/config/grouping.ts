@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { RingRule, Step } from "../core/ring.ts";
 import type { GroupOptions, Inhibition, Route } from "../core/rules.ts";
-import { acrossOptions, duration, field, listOf, oneOf, refuseAt, text } from "../ground/shape/field.ts";
+import { acrossOptions, duration, field, listOf, oneOf, optional, refuseAt, text } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { writeDuration } from "../ground/time/duration.ts";
@@ -57,10 +57,7 @@ export const inhibitSchema = z
     name: text("bridge down").describe("for messages and decisions"),
     while: match.describe("the cause, as in a route"),
     hold: match.describe("what waits while the cause fires, as in a route"),
-    equal: facts.optional().meta({
-      description: "facts that must be the same in both; an alert without one of them is neither",
-      otherwise: "none",
-    }),
+    equal: optional(facts, "facts that must be the same in both; an alert without one of them is neither", "none"),
     atMost: duration("1m", "7d").prefault("24h").describe("the longest that a cause holds back, from its first alert"),
   })
   .check(
@@ -130,29 +127,23 @@ function readSwitch(value: unknown): boolean | Refusal {
 
 /** What a route says of ringing again. */
 export const ringingOptions = {
-  again: z
-    .strictObject({ furtherBy: step })
-    .optional()
-    .meta({
-      description:
-        "`furtherBy`: without an end a key rings again only for a value that is so much " +
-        "further than the last that rang, `5%` or `0.5` ([more](ringing.md#what-rings))",
-      otherwise: "the value decides nothing",
-    }),
-  rearm: z.strictObject({ backBy: step }).optional().meta({
-    description: "`backBy`: after an end a key rings again only when the value came back by so much, `2%` or `0.1`",
-    otherwise: "each end re-arms",
-  }),
-  cooldown: duration("10s", "7d").optional().meta({
-    description: "a key does not ring again within this time",
-    otherwise: "none",
-  }),
-  flapping: field(readSwitch, { enum: ["on", "off", true, false] })
-    .optional()
-    .meta({
-      description: "`on`: a key that fires often, or again and again, is held back; `off`",
-      otherwise: "`on` where people read",
-    }),
+  again: optional(
+    z.strictObject({ furtherBy: step }),
+    "`furtherBy`: without an end a key rings again only for a value that is so much " +
+      "further than the last that rang, `5%` or `0.5` ([more](ringing.md#what-rings))",
+    "the value decides nothing",
+  ),
+  rearm: optional(
+    z.strictObject({ backBy: step }),
+    "`backBy`: after an end a key rings again only when the value came back by so much, `2%` or `0.1`",
+    "each end re-arms",
+  ),
+  cooldown: optional(duration("10s", "7d"), "a key does not ring again within this time", "none"),
+  flapping: optional(
+    field(readSwitch, { enum: ["on", "off", true, false] }),
+    "`on`: a key that fires often, or again and again, is held back; `off`",
+    "`on` where people read",
+  ),
 };
 
 type Written = { [Name in keyof typeof ringingOptions]?: z.output<(typeof ringingOptions)[Name]> };

@@ -8,6 +8,7 @@ import {
   flag,
   listOf,
   oneOf,
+  optional,
   readText,
   refuseAt,
   text,
@@ -41,21 +42,14 @@ export const destinationName = (known?: readonly string[]) =>
 export const routeSchema = (known?: readonly string[]) =>
   z
     .strictObject({
-      name: text("critical").optional().meta({
-        description: "for decisions on the page",
-        otherwise: "`route 1` and so on",
-      }),
-      match: match.optional().meta({
-        description: "what must hold, as a map or a text; see [below](#match)",
-        otherwise: "every alert",
-      }),
-      to: listOf(destinationName(known), "the names of destinations, or [] to drop what it takes", { mayBeEmpty: true })
-        .optional()
-        .meta({ description: "names of destinations", otherwise: "required, or `drop`" }),
-      drop: flag.optional().meta({
-        description: "`true`: sent to nobody, on purpose; the same as `to: []`",
-        otherwise: "`false`",
-      }),
+      name: optional(text("critical"), "for decisions on the page", "`route 1` and so on"),
+      match: optional(match, "what must hold, as a map or a text; see [below](#match)", "every alert"),
+      to: optional(
+        listOf(destinationName(known), "the names of destinations, or [] to drop what it takes", { mayBeEmpty: true }),
+        "names of destinations",
+        "required, or `drop`",
+      ),
+      drop: optional(flag, "`true`: sent to nobody, on purpose; the same as `to: []`", "`false`"),
       continue: flag
         .prefault(false)
         .describe("the following routes and the default route are asked too; nobody gets an alert twice for it"),
@@ -67,72 +61,63 @@ export const routeSchema = (known?: readonly string[]) =>
       disabled: flag
         .prefault(false)
         .describe("`true`: it takes nothing, as if it were not there; its decisions say so"),
-      activeHours: z
-        .strictObject({
+      activeHours: optional(
+        z.strictObject({
           ...hoursOptions,
-          timeZone: timeZone.optional().meta({ description: "an IANA name", otherwise: "that of `defaults`" }),
-        })
-        .optional()
-        .meta({
-          description:
-            "`from`, `to`, `days`, `timeZone`: outside of these hours it takes nothing ([more](#active-hours))",
-          otherwise: "always",
+          timeZone: optional(timeZone, "an IANA name", "that of `defaults`"),
         }),
-      silent: listOf(oneOf(severities), "[info]").optional().meta({
-        description: "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
-        otherwise: "none",
-      }),
-      title: field(readTitleTemplate, { type: "string", pattern: titlePattern }).optional().meta({
-        description: "the first line of its messages, of facts and five filters ([more](messages.md#title))",
-        otherwise: "the built-in one",
-      }),
-      note: text("call the risk officer above 2 M")
-        .optional()
-        .meta({ description: "what its messages and the page say besides", otherwise: "none" }),
-      links: z
-        .array(
+        "`from`, `to`, `days`, `timeZone`: outside of these hours it takes nothing ([more](#active-hours))",
+        "always",
+      ),
+      silent: optional(
+        listOf(oneOf(severities), "[info]"),
+        "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
+        "none",
+      ),
+      title: optional(
+        field(readTitleTemplate, { type: "string", pattern: titlePattern }),
+        "the first line of its messages, of facts and five filters ([more](messages.md#title))",
+        "the built-in one",
+      ),
+      note: optional(text("call the risk officer above 2 M"), "what its messages and the page say besides", "none"),
+      links: optional(
+        z.array(
           z.strictObject({
             label: text("Chart"),
             url: field(readLinkTemplate, { type: "string", pattern: linkPattern }),
           }),
-        )
-        .optional()
-        .meta({
-          description:
-            "`label` and `url` of what its messages and the page lead to ([more](messages.md#note-and-links))",
-          otherwise: "none",
-        }),
+        ),
+        "`label` and `url` of what its messages and the page lead to ([more](messages.md#note-and-links))",
+        "none",
+      ),
       updates: oneOf(updatePolicies)
         .prefault("auto")
         .describe(
           "how a later event of the same alert is sent: `edit` changes the first " +
             "message, `reply` answers it, `new` sends a new one, `auto` chooses",
         ),
-      fallback: z
-        .strictObject({
+      fallback: optional(
+        z.strictObject({
           to: destinationName(known),
           after: duration("10s", "7d").prefault("10m"),
-        })
-        .optional()
-        .meta({
-          description:
-            "`to`: a destination that is called when one of this route fails, or has not succeeded `after` this time (10s to 7d)",
-          otherwise: "none; `after` 10m",
         }),
+        "`to`: a destination that is called when one of this route fails, or has not succeeded `after` this time (10s to 7d)",
+        "none; `after` 10m",
+      ),
       silence: silenceSetting
         .prefault("off")
         .describe("a notice when no alert came for this route for this long ([more](configuration.md#silence))"),
-      freshness: duration("10s", "30d").optional().meta({
-        description:
-          "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
-        otherwise: "no bound",
-      }),
+      freshness: optional(
+        duration("10s", "30d"),
+        "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
+        "no bound",
+      ),
       ...ringingOptions,
-      group: groupSchema.optional().meta({
-        description:
-          "`by`, `wait`, `again`, `waitCritical`: alerts with the same facts go out as one message ([more](ringing.md#group))",
-        otherwise: "each alone",
-      }),
+      group: optional(
+        groupSchema,
+        "`by`, `wait`, `again`, `waitCritical`: alerts with the same facts go out as one message ([more](ringing.md#group))",
+        "each alone",
+      ),
     })
     .meta({ anyOf: [{ required: ["to"] }, { required: ["drop"] }] })
     .check(

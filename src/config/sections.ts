@@ -23,6 +23,7 @@ import {
   number,
   obsolete,
   oneOf,
+  optional,
   orOff,
   readDuration,
   refuseAt,
@@ -90,43 +91,39 @@ const paceSchema = z.strictObject({
 
 /** What destinations have in common; `defaults:` has it for all. */
 export const commonOptions = {
-  timeZone: timeZone.optional().meta({
-    description: "for times in messages and quiet hours: an IANA name such as `Europe/Zurich`",
-    otherwise: "UTC",
-  }),
-  onAmbiguous: oneOf(["retry", "hold"]).optional().meta({
-    description:
-      'when nobody can know whether a message arrived: `retry` repeats it, marked "(possible repeat)"; `hold` waits for a person',
-    otherwise: "`retry`",
-  }),
-  digestOver: whole(1, 10_000).optional().meta({
-    description: "more waiting alerts than this for one chat or mailbox go out in one message",
-    otherwise: "10",
-  }),
-  prove: orOff(duration("5m", "7d")).optional().meta({
-    description:
-      "a destination without work for this long is [asked whether it works](operations.md#how-a-destination-is-checked), unseen by people",
-    otherwise: "1h",
-  }),
-  detail: oneOf(messageDetails)
-    .optional()
-    .meta({
-      description:
-        "`short`, `normal` or `full`: [how much a message says](messages.md#what-a-message-says); " +
-        "`full` on Telegram in several messages if needed",
-      otherwise: "`normal`",
-    }),
-  chart: flag.optional().meta({
-    description:
-      "`true`: [a picture of the value](messages.md#the-picture-in-a-message) " +
+  timeZone: optional(timeZone, "for times in messages and quiet hours: an IANA name such as `Europe/Zurich`", "UTC"),
+  onAmbiguous: optional(
+    oneOf(["retry", "hold"]),
+    'when nobody can know whether a message arrived: `retry` repeats it, marked "(possible repeat)"; `hold` waits for a person',
+    "`retry`",
+  ),
+  digestOver: optional(
+    whole(1, 10_000),
+    "more waiting alerts than this for one chat or mailbox go out in one message",
+    "10",
+  ),
+  prove: optional(
+    orOff(duration("5m", "7d")),
+    "a destination without work for this long is [asked whether it works](operations.md#how-a-destination-is-checked), unseen by people",
+    "1h",
+  ),
+  detail: optional(
+    oneOf(messageDetails),
+    "`short`, `normal` or `full`: [how much a message says](messages.md#what-a-message-says); " +
+      "`full` on Telegram in several messages if needed",
+    "`normal`",
+  ),
+  chart: optional(
+    flag,
+    "`true`: [a picture of the value](messages.md#the-picture-in-a-message) " +
       "joins messages on Telegram, Discord, Slack, ntfy and in mails",
-    otherwise: "`true`",
-  }),
-  pace: paceSchema.optional().meta({
-    description:
-      "`perSecond` and `perMinute`: the most messages for one destination; never above the channel's own bound",
-    otherwise: "see below",
-  }),
+    "`true`",
+  ),
+  pace: optional(
+    paceSchema,
+    "`perSecond` and `perMinute`: the most messages for one destination; never above the channel's own bound",
+    "see below",
+  ),
 };
 export const defaultsSchema = z.strictObject(commonOptions);
 export type Defaults = z.infer<typeof defaultsSchema>;
@@ -135,10 +132,11 @@ export type Defaults = z.infer<typeof defaultsSchema>;
 export const hoursOptions = {
   from: timeOfDay.describe('a time of day, `"22:00"`'),
   to: timeOfDay.describe("the same; before `from` it is on the next day"),
-  days: daysOfWeek().optional().meta({
-    description: "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
-    otherwise: "every day",
-  }),
+  days: optional(
+    daysOfWeek(),
+    "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
+    "every day",
+  ),
 };
 
 /** One entry of `mutes:`. */
@@ -146,9 +144,7 @@ export const muteSchema = z
   .strictObject({
     match: match.describe("as in a route"),
     reason: text("migration of the pools").describe("for people who wonder about the silence"),
-    from: instant
-      .optional()
-      .meta({ description: "date, time and zone: `2026-12-01T18:00:00+01:00`", otherwise: "now" }),
+    from: optional(instant, "date, time and zone: `2026-12-01T18:00:00+01:00`", "now"),
     until: instant.describe("the same"),
     disabled: flag.prefault(false).describe("`true`: it mutes nothing, and decisions say so where it would"),
   })
@@ -178,9 +174,10 @@ export const intakeSchema = z
     maxBodyBytes: whole(1024, 64 * 1024 * 1024)
       .prefault(1024 * 1024)
       .describe("larger bodies get 413, also when they are decompressed (then 16,777,216 at most)"),
-    idempotencyPaths: listOf(keyPath("payload.eventId"), "[payload.eventId]")
-      .optional()
-      .describe("paths such as `payload.eventId` to a sender's own key of an event"),
+    idempotencyPaths: optional(
+      listOf(keyPath("payload.eventId"), "[payload.eventId]"),
+      "paths such as `payload.eventId` to a sender's own key of an event",
+    ),
   })
   .check(
     acrossOptions((context) => {
@@ -279,10 +276,11 @@ export const heartbeatSchema = z
   .strictObject({
     url: secretly(httpUrl).describe("a reference to the service's address, which is the secret"),
     every: duration("10s", "1h").prefault("1m").describe("let the service wait at least twice as long"),
-    service: oneOf(heartbeatServices).optional().meta({
-      description: "`healthchecks`, `uptime-kuma`, `better-stack`, `cronitor` or `other`: how a failure is reported",
-      otherwise: "by the address",
-    }),
+    service: optional(
+      oneOf(heartbeatServices),
+      "`healthchecks`, `uptime-kuma`, `better-stack`, `cronitor` or `other`: how a failure is reported",
+      "by the address",
+    ),
     method: oneOf(["GET", "POST"]).prefault("GET").describe("`GET` or `POST`"),
     allowInternal,
   })
@@ -347,23 +345,18 @@ export const canarySchema = (destination: z.ZodType<string>) =>
   writtenShort(
     z
       .strictObject({
-        every: duration("5m", "7d").optional().meta({
-          description: "between one canary and the next",
-          otherwise: "this or `at` is required",
-        }),
-        at: listOf(timeOfDay, '["07:30", "19:30"]')
-          .transform((times) => [...new Set(times)].sort())
-          .optional()
-          .describe('times of day, `["07:30", "19:30"]`'),
-        days: daysOfWeek().optional().meta({ description: "with `at`: `mon-fri`", otherwise: "every day" }),
-        timeZone: timeZone.optional().meta({
-          description: "with `at`: an IANA name",
-          otherwise: "that of `defaults`, else UTC",
-        }),
-        to: listOf(destination, "the names of destinations", { mayBeEmpty: true }).optional().meta({
-          description: "destinations that get each canary as a message, e.g. an archive",
-          otherwise: "nobody",
-        }),
+        every: optional(duration("5m", "7d"), "between one canary and the next", "this or `at` is required"),
+        at: optional(
+          listOf(timeOfDay, '["07:30", "19:30"]').transform((times) => [...new Set(times)].sort()),
+          'times of day, `["07:30", "19:30"]`',
+        ),
+        days: optional(daysOfWeek(), "with `at`: `mon-fri`", "every day"),
+        timeZone: optional(timeZone, "with `at`: an IANA name", "that of `defaults`, else UTC"),
+        to: optional(
+          listOf(destination, "the names of destinations", { mayBeEmpty: true }),
+          "destinations that get each canary as a message, e.g. an archive",
+          "nobody",
+        ),
       })
       .meta({ oneOf: [{ required: ["every"] }, { required: ["at"] }] })
       .check(

@@ -2,7 +2,16 @@ import { z } from "zod";
 import { readySenderOf } from "../core/ready-senders.ts";
 import type { Secret } from "../core/secret.ts";
 import { accountHook, type CheckRule, isSourceName, type KeyPlace, signsMessage } from "../core/source.ts";
-import { acrossOptions, field, httpUrl, listOf, readText, refuseAt, secretly } from "../ground/shape/field.ts";
+import {
+  acrossOptions,
+  field,
+  httpUrl,
+  listOf,
+  optional,
+  readText,
+  refuseAt,
+  secretly,
+} from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { readKeyPath } from "../matching/path.ts";
@@ -21,43 +30,32 @@ const mostSecrets = 5;
 /** One entry of `sources:`. */
 export const sourceSchema = z
   .strictObject({
-    secret: listOf(secretly(field(readHookSecret, { type: "string" })), referTo("GITHUB_HOOK_SECRET"))
-      .optional()
-      .meta({
-        description:
-          `the secret part of its address, a \`${referTo("VAR")}\` reference of at least 22 letters, digits, \`-\` and \`_\`; ` +
-          "a list of up to 5 while it is changed, each is taken",
-        otherwise: "made, and kept in `DATA_DIR/secrets/source-NAME`, or in the database of `DATABASE_URL`",
-      }),
-    check: checksSchema.optional().meta({
-      description: "what else its sender has to prove, see [below](#check)",
-      otherwise: "knowing the address is enough",
-    }),
-    account: z
-      .strictObject({
+    secret: optional(
+      listOf(secretly(field(readHookSecret, { type: "string" })), referTo("GITHUB_HOOK_SECRET")),
+      `the secret part of its address, a \`${referTo("VAR")}\` reference of at least 22 letters, digits, \`-\` and \`_\`; ` +
+        "a list of up to 5 while it is changed, each is taken",
+      "made, and kept in `DATA_DIR/secrets/source-NAME`, or in the database of `DATABASE_URL`",
+    ),
+    check: optional(
+      checksSchema,
+      "what else its sender has to prove, see [below](#check)",
+      "knowing the address is enough",
+    ),
+    account: optional(
+      z.strictObject({
         url: httpUrl.describe("the base address of the alerting interface"),
         apiKey: secretly(field(readKey, {})),
-      })
-      .optional()
-      .describe(
-        "another account of the service that sends here: `url` and `apiKey`, see [below](#account-of-a-source)",
-      ),
-    idempotency: listOf(field(readKeyPlace, { type: "string" }), "payload.eventId or header:X-Event-Id")
-      .optional()
-      .meta({
-        description:
-          "where this sender keeps its key of an event: `payload.delivery.id`, " +
-          "`header:X-Event-Id`, or a list; before [`intake`](configuration.md#intake)",
-        otherwise: "as for all",
       }),
-    mapping: mappingSchema.optional().meta({
-      description: "as in [routing.md](routing.md#mapping), before that one",
-      otherwise: "as for all",
-    }),
-    silence: silenceSetting.optional().meta({
-      description: "as in [configuration.md](configuration.md#silence), for this hook",
-      otherwise: "`off`",
-    }),
+      "another account of the service that sends here: `url` and `apiKey`, see [below](#account-of-a-source)",
+    ),
+    idempotency: optional(
+      listOf(field(readKeyPlace, { type: "string" }), "payload.eventId or header:X-Event-Id"),
+      "where this sender keeps its key of an event: `payload.delivery.id`, " +
+        "`header:X-Event-Id`, or a list; before [`intake`](configuration.md#intake)",
+      "as for all",
+    ),
+    mapping: optional(mappingSchema, "as in [routing.md](routing.md#mapping), before that one", "as for all"),
+    silence: optional(silenceSetting, "as in [configuration.md](configuration.md#silence), for this hook", "`off`"),
   })
   .check(
     acrossOptions((context, isRefused) => {

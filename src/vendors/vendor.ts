@@ -6,7 +6,7 @@ import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { Capabilities, ChannelCalls } from "../core/ports/channel.ts";
 import type { Destination, Pace } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
-import { field, httpUrl, listOf, secretly } from "../ground/shape/field.ts";
+import { field, httpUrl, listOf, optional, secretly } from "../ground/shape/field.ts";
 import type { Refusal } from "../ground/shape/refusal.ts";
 import type { TimeFormat } from "../ground/time/time-format.ts";
 import { readInternalHost } from "./http/address-policy.ts";
@@ -124,12 +124,10 @@ export interface BuildContext {
 }
 
 /** Hosts and ranges inside the network that may be reached. Default none. */
-export const allowInternal = listOf(
-  field(readInternalHost, { type: "string", examples: ["hooks.lan", "10.0.0.0/8"] }),
-  "[10.0.0.0/8]",
-)
-  .optional()
-  .describe("host names, addresses or ranges (`10.0.0.0/8`) that may be internal");
+export const allowInternal = optional(
+  listOf(field(readInternalHost, { type: "string", examples: ["hooks.lan", "10.0.0.0/8"] }), "[10.0.0.0/8]"),
+  "host names, addresses or ranges (`10.0.0.0/8`) that may be internal",
+);
 
 /** For people: addresses may hold secrets in path and query, so only the host is shown. */
 export function hostOf(url: string): string {

@@ -82,6 +82,10 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
 /** An option that comes from a variable alone, since it is secret. The reader of the file refuses a value that is written out. */
 export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
 
+/** An option that may be left out. @param otherwise what holds then; absent: the description says it */
+export const optional = <T extends z.ZodType>(type: T, description: string, otherwise?: string) =>
+  type.optional().meta({ description, otherwise });
+
 /** An option without an effect: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */
 export const obsolete = (why: string) => z.unknown().optional().meta({ deprecated: true, description: why });
 

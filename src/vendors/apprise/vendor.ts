@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, listOf, secretly, text, textLike } from "../../ground/shape/field.ts";
+import { field, httpUrl, listOf, optional, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { allowInternal, type BuildContext, hostOf, type Vendor } from "../vendor.ts";
@@ -11,14 +11,17 @@ export type AppriseDestination = Destination & { type: "apprise" } & ReturnType<
 
 const options = z.object({
   server: httpUrl.describe("an Apprise API server"),
-  key: field(readAppriseKey, textLike("[-_A-Za-z0-9]{1,128}")).optional().meta({
-    description: "a configuration stored on that server",
-    otherwise: "this or `urls` is required",
-  }),
-  urls: listOf(secretly(text(referTo("APPRISE_URL"))), `["${referTo("APPRISE_URL")}"]`)
-    .optional()
-    .meta({ description: "references to the Apprise addresses themselves", otherwise: "" }),
-  tag: text("ops").optional().meta({ description: "selects among the stored addresses", otherwise: "all" }),
+  key: optional(
+    field(readAppriseKey, textLike("[-_A-Za-z0-9]{1,128}")),
+    "a configuration stored on that server",
+    "this or `urls` is required",
+  ),
+  urls: optional(
+    listOf(secretly(text(referTo("APPRISE_URL"))), `["${referTo("APPRISE_URL")}"]`),
+    "references to the Apprise addresses themselves",
+    "",
+  ),
+  tag: optional(text("ops"), "selects among the stored addresses", "all"),
   allowInternal,
 });
 

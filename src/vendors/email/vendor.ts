@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, listOf, secretly, text, textLike } from "../../ground/shape/field.ts";
+import { field, listOf, optional, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
@@ -43,12 +43,12 @@ const options = z.object({
   to: listOf(field(readAddress("write e.g. ops@example.com"), textLike(".+@.+")), "[ops@example.com]").describe(
     "mailboxes; each is a delivery of its own",
   ),
-  from: field(readSender, textLike(".+@.+"))
-    .optional()
-    .meta({ description: "sender, `a@b.c` or `Name <a@b.c>`", otherwise: "`EMAIL_FROM`" }),
-  smtpUrl: secretly(text(referTo("SMTP_URL")))
-    .optional()
-    .meta({ description: `a reference such as \`${referTo("TREASURY_SMTP_URL")}\``, otherwise: "`SMTP_URL`" }),
+  from: optional(field(readSender, textLike(".+@.+")), "sender, `a@b.c` or `Name <a@b.c>`", "`EMAIL_FROM`"),
+  smtpUrl: optional(
+    secretly(text(referTo("SMTP_URL"))),
+    `a reference such as \`${referTo("TREASURY_SMTP_URL")}\``,
+    "`SMTP_URL`",
+  ),
 });
 type Options = z.infer<typeof options>;
 

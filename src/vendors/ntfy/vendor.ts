@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, secretly, text, textLike } from "../../ground/shape/field.ts";
+import { field, httpUrl, optional, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { allowInternal, hostOf, type Vendor } from "../vendor.ts";
@@ -14,9 +14,7 @@ const options = z.object({
   topic: field(readTopic, { anyOf: [textLike("[-_A-Za-z0-9]{1,64}"), { type: "integer" }] }).describe(
     "up to 64 letters, digits, `-` and `_`; anyone who knows it can read and write it",
   ),
-  token: secretly(text(referTo("NTFY_TOKEN")))
-    .optional()
-    .describe("a reference to an access token"),
+  token: optional(secretly(text(referTo("NTFY_TOKEN"))), "a reference to an access token"),
   allowInternal,
 });
 

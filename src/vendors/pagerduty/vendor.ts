@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, oneOf, secretly } from "../../ground/shape/field.ts";
+import { field, httpUrl, oneOf, optional, secretly } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { allowInternal, hostOf, type Vendor } from "../vendor.ts";
 import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
@@ -18,9 +18,7 @@ const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pag
 const options = z.object({
   routingKey: secretly(field(readRoutingKey, {})).describe('a reference to the key of an integration "Events API v2"'),
   region: oneOf(["us", "eu"]).prefault("us").describe("`us`, or `eu` for accounts in the EU"),
-  server: httpUrl
-    .optional()
-    .meta({ description: "another address of the Events API", otherwise: "that of the region" }),
+  server: optional(httpUrl, "another address of the Events API", "that of the region"),
   allowInternal,
 });
 

@@ -1,7 +1,17 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, flag, httpUrl, readHttpUrl, secretly, text, textLike, whole } from "../../ground/shape/field.ts";
+import {
+  field,
+  flag,
+  httpUrl,
+  optional,
+  readHttpUrl,
+  secretly,
+  text,
+  textLike,
+  whole,
+} from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
 import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
@@ -35,14 +45,14 @@ const options = z.object({
   chatId: field(readChatId, { anyOf: [textLike("-\\d+"), { type: "integer", maximum: -1 }] }).describe(
     "a group, supergroup or channel; starts with `-`",
   ),
-  topicId: whole(1, 2 ** 31 - 1)
-    .optional()
-    .describe("a topic of a forum group (`message_thread_id`)"),
+  topicId: optional(whole(1, 2 ** 31 - 1), "a topic of a forum group (`message_thread_id`)"),
   silent: flag.prefault(false).describe("`true`: without a sound"),
-  botToken: secretly(text(referTo("TELEGRAM_BOT_TOKEN")))
-    .optional()
-    .meta({ description: `a reference such as \`${referTo("DESK_BOT_TOKEN")}\``, otherwise: "`TELEGRAM_BOT_TOKEN`" }),
-  apiRoot: httpUrl.optional().meta({ description: "a Bot API server of your own", otherwise: "`TELEGRAM_API_ROOT`" }),
+  botToken: optional(
+    secretly(text(referTo("TELEGRAM_BOT_TOKEN"))),
+    `a reference such as \`${referTo("DESK_BOT_TOKEN")}\``,
+    "`TELEGRAM_BOT_TOKEN`",
+  ),
+  apiRoot: optional(httpUrl, "a Bot API server of your own", "`TELEGRAM_API_ROOT`"),
 });
 type Options = z.infer<typeof options>;
 

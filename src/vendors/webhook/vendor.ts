@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { httpUrl, secretly, text } from "../../ground/shape/field.ts";
+import { httpUrl, optional, secretly, text } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { allowInternal, type BuildContext, hostOf, type Vendor } from "../vendor.ts";
 import { renderWebhook, type WebhookMessage } from "./render.ts";
@@ -12,12 +12,11 @@ const options = z.object({
   url: httpUrl.describe(
     "where to post to. For all but `webhook` a reference, since the address is the secret (Teams: with its `sig=`)",
   ),
-  secret: secretly(text(referTo("WEBHOOK_SIGNING_SECRET")))
-    .optional()
-    .meta({
-      description: "webhook only: a reference to a `whsec_…` secret; requests are signed as Standard Webhooks does",
-      otherwise: "unsigned",
-    }),
+  secret: optional(
+    secretly(text(referTo("WEBHOOK_SIGNING_SECRET"))),
+    "webhook only: a reference to a `whsec_…` secret; requests are signed as Standard Webhooks does",
+    "unsigned",
+  ),
   headers: z
     .record(z.string(), text("a header's value"))
     .optional()
