@@ -12,7 +12,7 @@ export function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** By SIGTERM, and by each of the other signals where it still runs after so many milliseconds. As `endOf`. */
+/** Sends SIGTERM, and each of the others where it still runs after this many milliseconds. Resolves as `endOf`. */
 export async function endChild(child: ChildProcess, others: [NodeJS.Signals, afterMs: number][]): Promise<string> {
   const timers = others.map(([signal, afterMs]) => setTimeout(() => child.kill(signal), afterMs));
   child.kill("SIGTERM");
