@@ -59,8 +59,7 @@ describe.each(Object.entries(httpVendors))("%s takes", (_name, setUp) => {
     (["rich", "plain"] as MessageForm[]).map((form) => ({ what, compose, form })),
   );
   it.each(cases)("$what, $form", async ({ compose, form }) => {
-    const { vendor, destination } = await setUp();
-    closers.push(vendor.close);
+    const { destination } = await setUp();
     const channel = await createChannel(destination, { now: Date.now });
     closers.unshift(channel.close);
     for (const message of rendering.renderDocument(destination.type, compose(), { form, timeZone: "UTC" })) {

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { adminToken, type RelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
 import {
@@ -13,7 +13,6 @@ const publicUrl = "https://tocsin.invalid";
 
 async function openWorld() {
   const [ntfy, slack, plain] = await Promise.all([createNtfyVendor(), createSlackVendor(), createSlackVendor()]);
-  onTestFinished(async () => void (await Promise.all([ntfy.close(), slack.close(), plain.close()])));
   const yaml = `
 destinations:
   phone: { type: ntfy, server: "${ntfy.origin}", topic: ${ntfy.topic}, token: "\${NTFY_TOKEN}", allowInternal: [127.0.0.1] }

@@ -182,7 +182,6 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
   const another = async () => ({ PUBLIC_URL: (await startRelayProcess(makeTempFolder(), {})).url });
   const mailServer = (script: Record<string, string>) => async () => {
     const server = await createScriptedSmtpServer({ script });
-    onTestFinished(() => server.close());
     return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
   };
   const wrongLogin = mailServer({ auth: "535 5.7.8 Authentication failed" });

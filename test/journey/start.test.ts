@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { waitForState } from "../support/journey-world.ts";
 import { startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -23,7 +23,6 @@ function loadsOf(lines: string[], libraries: string[]): string[] {
 
 test("a relay listens before it loads what sends and shows, and never loads what its configuration does not use", async () => {
   const vendor = await createHttpVendor(() => ({ status: 204 }));
-  onTestFinished(() => vendor.close());
   const folder = makeTempFolder();
   const trace = join(folder, "trace");
   writeFileSync(

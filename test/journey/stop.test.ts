@@ -15,7 +15,6 @@ const bearer = `Authorization: Bearer ${adminToken}`;
 /** A relay that sends to a receiver which answers when the test says so. */
 async function startWithHangingVendor() {
   const vendor = await createHttpVendor(() => ({ status: 204 }));
-  onTestFinished(vendor.close);
   vendor.behave({ kind: "hold" });
   const world = await createJourneyWorld({
     yaml: `

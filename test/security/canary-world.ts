@@ -85,7 +85,6 @@ export async function createCanaryWorld() {
   for (const [name, behaviour] of Object.entries(behaviours)) {
     const vendor = await createHttpVendor(takeEverything);
     vendor.behave(behaviour);
-    onTestFinished(() => vendor.close());
     origins[name] = vendor.origin;
   }
   // TLS is spoken to a server that speaks none.
@@ -195,9 +194,7 @@ async function createMailServers(): Promise<Record<string, string>> {
   const deaf = await createScriptedSmtpServer({ script: { auth: `535 5.7.8 not you: ${echoed}` } });
   const picky = await createScriptedSmtpServer({ script: { dot: `554 5.6.0 not this, ${echoed}` } });
   const broken = await createScriptedSmtpServer({ script: { mail: `450 4.3.0 later, ${echoed}` } });
-  onTestFinished(async () => {
-    await Promise.all([mailbox.close(), deaf.close(), picky.close(), broken.close()]);
-  });
+  onTestFinished(() => mailbox.close());
   const urlOf = (port: number) => `smtp://${login}@127.0.0.1:${port}?allowInsecureAuth=true`;
   return {
     takes: urlOf(mailbox.smtpPort),

@@ -3,10 +3,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { onTestFinished } from "vitest";
 
 /**
- * Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with the test, and its
- * connections with it.
+ * Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with the test at the latest, and
+ * its connections with it.
  */
-export async function listenOnLoopback(server: Server): Promise<{ url: string; port: number }> {
+export async function listenOnLoopback(server: Server) {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -14,12 +14,13 @@ export async function listenOnLoopback(server: Server): Promise<{ url: string; p
     socket.once("close", () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
+  const close = () => {
     for (const socket of sockets) socket.destroy();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
-  });
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  onTestFinished(close);
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port };
+  return { url: `http://127.0.0.1:${port}`, port, close };
 }
 
 /**

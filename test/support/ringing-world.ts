@@ -1,4 +1,3 @@
-import { onTestFinished } from "vitest";
 import { minutesPass, startClockedRelay } from "./clocked-relay.ts";
 import { createJourneyWorld, deskChat, mailAddress } from "./journey-world.ts";
 import { createSlackVendor } from "./vendors/app-vendors.ts";
@@ -13,7 +12,6 @@ export async function openRingingWorld(
   at = Date.now(),
 ) {
   const slack = await createSlackVendor();
-  onTestFinished(() => slack.close());
   const yaml = `
 destinations:
   desk: { type: telegram, chatId: "${deskChat}", chart: false }

@@ -1,5 +1,6 @@
 import net from "node:net";
 import tls from "node:tls";
+import { listenOnLoopback } from "./loopback.ts";
 import { createSelfSignedCertificate } from "./self-signed-certificate.ts";
 
 export type ScriptStage = "greeting" | "ehlo" | "starttls" | "auth" | "mail" | "rcpt" | "data" | "dot";
@@ -21,7 +22,7 @@ export interface ScriptedSmtpOptions {
 const certificate = createSelfSignedCertificate(Date.now());
 const secureContext = tls.createSecureContext(certificate);
 
-/** A mail server that keeps to the order of commands and fails exactly where the script says. */
+/** A mail server, until the test ends, that keeps to the order of commands and fails exactly where the script says. */
 export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}) {
   const sockets = new Set<net.Socket>();
   /** Every command line heard, with `tls ` in front when it came encrypted. */
@@ -171,16 +172,9 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
     answer("greeting", "220 scripted.test ESMTP");
   }
 
-  const server = net.createServer(serve);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address() as net.AddressInfo;
-
-  function cutAll(): void {
-    for (const socket of sockets) socket.destroy();
-  }
-
+  const { port } = await listenOnLoopback(net.createServer(serve));
   return {
-    port: address.port,
+    port,
     /** The certificate it shows, to be trusted by a test. */
     ca: certificate.cert,
     commands,
@@ -199,11 +193,8 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
         else listeners.push({ verb, resolve });
       }),
     /** Cuts all connections; the server goes on listening. */
-    cutAll,
-    close: () =>
-      new Promise<void>((resolve) => {
-        cutAll();
-        server.close(() => resolve());
-      }),
+    cutAll() {
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }

@@ -11,7 +11,6 @@ import { echo, text } from "../support/vendors/http-vendor.ts";
 let vendor: AppriseVendor;
 beforeEach(async () => {
   vendor = await createAppriseVendor();
-  onTestFinished(vendor.close);
 });
 
 function open(change: Partial<AppriseDestination>): Channel {

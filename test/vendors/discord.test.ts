@@ -29,7 +29,6 @@ async function send(sent: ReturnType<typeof message>, change = {}): Promise<stri
 
 beforeEach(async () => {
   vendor = await createDiscordVendor();
-  onTestFinished(vendor.close);
   channel = open();
 });
 

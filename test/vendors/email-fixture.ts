@@ -26,7 +26,6 @@ export interface MailOptions extends EmailChannelOptions, Pick<ScriptedSmtpOptio
 export async function startMail(given: MailOptions = {}) {
   const { server: kind, script, extensions, account, trusts = true, ...options } = given;
   const server = await createScriptedSmtpServer({ script, extensions, ...kind });
-  onTestFinished(server.close);
   const { port } = server;
   const channel = createEmailChannel(
     {

@@ -18,10 +18,7 @@ async function open(service: HeartbeatService, changes: Partial<HeartbeatSetting
     ...rest,
   };
   const line = await openHeartbeat(settings, { now: Date.now });
-  onTestFinished(async () => {
-    await line.close();
-    await server.close();
-  });
+  onTestFinished(() => line.close());
   return { server, line };
 }
 

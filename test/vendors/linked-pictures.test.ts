@@ -34,10 +34,7 @@ const open = {
 };
 
 function sceneOf(kind: Kind, vendor: HttpVendor, channel: Channel, seen: () => number) {
-  onTestFinished(async () => {
-    await channel.close();
-    await vendor.close();
-  });
+  onTestFinished(() => channel.close());
   const bodies = () => vendor.requests.map(({ body }) => parseObject(body) ?? {});
   return {
     vendor,

@@ -15,10 +15,7 @@ async function open(change: Partial<NtfyDestination> = {}, sequences = true) {
   const { origin: server, topic, token } = vendor;
   const destination = { ...base, server, topic, token: new Secret(token), ...change };
   const channel = createNtfyChannel(destination, { now: Date.now });
-  onTestFinished(async () => {
-    await channel.close();
-    await vendor.close();
-  });
+  onTestFinished(() => channel.close());
   return { vendor, channel };
 }
 

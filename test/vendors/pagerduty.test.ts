@@ -11,7 +11,6 @@ import { createPagerdutyVendor, type PagerdutyVendor } from "../support/vendors/
 let vendor: PagerdutyVendor;
 beforeEach(async () => {
   vendor = await createPagerdutyVendor();
-  onTestFinished(vendor.close);
 });
 
 async function send(message: PagerdutyMessage) {

@@ -21,7 +21,6 @@ beforeEach(async () => {
   answer = { status: 204 };
   now = Date.now();
   vendor = await createHttpVendor(() => answer);
-  onTestFinished(vendor.close);
 });
 
 function open(change: Partial<WebhookDestination> = {}, options: object = {}): Channel {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { listenOnLoopback } from "../loopback.ts";
 
 export interface VendorRequest {
   method: string;
@@ -41,11 +42,10 @@ export type Behaviour =
   /** Reads the request and answers with bytes that are not HTTP. */
   | { kind: "garbage" };
 
-/** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
+/** A real HTTP server on loopback that plays one vendor until the test ends; `handle` is what it does when nothing is wrong. */
 export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>) {
   const requests: VendorRequest[] = [];
   const held: (() => void)[] = [];
-  const sockets = new Set<Socket>();
   let behaviour: Behaviour = { kind: "normal" };
   let waiting: (() => void)[] = [];
 
@@ -54,11 +54,6 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
     requests.push(request);
     await act(behaviour, request, response);
     for (const resume of waiting.splice(0)) resume();
-  });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.once("close", () => sockets.delete(socket));
   });
 
   async function act(how: Behaviour, request: VendorRequest, response: ServerResponse): Promise<void> {
@@ -73,11 +68,9 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
         held.push(async () => reply(response, await handle(request)));
         return;
       case "take_then_hang":
-        await handle(request);
-        return;
       case "take_then_reset":
         await handle(request);
-        incomingSocket(response).resetAndDestroy();
+        if (how.kind === "take_then_reset") incomingSocket(response).resetAndDestroy();
         return;
       case "take_then_half_answer": {
         const { status } = await handle(request);
@@ -90,9 +83,9 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
     }
   }
 
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { url: origin, close } = await listenOnLoopback(server);
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...{ origin, close },
     /** Every request that was read whole, oldest first. */
     requests,
     /** The answers that are held back, oldest first. */
@@ -104,11 +97,6 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
     nextRequest: () =>
       new Promise<void>((resume) => {
         waiting = [...waiting, resume];
-      }),
-    close: () =>
-      new Promise<void>((closed) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => closed());
       }),
   };
 }
@@ -151,18 +139,11 @@ function reply(response: ServerResponse, answer: VendorAnswer): void {
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
-  const body = await buffer(incoming);
-  const form = await readForm(headers["content-type"] ?? "", body);
-  return {
-    method: incoming.method ?? "",
-    path: incoming.url ?? "",
-    headers,
-    body: body.toString(),
-    bytes: body,
-    ...(form && { form }),
-  };
+  const { method = "", url: path = "" } = incoming;
+  const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
+  const bytes = await buffer(incoming);
+  const form = await readForm(headers["content-type"] ?? "", bytes);
+  return { method, path, headers, body: bytes.toString(), bytes, ...(form && { form }) };
 }
 
 async function readForm(type: string, body: Buffer): Promise<VendorRequest["form"]> {
@@ -170,20 +151,14 @@ async function readForm(type: string, body: Buffer): Promise<VendorRequest["form
   const response = new Response(new Uint8Array(body), { headers: { "content-type": type } });
   const read = await response.formData().catch(() => undefined);
   if (read === undefined) return undefined;
-  const entries: [string, string | File][] = [];
-  read.forEach((value, name) => {
-    entries.push([name, value]);
-  });
-  const files = entries.flatMap(([name, value]) => (typeof value === "string" ? [] : [{ name, value }]));
-  return {
-    fields: Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string")),
-    files: await Promise.all(
-      files.map(async ({ name, value }) => ({
-        name,
-        filename: value.name,
-        type: value.type,
-        bytes: new Uint8Array(await value.arrayBuffer()),
-      })),
-    ),
-  };
+  const fields: Record<string, string> = {};
+  const files: UploadedFile[] = [];
+  for (const [name, value] of read as unknown as Iterable<[string, string | File]>) {
+    if (typeof value === "string") fields[name] = value;
+    else {
+      const bytes = new Uint8Array(await value.arrayBuffer());
+      files.push({ name, filename: value.name, type: value.type, bytes });
+    }
+  }
+  return { fields, files };
 }
