@@ -170,19 +170,14 @@ class Comparison {
 
   /** The answer of SQLite, once that of PostgreSQL is the same. */
   async #both<T>(call: (side: Side) => Promise<T>): Promise<T> {
-    const [one, other] = await Promise.all(
-      this.sides.map((side) =>
-        call(side).then(
-          (answer) => ({ answer }),
-          (error: Error) => ({ error }),
-        ),
-      ),
-    );
+    const [one, other] = await Promise.allSettled(this.sides.map(call));
     const [expected, found] = [one, other].map((answer, index) => this.#comparable(answer, this.sides[index] as Side));
     assert.deepEqual(found, expected);
-    if (one !== undefined && "error" in one) throw one.error;
-    return (one as { answer: T }).answer;
+    if (one?.status === "rejected") throw one.reason;
+    return (one as PromiseFulfilledResult<Awaited<T>>).value;
   }
+
+  #ask = <T>(call: (store: Store) => Promise<T>): Promise<T> => this.#both(({ store }) => call(store));
 
   /**
    * The call's own instant of one that PostgreSQL has moved: an alert whose way there took half a second, as on a busy machine, was
@@ -201,12 +196,9 @@ class Comparison {
       if (part instanceof Error) return part.message;
       if (part instanceof Map) return [...part];
       // Buffers are objects already when they come here.
-      const bytes = part as { type?: string; data?: number[] } | null;
-      if (bytes?.type === "Buffer")
-        return createHash("sha1")
-          .update(Uint8Array.from(bytes.data ?? []))
-          .digest("hex");
-      if (part instanceof Uint8Array) return createHash("sha1").update(part).digest("hex");
+      const { type, data } = (part ?? {}) as { type?: string; data?: number[] };
+      const bytes = type === "Buffer" ? Uint8Array.from(data ?? []) : part;
+      if (bytes instanceof Uint8Array) return createHash("sha1").update(bytes).digest("hex");
       if (part !== null && typeof part === "object" && !Array.isArray(part))
         return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
       return part;
@@ -371,7 +363,7 @@ class Comparison {
 
   async route(): Promise<void> {
     const { random } = this;
-    const listed = await this.#both(({ store }) => store.listUnrouted(40, this.#at));
+    const listed = await this.#ask((store) => store.listUnrouted(40, this.#at));
     const alerts = listed.flatMap((one) => one.alerts);
     const seqs = alerts.map(({ seq }) => seq).slice(0, 1 + random.below(40));
     // One that is routed already, and the other way round.
@@ -406,16 +398,16 @@ class Comparison {
 
   async failRouting(): Promise<void> {
     const { random } = this;
-    const listed = await this.#both(({ store }) => store.listUnrouted(3, this.#at));
+    const listed = await this.#ask((store) => store.listUnrouted(3, this.#at));
     const seqs = [...listed.flatMap((one) => one.alerts).map(({ seq }) => seq), ...this.#some([...this.#alertSeqs], 2)];
     const retryAt = this.#at + random.below(60_000);
-    await this.#both(({ store }) => store.recordRoutingFailure([...new Set(seqs)], "it cannot be read", retryAt));
+    await this.#ask((store) => store.recordRoutingFailure([...new Set(seqs)], "it cannot be read", retryAt));
   }
 
   #leaseMs = () => (this.#chance(0.15) ? 0 : 24 * hour);
 
   async #due(destination: string): Promise<number[]> {
-    const found = await this.#both(({ store }) => store.listDue(destination, this.#at, 20));
+    const found = await this.#ask((store) => store.listDue(destination, this.#at, 20));
     for (const { seq } of found) this.#deliverySeqs.push(seq);
     return [...found.map(({ seq }) => seq), ...(this.#chance(0.2) ? this.#some(this.#deliverySeqs, 2) : [])];
   }
@@ -469,26 +461,13 @@ class Comparison {
 
   #next(): NextStep | undefined {
     const { random } = this;
-    const state = random.pick([
-      "sent",
-      "sent",
-      "sent",
-      "digested",
-      "waiting",
-      "failed",
-      "held",
-      "expired",
-      undefined,
-    ] as const);
+    const ends = ["sent", "digested", "waiting", "failed", "held", "expired", undefined] as const;
+    const state = this.#chance(0.25) ? "sent" : random.pick(ends);
     if (state === undefined) return undefined;
     const reason = random.pick(["", "nobody knows", "it is gone"]);
     if (state !== "waiting") return { state, reason };
-    return {
-      state,
-      reason,
-      dueAt: this.#at + random.below(hour),
-      ...(this.#chance(0.3) && { form: "plain" as const }),
-    };
+    const form = this.#chance(0.3) && { form: "plain" as const };
+    return { state, reason, dueAt: this.#at + random.below(hour), ...form };
   }
 
   #attempt({ token, deliverySeqs }: Claim): AttemptRecord {
@@ -508,20 +487,17 @@ class Comparison {
       ...(this.#chance(0.4) && { detail: random.pick(["no answer within 30 s", "a\u0000b"]) }),
       ...(next && { next }),
       ...(isMore && this.#chance(0.9) && { leaseMs: this.#leaseMs() }),
-      ...(this.#chance(0.4) && {
-        thread: {
-          ...thread,
-          count: random.below(9),
-          lastAt: this.#at,
-          rootRef: random.pick(["11", undefined]),
-          lastAlertSeq: random.pick([...this.#alertSeqs, 0]),
-        },
-      }),
+      ...(this.#chance(0.4) && { thread: this.#thread() }),
       ...(next &&
         next.state !== "sent" &&
         this.#chance(0.3) && { fallbacks: this.#fallbacks(this.#some(deliverySeqs, 2)) }),
     };
   }
+
+  #thread = () => ({
+    ...{ ...thread, count: this.random.below(9), lastAt: this.#at, rootRef: this.random.pick(["11", undefined]) },
+    lastAlertSeq: this.random.pick([...this.#alertSeqs, 0]),
+  });
 
   #takeClaim(): Claim | undefined {
     if (this.#claims.length === 0) return undefined;
@@ -586,15 +562,15 @@ class Comparison {
   }
 
   async fallBack(): Promise<void> {
-    const due = await this.#both(({ store }) => store.listFallbacksDue(this.#at));
+    const due = await this.#ask((store) => store.listFallbacksDue(this.#at));
     const seqs = [...due.slice(0, 3).map(({ seq }) => seq), ...this.#some(this.#deliverySeqs, 3)];
     const calls = this.#fallbacks(seqs);
-    await this.#both(({ store }) => store.callFallbacks(calls, this.#at));
+    await this.#ask((store) => store.callFallbacks(calls, this.#at));
   }
 
   async hold(): Promise<void> {
     const destination = this.random.pick(destinations);
-    const held = await this.#both(({ store }) => store.listHeld(destination, { dueAt: 0, seq: 0 }, 20));
+    const held = await this.#ask((store) => store.listHeld(destination, { dueAt: 0, seq: 0 }, 20));
     const change = {
       ...{ destination, now: this.#at, dueAt: this.#at + this.random.below(hour) },
       ...{ why: "released", isNamed: this.#chance(0.5) },
@@ -611,7 +587,7 @@ class Comparison {
   }
 
   async resend(): Promise<void> {
-    const failed = await this.#both(({ store }) =>
+    const failed = await this.#ask((store) =>
       store
         .listFailed({ states: ["failed", "expired"], failedUntil: this.#at + hour }, { limit: 12 })
         .then((found) => found.map(({ deliverySeq }) => deliverySeq)),
@@ -621,7 +597,7 @@ class Comparison {
       planned: this.#planSome(2, { state: "queued" }),
       onlyNew: this.#chance(0.3),
     }));
-    await this.#both(({ store }) => store.resendFailed(calls, this.#at));
+    await this.#ask((store) => store.resendFailed(calls, this.#at));
   }
 
   async addDeliveries(): Promise<void> {
@@ -629,7 +605,7 @@ class Comparison {
     const id = this.random.pick(this.#alertIds);
     const purpose = this.random.pick(["resend", "test"] as const);
     const deliveries = this.#planSome(3, { state: "queued" });
-    await this.#both(({ store }) =>
+    await this.#ask((store) =>
       store
         .getAlert(id)
         .then((alert) => (alert?.facts === undefined ? [] : store.addDeliveries(id, deliveries, purpose, this.#at))),
@@ -640,19 +616,12 @@ class Comparison {
     const destination = this.random.pick(destinations);
     const lane = this.#chance(0.6) ? this.#pickLane(destination) : undefined;
     const id = this.#makeId();
-    const status = {
-      kind: "destination",
-      name: destination,
-      health: "down",
-      reason: "gone",
-      since: this.#at,
-      failures: 3,
-    } as const;
+    const about = { kind: "destination", name: destination, health: "down", reason: "gone" } as const;
     const record = {
       ...{ id, at: this.#at, facts: this.#facts(), decisions: [], deliveries: this.#planSome(2) },
       origin: this.random.pick(["notice", "test"] as const),
       ...(this.#chance(0.4) && { watch: { name: "a watch", state: { since: this.#at } } }),
-      ...(lane && this.#chance(0.4) && { about: status }),
+      ...(lane && this.#chance(0.4) && { about: { ...about, since: this.#at, failures: 3 } }),
     };
     const told = await this.#both((side) => side.store.recordNotice({ ...record, ...(lane && { lane: lane(side) }) }));
     if (told === "done") this.#alertIds.push(id);
@@ -661,15 +630,8 @@ class Comparison {
   async remember(): Promise<void> {
     const destination = this.random.pick(destinations);
     const lane = this.#pickLane(destination);
-    const health = this.random.pick(["ok", "dead"] as const);
-    const status = {
-      kind: "destination",
-      name: destination,
-      health,
-      reason: "",
-      since: this.#at,
-      failures: 0,
-    } as const;
+    const known = { kind: "destination", name: destination, reason: "", since: this.#at, failures: 0 } as const;
+    const status = { ...known, health: this.random.pick(["ok", "dead"] as const) };
     await this.#both((side) => side.store.saveStatus(lane(side), status));
     const paces = [this.#pace(destination)];
     await this.#both((side) => side.store.savePaces(lane(side), paces));
@@ -679,21 +641,14 @@ class Comparison {
     if (this.#chance(0.6)) {
       const id = this.#makeId();
       this.#mutes.push(id);
-      const mute = {
-        id,
-        matchers: [],
-        reason: "work",
-        startsAt: this.#at,
-        endsAt: this.#at + hour,
-        createdAt: this.#at,
-        createdBy: "page",
-      };
-      await this.#both(({ store }) => store.addMute(mute));
+      const times = { startsAt: this.#at, endsAt: this.#at + hour, createdAt: this.#at };
+      const mute = { id, matchers: [], reason: "work", createdBy: "page", ...times };
+      await this.#ask((store) => store.addMute(mute));
     } else if (this.#mutes.length > 0) {
       const id = this.random.pick(this.#mutes);
-      await this.#both(({ store }) => store.endMute(id, this.#at));
+      await this.#ask((store) => store.endMute(id, this.#at));
     }
-    await this.#both(({ store }) => store.listMutes(this.#at, true));
+    await this.#ask((store) => store.listMutes(this.#at, true));
   }
 
   /** What was held so far is lost. */
@@ -714,7 +669,7 @@ class Comparison {
 
   async orphan(): Promise<void> {
     const known = ["chat", "mail", "pager"];
-    await this.#both(({ store }) => store.listOrphans(known, 10));
+    await this.#ask((store) => store.listOrphans(known, 10));
     const lane = this.#pickLane("gone");
     await this.#both((side) => side.store.failOrphans(lane(side), known, this.#at));
   }
@@ -722,15 +677,15 @@ class Comparison {
   async remove(): Promise<void> {
     // Holds the last of all numbers, which one of them keeps.
     const id = this.#makeId();
-    await this.#both(({ store }) =>
+    await this.#ask((store) =>
       store.acceptRequest(request({ receivedAt: this.#at, ids: [id] })).then(({ kind }) => kind),
     );
     const [row] = await this.sides[0].rows(`SELECT seq FROM alerts WHERE id = '${id}'`);
     const record = routed(row?.seq as number, { routedAt: this.#at, deliveries: [this.#plan()] });
-    await this.#both(({ store }) => store.recordRouting([record]));
+    await this.#ask((store) => store.recordRouting([record]));
     const receivedBefore = this.#at - this.random.below(hour);
     const limit = 1 + this.random.below(40);
-    await this.#both(({ store }) =>
+    await this.#ask((store) =>
       store
         .removeAlerts({ receivedBefore, limit })
         .then(({ removed, accepted, next }) => ({ removed, accepted, isMore: next !== undefined })),
@@ -741,22 +696,22 @@ class Comparison {
     const ids = this.#some(this.#alertIds, 3);
     const key = `key ${this.random.below(5)}`;
     for (const destination of destinations) {
-      await this.#both(({ store }) => store.nextDueAt(destination));
-      await this.#both(({ store }) => store.countDueTogether(destination, `${destination}-0`, undefined, this.#at));
-      await this.#both(({ store }) => store.listByKeys(destination, [key, "none"], 10));
-      await this.#both(({ store }) => store.findThread(destination, `${destination}-0`, key));
+      await this.#ask((store) => store.nextDueAt(destination));
+      await this.#ask((store) => store.countDueTogether(destination, `${destination}-0`, undefined, this.#at));
+      await this.#ask((store) => store.listByKeys(destination, [key, "none"], 10));
+      await this.#ask((store) => store.findThread(destination, `${destination}-0`, key));
     }
     for (const id of ids) {
-      await this.#both(({ store }) => store.getAlert(id));
-      await this.#both(({ store }) => store.keyHistory(id, 20));
+      await this.#ask((store) => store.getAlert(id));
+      await this.#ask((store) => store.keyHistory(id, 20));
     }
-    await this.#both(({ store }) => store.listAlerts({ limit: 20 }));
-    await this.#both(({ store }) => store.countDuplicates());
-    await this.#both(({ store }) => store.destinationStatistics([...destinations], this.#at));
-    await this.#both(({ store }) => store.routeStatistics(this.#at));
+    await this.#ask((store) => store.listAlerts({ limit: 20 }));
+    await this.#ask((store) => store.countDuplicates());
+    await this.#ask((store) => store.destinationStatistics([...destinations], this.#at));
+    await this.#ask((store) => store.routeStatistics(this.#at));
     const seqs = this.#some([...this.#alertSeqs], 5);
-    await this.#both(({ store }) => store.findRequests(seqs, 1_000_000));
-    await this.#both(({ store }) =>
+    await this.#ask((store) => store.findRequests(seqs, 1_000_000));
+    await this.#ask((store) =>
       store
         .countByDestination()
         .then((counts) => counts.sort((one, other) => (one.destination < other.destination ? -1 : 1))),
