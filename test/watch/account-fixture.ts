@@ -27,6 +27,10 @@ export interface AccountWorld extends WatchWorld<AccountWatch> {
   /** Setup writes what it has registered, and the watch hears of it. */
   register(registration: Registration): Promise<void>;
   calls: { looks: number; sets: object[] };
+  /** The account becomes this, and so much time passes: by default until the next look. */
+  becomes(change: Partial<AccountReading>, ms?: number): Promise<void>;
+  /** From now on a look fails with this, or with nothing, and so much time passes. */
+  failing(failure: Error | undefined, ms: number): Promise<void>;
 }
 
 /** A watch over a service that a test moves. */
@@ -89,6 +93,14 @@ export async function startAccountWatch(
       await world.clock.settle();
     },
     calls: { looks: 0, sets: [] },
+    becomes(change: Partial<AccountReading>, ms = 5 * minute) {
+      Object.assign(world.account, change);
+      return world.clock.advance(ms);
+    },
+    failing(failure: Error | undefined, ms: number) {
+      world.fails = () => failure;
+      return world.clock.advance(ms);
+    },
   });
   await world.start();
   return world;

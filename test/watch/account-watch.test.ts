@@ -7,8 +7,7 @@ const elsewhere = "https://other.example/in/7e0d4e7b-secret";
 it("the watch over the account of a source tells, remembers and advises in its own name", async () => {
   const world = await startAccountWatch({ source: "desk" });
   await world.clock.advance(hour);
-  world.account.webhookUrl = elsewhere;
-  await world.clock.advance(5 * minute);
+  await world.becomes({ webhookUrl: elsewhere });
   const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
   expect(world.lines()).toEqual([told]);
   expect(world.told.at(-1)?.alertKey).toBe("tocsin:account:desk:webhook");
@@ -29,13 +28,11 @@ describe("the watch over the account", () => {
     await world.clock.advance(hour);
     expect(world.lines()).toEqual([]);
     expect(world.watch.view()).toMatchObject({ verdict: "well", troubles: [] });
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: elsewhere });
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
     expect(world.lines()).toEqual([told]);
-    const notice = world.told.at(-1);
     // Other senders' alerts arrive.
-    expect(notice?.text).toContain("No alert of the account arrives here until that is fixed.");
+    expect(world.told.at(-1)?.text).toContain("No alert of the account arrives here until that is fixed.");
     await world.clock.advance(3 * day);
     expect(world.lines()).toEqual([told]);
     const { verdict, troubles } = world.watch.view();
@@ -43,9 +40,13 @@ describe("the watch over the account", () => {
     expect(troubles).toEqual([
       expect.stringContaining("Put it back on the page Account, or with: tocsin setup --take-over."),
     ]);
+    // It stays so while the service says nothing of it.
+    await world.failing(refusal("upstream_failed"), 20 * minute);
+    expect(world.watch.view()).toMatchObject({ verdict: "trouble", summary: expect.stringContaining("other.example") });
     expect(world.watch.known().canPutBack).toBe(true);
-    world.account.webhookUrl = ourUrl;
-    await world.clock.advance(5 * minute);
+    world.fails = () => undefined;
+    await world.becomes({ webhookUrl: ourUrl });
+    expect(world.watch.view()).toMatchObject({ verdict: "well" });
     expect(world.lines()).toEqual([told, "info resolved: The account sends its alerts here again"]);
     expect(world.watch.known().canPutBack).toBe(false);
   });
@@ -82,23 +83,18 @@ describe("the watch over the account", () => {
   it("tells of what lasts for ten minutes, however often it has come and gone before, and of that in one notice", async () => {
     const world = await startAccountWatch();
     for (let round = 0; round < 5; round += 1) {
-      world.account.webhookUrl = elsewhere;
-      await world.clock.advance(7 * minute);
-      world.account.webhookUrl = ourUrl;
-      await world.clock.advance(10 * minute);
+      await world.becomes({ webhookUrl: elsewhere }, 7 * minute);
+      await world.becomes({ webhookUrl: ourUrl }, 10 * minute);
     }
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
     expect(world.lines().filter((notice) => notice === told)).toHaveLength(3);
     expect(world.lines().at(-1)).toContain("sends its alerts here again");
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(17 * minute);
+    await world.becomes({ webhookUrl: elsewhere }, 17 * minute);
     expect(world.lines().at(-1)).toBe(told);
-    const notice = world.told.at(-1);
-    expect(notice?.text).toContain("It also came and went 2 times before.");
+    expect(world.told.at(-1)?.text).toContain("It also came and went 2 times before.");
     await world.clock.advance(3 * day);
     expect(world.lines().filter((notice) => notice === told)).toHaveLength(4);
-    world.account.webhookUrl = ourUrl;
-    await world.clock.advance(6 * minute);
+    await world.becomes({ webhookUrl: ourUrl }, 6 * minute);
     expect(world.lines().at(-1)).toContain("sends its alerts here again");
   });
 
@@ -119,26 +115,11 @@ describe("the watch over the account", () => {
   it("tells of each other address anew, but of no more than three in a day", async () => {
     const world = await startAccountWatch();
     for (let round = 0; round < 20; round += 1) {
-      world.account.webhookUrl = `https://other.example/${round}`;
-      await world.clock.advance(10 * minute);
+      await world.becomes({ webhookUrl: `https://other.example/${round}` }, 10 * minute);
     }
     expect(world.lines()).toHaveLength(3);
     await world.clock.advance(day);
     expect(world.lines()).toHaveLength(4);
-  });
-
-  it("stays in trouble on the page while the service says nothing of it", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(5 * minute);
-    world.fails = () => refusal("upstream_failed");
-    await world.clock.advance(20 * minute);
-    expect(world.watch.view()).toMatchObject({ verdict: "trouble", summary: expect.stringContaining("other.example") });
-    expect(world.watch.known().canPutBack).toBe(true);
-    world.fails = () => undefined;
-    world.account.webhookUrl = ourUrl;
-    await world.clock.advance(5 * minute);
-    expect(world.watch.view()).toMatchObject({ verdict: "well" });
   });
 
   it("goes on although what it found cannot be kept", async () => {
@@ -152,12 +133,9 @@ describe("the watch over the account", () => {
   it("never shows a secret of an address, nor keeps one", async () => {
     const world = await startAccountWatch();
     world.account.webhookUrl = elsewhere;
-    world.fails = () => undefined;
-    await world.clock.advance(hour);
-    world.account.webhookUrl = `${publicUrl}/hooks/some-unknown-secret`;
-    await world.clock.advance(hour);
-    world.fails = () => refusal("upstream_failed", `answered 500: cannot reach ${ourUrl} or ${elsewhere}`);
-    await world.clock.advance(hour);
+    await world.failing(undefined, hour);
+    await world.becomes({ webhookUrl: `${publicUrl}/hooks/some-unknown-secret` }, hour);
+    await world.failing(refusal("upstream_failed", `answered 500: cannot reach ${ourUrl} or ${elsewhere}`), hour);
     const alerts = await world.scene.store.listAlerts({ limit: 10 });
     const state = await world.scene.store.loadWatchState("account");
     const all = JSON.stringify([alerts, state, world.watch.view(), world.watch.known()]);
@@ -168,8 +146,7 @@ describe("the watch over the account", () => {
 
   it("takes an older secret of the hook for its own as long as the door does", async () => {
     const world = await startAccountWatch();
-    world.account.webhookUrl = `${publicUrl}/hooks/${formerSecret}`;
-    await world.clock.advance(day);
+    await world.becomes({ webhookUrl: `${publicUrl}/hooks/${formerSecret}` }, day);
     expect(world.lines()).toEqual([]);
   });
 
@@ -192,8 +169,7 @@ describe("the watch over the account", () => {
     const world = await startAccountWatch();
     const other = `https://evil.example/hooks/${secret}`;
     world.answered = [other];
-    world.account.webhookUrl = other;
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: other });
     const answered =
       "The account sends its alerts to https://evil.example/…, another address than the registered one; this relay answers there";
     expect(world.lines()).toEqual([`warning firing: ${answered}`]);
@@ -227,19 +203,14 @@ describe("the watch over the account", () => {
 
   it("tells that nothing is sent anywhere, of the channel and of another account, and compares nothing else with that", async () => {
     const world = await startAccountWatch();
-    world.account.webhookUrl = null;
-    await world.clock.advance(5 * minute);
-    world.account.webhookUrl = ourUrl;
-    await world.clock.advance(5 * minute);
-    world.account.messengerChannelId = "-100555";
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: null });
+    await world.becomes({ webhookUrl: ourUrl });
+    await world.becomes({ messengerChannelId: "-100555" });
     expect(world.watch.view().troubles).toEqual([
       expect.stringContaining("Put it back on the page Account, or with: tocsin setup --no-channel."),
     ]);
-    Object.assign(world.account, { id: "acc_2", webhookUrl: elsewhere });
-    await world.clock.advance(5 * minute);
-    Object.assign(world.account, { id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null });
-    await world.clock.advance(5 * minute);
+    await world.becomes({ id: "acc_2", webhookUrl: elsewhere });
+    await world.becomes({ id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null });
     expect(world.lines()).toEqual([
       "critical firing: The account's webhook was switched off",
       "info resolved: The account sends its alerts here again",
@@ -258,11 +229,9 @@ describe("the watch over the account", () => {
       verdict: "idle",
       summary: expect.stringContaining("not registered here yet"),
     });
-    world.account.webhookUrl = ourUrl;
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: ourUrl });
     expect(world.registered.value).toMatchObject({ accountId: "acc_1", publicUrl, messengerChannelId: null });
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: elsewhere });
     expect(world.lines()).toHaveLength(1);
   });
 
@@ -276,8 +245,7 @@ describe("the watch over the account", () => {
     await world.clock.advance(day);
     expect(world.watch.view()).toMatchObject({ verdict: "idle" });
     world.registered.value = undefined;
-    world.account.webhookUrl = elsewhere;
-    await world.clock.advance(day);
+    await world.becomes({ webhookUrl: elsewhere }, day);
     expect(world.lines()).toEqual([]);
   });
 });
@@ -285,24 +253,20 @@ describe("the watch over the account", () => {
 describe("a service that fails", () => {
   it("is told of after half an hour without an answer, and when it answers again", async () => {
     const world = await startAccountWatch();
-    world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
-    await world.clock.advance(29 * minute);
+    await world.failing(refusal("upstream_unreachable", "alerting: GET /account: connection refused"), 29 * minute);
     expect(world.lines()).toEqual([]);
     await world.clock.advance(11 * minute);
     const gone = "warning firing: The alerting service does not answer";
     expect(world.lines()).toEqual([gone]);
     await world.clock.advance(5 * day);
-    world.fails = () => undefined;
-    await world.clock.advance(5 * minute);
+    await world.failing(undefined, 5 * minute);
     expect(world.lines()).toEqual([gone, "info resolved: The account can be looked at again"]);
   });
 
   it("is told of half an hour after its last answer, though that was an odd one", async () => {
     const world = await startAccountWatch();
-    world.fails = () => refusal("upstream_not_found", "alerting: GET /account answered 404");
-    await world.clock.advance(5 * minute);
-    world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
-    await world.clock.advance(42 * minute);
+    await world.failing(refusal("upstream_not_found", "alerting: GET /account answered 404"), 5 * minute);
+    await world.failing(refusal("upstream_unreachable", "alerting: GET /account: connection refused"), 42 * minute);
     expect(world.lines()).toEqual(["warning firing: The alerting service does not answer"]);
   });
 
@@ -326,38 +290,35 @@ describe("a service that fails", () => {
     await world.clock.advance(2_000);
     const refused = "critical firing: The alerting service refuses the API key";
     expect(world.lines()).toEqual([refused]);
-    const notice = world.told.at(-1);
-    expect(notice?.text).toContain("The API key has expired. No alert is sent with such a key. Ask the service");
+    expect(world.told.at(-1)?.text).toContain(
+      "The API key has expired. No alert is sent with such a key. Ask the service",
+    );
     expect(world.watch.view()).toMatchObject({ verdict: "trouble", since });
     expect(world.watch.view()).not.toHaveProperty("level");
     await world.restart();
     await world.clock.advance(day);
-    world.fails = () => undefined;
-    await world.clock.advance(2 * minute);
+    await world.failing(undefined, 2 * minute);
     expect(world.lines()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
   });
 
   it("that still refuses the key after a restart is in the same trouble, and is asked again in 30 s", async () => {
     const world = await startAccountWatch({ everyMs: hour });
-    world.fails = () => refusal("upstream_unauthorized");
-    await world.clock.advance(2 * hour);
+    await world.failing(refusal("upstream_unauthorized"), 2 * hour);
     expect(world.lines()).toHaveLength(1);
     await world.restart();
     while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
-    const { calls } = world;
-    const { looks } = calls;
+    const { looks } = world.calls;
     expect(world.watch.view()).toMatchObject({ summary: "The alerting service refuses the API key" });
     expect(world.watch.view()).not.toHaveProperty("level");
     await world.clock.advance(31_000);
-    expect(calls.looks).toBe(looks + 1);
+    expect(world.calls.looks).toBe(looks + 1);
     expect(world.lines()).toHaveLength(1);
   });
 
   it("that refuses the key a fourth time within a day is asked again in 30 s, as it says", async () => {
     const world = await startAccountWatch({ everyMs: hour });
     const turn = async (isRefused: boolean) => {
-      world.fails = () => (isRefused ? refusal("upstream_unauthorized") : undefined);
-      await world.clock.advance(2 * hour);
+      await world.failing(isRefused ? refusal("upstream_unauthorized") : undefined, 2 * hour);
     };
     for (let round = 1; round <= 3; round += 1) {
       await turn(true);
@@ -366,11 +327,10 @@ describe("a service that fails", () => {
     expect(world.lines()).toHaveLength(6);
     world.fails = () => refusal("upstream_unauthorized");
     while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
-    const { calls } = world;
-    const { looks } = calls;
+    const { looks } = world.calls;
     expect(world.watch.view()).toMatchObject({ note: "it is asked again in 30 s" });
     await world.clock.advance(31_000);
-    expect(calls.looks).toBe(looks + 1);
+    expect(world.calls.looks).toBe(looks + 1);
     expect(world.watch.view()).not.toHaveProperty("note");
   });
 
@@ -380,8 +340,7 @@ describe("a service that fails", () => {
     world.fails = () => (left-- > 0 ? refusal("upstream_unauthorized") : undefined);
     await world.clock.advance(hour);
     expect(world.lines()).toEqual([]);
-    world.fails = () => refusal("upstream_forbidden", "alerting: GET /account answered 403");
-    await world.clock.advance(6 * minute);
+    await world.failing(refusal("upstream_forbidden", "alerting: GET /account answered 403"), 6 * minute);
     expect(world.told.at(-1)?.text).toContain("answered 403. It may have expired or been revoked.");
   });
 
@@ -425,10 +384,8 @@ describe("a service that fails", () => {
   it("is told of at each outage of more than half an hour, a fourth in a day as well", async () => {
     const world = await startAccountWatch();
     for (let outage = 0; outage < 4; outage += 1) {
-      world.fails = () => refusal("upstream_unreachable");
-      await world.clock.advance(40 * minute);
-      world.fails = () => undefined;
-      await world.clock.advance(20 * minute);
+      await world.failing(refusal("upstream_unreachable"), 40 * minute);
+      await world.failing(undefined, 20 * minute);
     }
     const [gone, over] = world.lines();
     expect(world.lines()).toEqual([gone, over, gone, over, gone, over, gone, over]);
@@ -446,14 +403,8 @@ describe("a service that fails", () => {
 
   it("makes no noise in 30 days of 5 % errors, time-outs and nonsense, and ten restarts", async () => {
     const world = await startAccountWatch();
-    const failures = [
-      refusal("upstream_unreachable"),
-      refusal("upstream_failed"),
-      refusal("upstream_unauthorized"),
-      refusal("upstream_bad_answer"),
-      refusal("upstream_rate_limited"),
-      refusal("upstream_not_found"),
-    ];
+    const kinds = ["unreachable", "failed", "unauthorized", "bad_answer", "rate_limited", "not_found"] as const;
+    const failures = kinds.map((kind) => refusal(`upstream_${kind}`));
     let draws = 1;
     let failed = 0;
     let last: Error | undefined;
@@ -495,17 +446,14 @@ describe("the end of the key", () => {
       `critical firing: ${title} within a day`,
     ];
     expect(world.lines()).toEqual(told);
-    world.account.keyExpiresAt = world.clock.now() + 90 * day;
-    await world.clock.advance(10 * minute);
+    await world.becomes({ keyExpiresAt: world.clock.now() + 90 * day }, 10 * minute);
     expect(world.lines()).toEqual([...told, "info resolved: The API key of the alerting service is good for longer"]);
   });
 
   it("is told once where a relay starts within it, also by a clock that is an hour off and set right", async () => {
     const world = await startAccountWatch();
-    world.account.keyExpiresAt = world.clock.now() + 7 * day + 1000;
-    await world.clock.advance(hour);
-    world.account.keyExpiresAt += hour;
-    await world.clock.advance(30 * minute);
+    await world.becomes({ keyExpiresAt: world.clock.now() + 7 * day + 1000 }, hour);
+    await world.becomes({ keyExpiresAt: Number(world.account.keyExpiresAt) + hour }, 30 * minute);
     expect(world.lines()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
   });
 
@@ -526,8 +474,7 @@ describe("putting back", () => {
   it("is done by one call, and only what differs", async () => {
     const world = await startAccountWatch();
     expect(await world.watch.putBack()).toBe("unchanged");
-    Object.assign(world.account, { webhookUrl: elsewhere });
-    await world.clock.advance(5 * minute);
+    await world.becomes({ webhookUrl: elsewhere });
     expect(await world.watch.putBack()).toBe("put-back");
     expect(world.calls.sets).toEqual([{ webhookUrl: ourUrl }]);
     await world.clock.advance(20_000);
@@ -545,7 +492,9 @@ describe("putting back", () => {
     world.account.id = "acc_1";
     if (value) world.registered.value = { ...value, webhookOff: true };
     await expect(world.watch.putBack()).rejects.toThrow("turned the account's webhook off");
-    expect(world.calls.sets).toEqual([]);
+    const own = await startAccountWatch({ putBack: true });
+    await own.becomes({ id: "acc_2", webhookUrl: elsewhere }, day);
+    expect([world.calls.sets, own.calls.sets]).toEqual([[], []]);
   });
 
   it("happens by itself only where that is configured, three times a day at most, over restarts and failures", async () => {
@@ -555,14 +504,12 @@ describe("putting back", () => {
     expect(plain.calls.sets).toEqual([]);
     const world = await startAccountWatch({ putBack: true });
     for (let round = 0; round < 12; round += 1) {
-      world.account.webhookUrl = `https://other.example/${round}`;
-      await world.clock.advance(15 * minute);
+      await world.becomes({ webhookUrl: `https://other.example/${round}` }, 15 * minute);
       if (round === 1) world.fails = (call) => (call === "set" ? refusal("upstream_failed") : undefined);
       if (round % 2 === 1) await world.restart();
     }
     expect(world.calls.sets).toHaveLength(3);
-    world.fails = () => undefined;
-    await world.clock.advance(day);
+    await world.failing(undefined, day);
     expect(world.calls.sets).toHaveLength(4);
     expect(world.account.webhookUrl).toBe(ourUrl);
   });
@@ -571,12 +518,10 @@ describe("putting back", () => {
     const world = await startAccountWatch({ putBack: true });
     const other = `https://relay.example/hooks/${secret}`;
     world.answered = [other];
-    world.account.webhookUrl = other;
-    await world.clock.advance(hour);
+    await world.becomes({ webhookUrl: other }, hour);
     expect(world.calls.sets).toEqual([]);
     expect(world.watch.view().troubles.join()).not.toContain("puts it back now");
-    world.account.messengerChannelId = "-100555";
-    await world.clock.advance(hour);
+    await world.becomes({ messengerChannelId: "-100555" }, hour);
     expect(world.calls.sets).toEqual([{ messengerChannelId: null }]);
     expect(world.account.webhookUrl).toBe(other);
   });
@@ -586,8 +531,7 @@ describe("putting back", () => {
     // Another relay wants the account as well.
     const fight = async (ms: number) => {
       for (let gone = 0; gone < ms; gone += 1_000) {
-        if (world.account.webhookUrl === ourUrl) world.account.webhookUrl = elsewhere;
-        await world.clock.advance(1_000);
+        await world.becomes(world.account.webhookUrl === ourUrl ? { webhookUrl: elsewhere } : {}, 1_000);
       }
     };
     await fight(20 * minute);
@@ -602,12 +546,5 @@ describe("putting back", () => {
     await world.clock.advance(day);
     expect(world.account.webhookUrl).toBe(ourUrl);
     expect(world.lines().at(-1)).toContain("sends its alerts here again");
-  });
-
-  it("never touches another account", async () => {
-    const world = await startAccountWatch({ putBack: true });
-    Object.assign(world.account, { id: "acc_2", webhookUrl: elsewhere });
-    await world.clock.advance(day);
-    expect(world.calls.sets).toEqual([]);
   });
 });

@@ -104,60 +104,38 @@ const answering =
 const refuse = answering(502, "<html>Bad gateway</html>");
 
 describe("the times of canaries", () => {
+  const timeZone = "Europe/Zurich";
+  const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "shortOffset" } as const;
+  const format = new Intl.DateTimeFormat("en-GB", { timeZone, weekday: "short", ...clock });
+
   /** Of the next few, on the wall clock of that zone. */
-  async function sentAt(schedule: CanarySchedule & { kind: "at" }, startsAt: number, count: number): Promise<string[]> {
-    const canary = await open({ schedule, startsAt });
-    const at: string[] = [];
-    const format = new Intl.DateTimeFormat("en-GB", {
-      timeZone: schedule.timeZone,
-      weekday: "short",
-      hour: "2-digit",
-      minute: "2-digit",
-      timeZoneName: "shortOffset",
-    });
-    for (let sent = 0; sent < count; sent += 1) {
+  async function sentAt(at: { times: string[]; days?: number[] }, startsAt: number, count: number): Promise<string[]> {
+    const canary = await open({ schedule: { kind: "at", timeZone, ...at }, startsAt });
+    const sent: string[] = [];
+    while (sent.length < count) {
       await canary.fly();
-      at.push(format.format(canary.view().lastAt));
+      sent.push(format.format(canary.view().lastAt));
     }
-    return at;
+    return sent;
   }
 
   it("are those of the wall clock, on the days that are named, behind one at the start", async () => {
-    const schedule = {
-      kind: "at",
-      times: ["07:30", "19:30"],
-      days: [1, 2, 3, 4, 5],
-      timeZone: "Europe/Zurich",
-    } as const;
     // A Friday afternoon.
-    const at = await sentAt(
-      { ...schedule, times: [...schedule.times], days: [...schedule.days] },
-      Date.UTC(2026, 10, 20, 15),
-      4,
-    );
+    const at = await sentAt({ times: ["07:30", "19:30"], days: [1, 2, 3, 4, 5] }, Date.UTC(2026, 10, 20, 15), 4);
     expect(at).toEqual(["Fri, 16:01 GMT+1", "Fri, 19:30 GMT+1", "Mon, 07:30 GMT+1", "Mon, 19:30 GMT+1"]);
   });
 
   it("come once on the days on which clocks change", async () => {
-    const schedule = { kind: "at" as const, times: ["02:30"], timeZone: "Europe/Zurich" };
-    expect(await sentAt(schedule, Date.UTC(2026, 2, 28), 4)).toEqual([
-      "Sat, 01:01 GMT+1",
-      "Sat, 02:30 GMT+1",
-      "Sun, 03:00 GMT+2",
-      "Mon, 02:30 GMT+2",
-    ]);
-    expect(await sentAt(schedule, Date.UTC(2026, 9, 24, 10), 3)).toEqual([
-      "Sat, 12:01 GMT+2",
-      "Sun, 02:30 GMT+2",
-      "Mon, 02:30 GMT+1",
-    ]);
+    const night = { times: ["02:30"] };
+    const spring = ["Sat, 01:01 GMT+1", "Sat, 02:30 GMT+1", "Sun, 03:00 GMT+2", "Mon, 02:30 GMT+2"];
+    expect(await sentAt(night, Date.UTC(2026, 2, 28), 4)).toEqual(spring);
+    const autumn = ["Sat, 12:01 GMT+2", "Sun, 02:30 GMT+2", "Mon, 02:30 GMT+1"];
+    expect(await sentAt(night, Date.UTC(2026, 9, 24, 10), 3)).toEqual(autumn);
   });
 
   it("are kept to over a restart: what was missed is sent at the start, what was not is not", async () => {
-    const canary = await open({
-      schedule: { kind: "at", times: ["13:00"], timeZone: "UTC" },
-      startsAt: Date.UTC(2026, 10, 21, 12),
-    });
+    const schedule = { kind: "at" as const, times: ["13:00"], timeZone: "UTC" };
+    const canary = await open({ schedule, startsAt: Date.UTC(2026, 10, 21, 12) });
     await canary.fly();
     await canary.restart();
     expect(await canary.fly()).toBe(59 * minute);
@@ -204,12 +182,8 @@ describe("a canary", () => {
       {
         title: "Alerts may not arrive: Tocsin does not reach itself at its public address",
         text: "A test that it sends there every 1 h failed twice: the answer was 502, not 202. Check the proxy in front of Tocsin, and run tocsin doctor. Alerts of senders probably fail in the same way.",
-        ...{
-          severity: "critical",
-          status: "firing",
-          alertKey: "tocsin:canary",
-          fields: [{ name: "stage", value: "answer" }],
-        },
+        ...{ severity: "critical", status: "firing", alertKey: "tocsin:canary" },
+        fields: [{ name: "stage", value: "answer" }],
         link: "https://tocsin.example.com/silence",
       },
     ]);

@@ -62,58 +62,34 @@ describe("a silence of the hook", () => {
     expect(world.state()).toEqual(["watching"]);
   });
 
-  it("is told of a relay that has never had an alert", async () => {
-    const world = await open();
-    await world.clock.advance(7 * hour);
-    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
-    expect(world.told[0]?.text).toContain("None has arrived since this is watched");
-  });
+  const silent = "No alert has come for 6 h";
+  const stories = { none: [], silent: [silent], over: [silent, expect.stringContaining("Alerts arrive again")] };
+  const never = "None has arrived since this is watched";
+  const paused = "While Tocsin itself did not run, 20 h, is not counted.";
 
-  it("is not ended by tests", async () => {
+  // An alert or a test comes, `5h` pass, the relay is down for so long, its clock is set; and what people were told by then.
+  it.each<[string, story: string, text?: string]>([
+    ["is told of a relay that has never had an alert", "7h silent", never],
+    ["is not ended by tests", "alert 5h test 2h silent test 1m silent"],
+    ["is told twice to nobody when the relay is stopped", "alert 7h stopped10s 9h silent alert stopped10s 1h over"],
+    ["is told twice to nobody when the relay is killed", "alert 7h killed10s 9h silent alert killed10s 1h over"],
+    ["does not count the time in which the relay was stopped", "alert 4h stopped20h 110m none 20m silent", paused],
+    ["does not count the time in which the relay was killed", "alert 4h killed20h 110m none 20m silent", paused],
+    ["is noticed over restarts that come more often than its time", `alert${" 1h killed10s".repeat(8)} silent`],
+    ["is as long by a clock that is set back", "2h alert clock-1h 359m none 2m silent clock-7h 1m alert 1m over"],
+    ["counts no hour of a clock that was wrong", "alert clock+7h 1h none clock-7h 299m none 62m silent"],
+  ])("%s", async (_what, story, text = "") => {
     const world = await open();
-    await world.comes();
-    await world.clock.advance(5 * hour);
-    await world.comes({ origin: "test" });
-    await world.clock.advance(2 * hour);
-    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
-    await world.comes({ origin: "test" });
-    await world.clock.advance(minute);
-    expect(world.told).toHaveLength(1);
-  });
-
-  it.each(["stopped", "killed"] as const)("is told twice to nobody when the relay is %s", async (how) => {
-    const world = await open();
-    await world.comes();
-    await world.clock.advance(7 * hour);
-    await world.restart(10_000, how);
-    await world.clock.advance(9 * hour);
-    expect(world.told).toHaveLength(1);
-    await world.comes();
-    await world.restart(10_000, how);
-    await world.clock.advance(hour);
-    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts arrive again")]);
-  });
-
-  it.each(["stopped", "killed"] as const)("does not count the time in which the relay was %s", async (how) => {
-    const world = await open();
-    await world.comes();
-    await world.clock.advance(4 * hour);
-    await world.restart(20 * hour, how);
-    await world.clock.advance(hour + 50 * minute);
-    expect(world.told).toEqual([]);
-    await world.clock.advance(20 * minute);
-    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
-    expect(world.told[0]?.text).toContain("While Tocsin itself did not run, 20 h, is not counted.");
-  });
-
-  it("is noticed over restarts that come more often than its time", async () => {
-    const world = await open();
-    await world.comes();
-    for (let count = 0; count < 8; count += 1) {
-      await world.clock.advance(hour);
-      await world.restart(10_000, "killed");
+    for (const word of story.split(" ")) {
+      const [, what = "", amount = "0", unit = "s"] = /^([a-z]*)([+-]?\d+)?([hms])?$/.exec(word) ?? [];
+      const ms = Number(amount) * { h: hour, m: minute, s: 1_000 }[unit as "h" | "m" | "s"];
+      if (what === "") await world.clock.advance(ms);
+      else if (what === "clock") await world.clock.set(ms);
+      else if (what === "killed" || what === "stopped") await world.restart(ms, what);
+      else if (what === "alert" || what === "test") await world.comes({ origin: what === "test" ? "test" : "hook" });
+      else expect(world.titles(), word).toEqual(stories[what as keyof typeof stories]);
     }
-    expect(world.told).toHaveLength(1);
+    expect(world.told[0]?.text).toContain(text);
   });
 
   it("is none of the sender while the disk is full", async () => {
@@ -175,38 +151,6 @@ describe("alerts that have come and are not routed yet", () => {
     await store(world);
     await world.clock.advance(2 * hour);
     expect(world.told).toHaveLength(1);
-  });
-});
-
-describe("a clock that is set", () => {
-  it("back by an hour makes no silence longer or shorter than it is", async () => {
-    const world = await open();
-    await world.clock.advance(2 * hour);
-    await world.comes();
-    await world.clock.set(-hour);
-    await world.clock.advance(6 * hour - minute);
-    expect(world.told).toEqual([]);
-    await world.clock.advance(2 * minute);
-    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
-    await world.clock.set(-7 * hour);
-    await world.clock.advance(minute);
-    await world.comes();
-    await world.clock.advance(minute);
-    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts arrive again")]);
-  });
-
-  it("forward is held against nobody, nor when it is set back again", async () => {
-    const world = await open();
-    await world.comes();
-    await world.clock.set(7 * hour);
-    await world.clock.advance(hour);
-    expect(world.told).toEqual([]);
-    await world.clock.set(-7 * hour);
-    await world.clock.advance(5 * hour - minute);
-    expect(world.told).toEqual([]);
-    // The hour of the wrong clock does not count.
-    await world.clock.advance(hour + 2 * minute);
-    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
   });
 });
 
