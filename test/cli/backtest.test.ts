@@ -43,12 +43,7 @@ it("says alert by alert what another configuration would have sent elsewhere, an
       { destination: "ops", before: 2, after: 1, newlySent: 0, noLongerSent: 1 },
     ],
     newlySent: [
-      {
-        id: ids[1],
-        title: "Small pool",
-        destination: "desk",
-        reason: expect.stringMatching(/^pools: .*3.*10/),
-      },
+      { id: ids[1], title: "Small pool", destination: "desk", reason: expect.stringMatching(/^pools: .*3.*10/) },
     ],
     noLongerSent: [
       { id: ids[2], destination: "ops", reason: expect.stringContaining("critical: severity is warning") },

@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { type RunningCommand, startTocsin } from "../support/cli.ts";
+import { type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { startTocsin } from "../support/cli.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const token = "7700:canary-bot-token-0123456789abcdefghij";
@@ -14,15 +14,7 @@ const desk = "-1001700000001";
 const channel = "-1001700000002";
 const small = "-5";
 
-interface World {
-  chat: ChatStandIn;
-  env: Record<string, string>;
-  start(argv?: string[], env?: Record<string, string | undefined>): RunningCommand;
-  /** Asks as another program of the bot does. */
-  ask(method: string, parameters?: Record<string, unknown>): Promise<{ error_code?: number; result?: unknown[] }>;
-}
-
-async function createWorld(options: Partial<ChatStandInOptions> = {}): Promise<World> {
+async function createWorld(options: Partial<ChatStandInOptions> = {}) {
   const cwd = makeTempFolder();
   const chat = await createChatStandIn({
     now: Date.now,
@@ -36,16 +28,14 @@ async function createWorld(options: Partial<ChatStandInOptions> = {}): Promise<W
   });
   onTestFinished(() => chat.close());
   const env = { TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_ROOT: chat.url };
-  const ask: World["ask"] = async (method, parameters = {}) => {
-    const answer = await fetch(`${chat.url}/bot${token}/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(parameters),
-    });
+  /** Asks as another program of the bot does. */
+  const ask = async (method: string, parameters: Record<string, unknown> = {}) => {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(parameters) };
+    const answer = await fetch(`${chat.url}/bot${token}/${method}`, init);
     return (await answer.json()) as { error_code?: number; result?: unknown[] };
   };
-  const start: World["start"] = (argv = [], more = {}) =>
-    startTocsin(["chats", ...argv], { cwd, env: { ...env, ...more } });
+  const start = (argv: string[] = [], more: Record<string, string | undefined> = {}) =>
+    startTocsin(["chats", ...argv], { cwd, env: { ...env, ...more } as Record<string, string> });
   return { chat, env, ask, start };
 }
 
@@ -80,16 +70,9 @@ describe("tocsin chats", () => {
     expect(status).toBe(0);
     const { chatIds, yaml, chats, seen, ended } = json().data;
     expect([chatIds, seen, ended]).toEqual([`${small},${desk},${channel}`, 3, "time"]);
-    expect(chats).toContainEqual(
-      expect.objectContaining({
-        id: desk,
-        type: "supergroup",
-        title: "Desk",
-        isForum: true,
-        canPost: true,
-        topics: [{ id: 42, name: "Alerts", destinations: [] }],
-      }),
-    );
+    const topics = [{ id: 42, name: "Alerts", destinations: [] }];
+    const forum = { id: desk, type: "supergroup", title: "Desk", isForum: true, canPost: true, topics };
+    expect(chats).toContainEqual(expect.objectContaining(forum));
     const cwd = makeTempFolder();
     writeFileSync(join(cwd, "tocsin.yaml"), yaml);
     const config = loadConfig({ env: { ...env, TELEGRAM_CHAT_IDS: chatIds }, cwd });
@@ -178,17 +161,12 @@ describe("tocsin chats", () => {
     const running = start(["--for", "1h"]);
     await running.shows(/Listening for/);
     await expect.poll(() => chat.calls().filter(({ method }) => method === "getUpdates").length).toBeGreaterThan(0);
-    // The stand-in ends the call that waits when another comes, which may be a moment before it waits.
-    let other = 0;
-    const ended = running.ended;
     let isOver = false;
-    void ended.then(() => {
+    const ended = running.ended.finally(() => {
       isOver = true;
     });
-    while (!isOver && other < 100) {
-      other += 1;
-      await ask("getUpdates", { timeout: 1 });
-    }
+    // The stand-in ends the call that waits when another comes, which may be a moment before it waits.
+    for (let other = 0; !isOver && other < 100; other += 1) await ask("getUpdates", { timeout: 1 });
     const { status, stderr } = await ended;
     expect(status).toBe(1);
     expect(stderr).toMatch(/another program listens on this bot, and only one can[\s\S]*stop it for as long/);
@@ -227,13 +205,11 @@ describe("tocsin chats", () => {
     const hostile = "\u001b[31mDesk\u202e\n  evil: {}";
     const { chat, start } = await createWorld({ chats: [{ id: desk, title: hostile, topics: [] }] });
     chat.nameTopic(desk, 7, hostile);
-    const { stdout, json } = await (async () => {
-      const people = await start(["--for", "0s"]).ended;
-      const machine = await start(["--for", "0s", "--json"]).ended;
-      return { stdout: people.stdout + people.stderr, json: machine.json };
-    })();
-    for (const forbidden of ["\u001b", "\u202e", "\n  evil"]) expect(stdout).not.toContain(forbidden);
-    expect(stdout).toContain(String.raw`\x1b[31mDesk\u{202e}`);
+    const people = await start(["--for", "0s"]).ended;
+    const said = people.stdout + people.stderr;
+    for (const forbidden of ["\u001b", "\u202e", "\n  evil"]) expect(said).not.toContain(forbidden);
+    expect(said).toContain(String.raw`\x1b[31mDesk\u{202e}`);
+    const { json } = await start(["--for", "0s", "--json"]).ended;
     expect(json().data.yaml).toMatch(/^destinations:\n {2}31mdesk-evil:|^destinations:\n {2}mdesk-evil:\n/);
   });
 
@@ -242,9 +218,8 @@ describe("tocsin chats", () => {
     const file = join(makeTempFolder(), "tocsin.yaml");
     writeFileSync(file, `destinations:\n  two: { type: telegram, chatId: ${small}, botToken: "\${OTHER}" }\n`);
     chat.setWebhook(token, "https://bots.example.com/x");
-    const { status, json, stderr } = await start(["--for", "0s", "--json", "--config", file], {
-      OTHER: otherToken,
-    }).ended;
+    const { status, json, stderr } = await start(["--for", "0s", "--json", "--config", file], { OTHER: otherToken })
+      .ended;
     expect(status).toBe(1);
     expect(stderr).toContain("error: bot 7700: a webhook sends");
     expect(json().data.bots).toMatchObject([{ id: "7700", problem: {} }, { id: "8800" }]);
@@ -262,44 +237,31 @@ describe("tocsin chats", () => {
   });
 
   it("survives updates of any shape", async () => {
+    const member = { id: 99, type: "private" };
+    const inTopic = { chat: { id: -7 }, message_thread_id: 3, is_topic_message: "yes" };
     const odd: unknown[] = [
-      null,
-      7,
-      "x",
-      [],
-      {},
-      { update_id: "1" },
-      { update_id: 1 },
-      { update_id: 2, message: null },
+      ...[null, 7, "x", [], {}, { update_id: "1" }, { update_id: 1 }, { update_id: 2, message: null }],
       { update_id: 3, message: { chat: "desk" } },
       { update_id: 4, message: { chat: { id: "-7", type: "group" } } },
       { update_id: 5, message: { chat: { id: 1e300 } } },
       { update_id: 6, poll: { id: "1" } },
-      { update_id: 7, message: { chat: { id: 99, type: "private" }, text: "hello" } },
-      {
-        update_id: 8,
-        callback_query: { message: { chat: { id: -7 }, message_thread_id: 3, is_topic_message: "yes" } },
-      },
+      { update_id: 7, message: { chat: member, text: "hello" } },
+      { update_id: 8, callback_query: { message: inTopic } },
       { update_id: 9, business_message: { chat: { id: -8 } } },
       JSON.parse('{"update_id":10,"__proto__":{"x":1},"constructor":{"chat":{"id":-9}}}'),
     ];
-    const answers: Record<string, unknown> = {
-      getMe: { id: 7700, username: "x_bot", first_name: "X" },
-      getWebhookInfo: { url: "" },
-      getUpdates: odd,
-    };
-    const server = createServer((request, response) => {
-      const method = request.url?.split("/").at(-1) ?? "";
-      const result = answers[method];
-      response.setHeader("content-type", "application/json");
-      if (result !== undefined) return response.end(JSON.stringify({ ok: true, result }));
-      return response.end(JSON.stringify({ ok: false, error_code: 400, description: "Bad Request: chat not found" }));
-    }).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once("listening", resolve));
+    const getMe = { id: 7700, username: "x_bot", first_name: "X" };
+    const answers: Record<string, unknown> = { getMe, getWebhookInfo: { url: "" }, getUpdates: odd };
+    const unknown = { ok: false, error_code: 400, description: "Bad Request: chat not found" };
+    const { url: TELEGRAM_API_ROOT } = await listenOnLoopback(
+      createServer((request, response) => {
+        const result = answers[request.url?.split("/").at(-1) ?? ""];
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify(result === undefined ? unknown : { ok: true, result }));
+      }),
+    );
     const { start } = await createWorld();
-    const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { status, stderr, json } = await start(["--for", "0s", "--json"], { TELEGRAM_API_ROOT: root }).ended;
+    const { status, stderr, json } = await start(["--for", "0s", "--json"], { TELEGRAM_API_ROOT }).ended;
     expect(status).toBe(0);
     expect(stderr).toContain("Somebody wrote to the bot in private");
     expect(json().data.chats).toMatchObject([

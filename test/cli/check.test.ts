@@ -13,10 +13,7 @@ beforeEach(() => {
 const runCheck = (argv: string[], options: { cwd: string; env: Record<string, string> }) =>
   runTocsin(["check", ...argv], options);
 
-const env = {
-  TELEGRAM_BOT_TOKEN: "123456789:AAcanaryBotTokenThatNobodyMaySee_0001",
-  TELEGRAM_CHAT_IDS: "-1001",
-};
+const env = { TELEGRAM_BOT_TOKEN: "123456789:AAcanaryBotTokenThatNobodyMaySee_0001", TELEGRAM_CHAT_IDS: "-1001" };
 
 test("a path that is no file is a mistake, not a crash", async () => {
   for (const path of ["gone.yaml", "."]) {

@@ -1,30 +1,18 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
-import { type CliRun, runTocsin } from "../support/cli.ts";
+import { type CliRun, runTocsin, stdinOf } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { roughThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { botToken, createRelayWorld, deskChat, mailAddress, yaml } from "./relay-world.ts";
 
-const alert = {
-  title: "USDC TVL fell",
-  severity: "critical",
-  value: "4912345.60",
-  text: "below\nthe line",
-  pool: { tvl: 7 },
-};
-
-function stdinWith(text: string): PassThrough {
-  const stdin = new PassThrough();
-  stdin.end(text);
-  return stdin;
-}
+const words = { title: "USDC TVL fell", severity: "critical", text: "below\nthe line" };
+const alert = { ...words, value: "4912345.60", pool: { tvl: 7 } };
 
 /** Of a body that nobody has sent, where no relay has ever run. */
 function explain(body: unknown, argv: string[] = [], config = yaml, more: Partial<CliContext> = {}): Promise<CliRun> {
@@ -32,7 +20,7 @@ function explain(body: unknown, argv: string[] = [], config = yaml, more: Partia
   writeFileSync(join(cwd, "tocsin.yaml"), config);
   const mail = { SMTP_URL: "smtp://127.0.0.1:9", EMAIL_FROM: "alerts@tocsin.example" };
   const env = { DATA_DIR: cwd, TOCSIN_CONFIG: "tocsin.yaml", TELEGRAM_BOT_TOKEN: botToken, ...mail };
-  const stdin = stdinWith(typeof body === "string" ? body : JSON.stringify(body));
+  const stdin = stdinOf(typeof body === "string" ? body : JSON.stringify(body));
   return runTocsin(["explain", "-", ...argv], { cwd, env, stdin, ...more });
 }
 
@@ -54,6 +42,11 @@ it("shows of a stored alert the very text that people have read, and sends nothi
   );
   expect(world.chat.messages(deskChat)).toHaveLength(1);
   expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
+  // Of a batch only the one that was asked for.
+  const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);
+  await world.ended(second);
+  const { data } = (await world.run(["explain", second, "--json"])).json();
+  expect(data).toMatchObject([{ item: 2, items: 2, facts: { title: "Two" } }]);
 });
 
 it("says of a stored alert that it did not ring, and why, and that whether it would depends on what rang before", async () => {
@@ -84,11 +77,9 @@ it("shows the first twenty alerts of a batch, says how many it left out, and com
 
 it("shows the very body of an outgoing webhook, the sender's payload in it", async () => {
   const bodies: string[] = [];
-  const server = createServer((request, response) => {
-    text(request).then((body) => {
-      bodies.push(body);
-      response.writeHead(204).end();
-    });
+  const server = createServer(async (request, response) => {
+    bodies.push(await text(request));
+    response.writeHead(204).end();
   });
   const { url } = await listenOnLoopback(server);
   const world = await createRelayWorld({
@@ -108,15 +99,8 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
 });
 
 it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {
-  const body = {
-    data: {
-      title: "TVL fell",
-      previousValue: "7.10",
-      id: "e-1",
-      note: "two  spaces ",
-      subscription: { condition: { kind: "below" } },
-    },
-  };
+  const subscription = { condition: { kind: "below" } };
+  const body = { data: { title: "TVL fell", previousValue: "7.10", id: "e-1", note: "two  spaces ", subscription } };
   const match = (match: string, ...argv: string[]) => {
     const routes = `routes: [{ name: below, match: "${match}", to: [p] }]`;
     return explain(body, argv, `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`);
@@ -179,15 +163,6 @@ it("compares with the destinations expected, and fails with the difference", asy
   expect((await explain(one, ["--expect", "ops"])).status).toBe(1);
 });
 
-it("explains only the alert asked for of a stored batch", async () => {
-  const world = await createRelayWorld();
-  const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);
-  await world.ended(second);
-  expect((await world.run(["explain", second, "--json"])).json().data).toMatchObject([
-    { item: 2, items: 2, facts: { title: "Two" } },
-  ]);
-});
-
 it("heeds the mutes made at run time and the quiet hours of the time asked for", async () => {
   const world = await createRelayWorld({
     yaml: `
@@ -196,7 +171,7 @@ destinations:
 `,
   });
   await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "halted"]);
-  const ask = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
+  const ask = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinOf(body) });
   const muted = await ask('{"title":"x","chain":"bsc"}');
   expect(muted.stdout).toMatch(/desk \(telegram .*\): not sent; .*muted until .*: halted/);
   const held = await ask('{"title":"x","severity":"warning"}', "--at", "2026-11-21T23:00Z");
@@ -206,11 +181,8 @@ destinations:
 });
 
 it("passes no escape code of a body on to the terminal", async () => {
-  const { stdout } = await explain({
-    title: "\u001b]0;owned\u0007",
-    severity: "critical",
-    text: "\u001b[2J\u202eevil",
-  });
+  const hostile = { title: "\u001b]0;owned\u0007", severity: "critical", text: "\u001b[2J\u202eevil" };
+  const { stdout } = await explain(hostile);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
 });
@@ -253,22 +225,16 @@ it("tries a mapping beside the guess, and says what each finds", async () => {
 
 it("says why a path of a mapping finds nothing: a slip, an object, a list, what is no such fact", async () => {
   const body = { ...alert, rule: { headline: "Vault drained" }, rows: [{ level: "P1" }], when: "soon" };
-  const mapping = {
-    title: "payload.rule.headlin",
-    token: "payload.rule",
-    severity: "payload.level",
-    link: "payload.rows",
-    occurredAt: "payload.when",
-    source: "payload.nowhere",
-  };
-  const { stdout } = await explain(body, [], JSON.stringify({ mapping }));
-  for (const line of [
-    "title +nothing at payload\\.rule\\.headlin \\(there is payload\\.rule\\.headline\\), so it is guessed",
-    "token +nothing at payload\\.rule \\(payload\\.rule is an object: name one of its members\\), so it is guessed",
-    "severity +nothing at payload\\.level \\(there is payload\\.rows\\[0\\]\\.level\\), so it is guessed",
-    "link +nothing at payload\\.rows \\(payload\\.rows is a list: name one of its elements\\), so it is guessed",
-    "occurredAt +nothing at payload\\.when \\(what payload\\.when holds cannot be read as that\\), so it is guessed",
-    "source +nothing at payload\\.nowhere, so it is guessed",
-  ])
-    expect(stdout).toMatch(new RegExp(line));
+  const slips = [
+    ["title", "rule.headlin", " (there is payload.rule.headline)"],
+    ["token", "rule", " (payload.rule is an object: name one of its members)"],
+    ["severity", "level", " (there is payload.rows[0].level)"],
+    ["link", "rows", " (payload.rows is a list: name one of its elements)"],
+    ["occurredAt", "when", " (what payload.when holds cannot be read as that)"],
+    ["source", "nowhere", ""],
+  ];
+  const mapping = Object.fromEntries(slips.map(([fact, path]) => [fact, `payload.${path}`]));
+  const lines = (await explain(body, [], JSON.stringify({ mapping }))).stdout.replaceAll(/ +/g, " ").split("\n");
+  for (const [fact, path, why] of slips)
+    expect(lines).toContain(`${fact} nothing at payload.${path}${why}, so it is guessed`);
 });

@@ -70,9 +70,7 @@ it("says in one line what to run where nothing is built yet", async () => {
 it("answers --json with its one document also before a build", async () => {
   const { status, stdout } = await run(copyBin(), ["status", "--json"]);
   expect(status).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({
-    error: { code: "failed", message: "Tocsin is not built yet." },
-  });
+  expect(JSON.parse(stdout)).toMatchObject({ error: { code: "failed", message: "Tocsin is not built yet." } });
 });
 
 it("says in one line that packages are missing, as after an npm ci that was interrupted", async () => {

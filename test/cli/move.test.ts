@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
-import { runTocsin } from "../support/cli.ts";
+import { runTocsin, stdinOf } from "../support/cli.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { runOnce } from "../support/killed-runs.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
@@ -30,19 +29,13 @@ async function makeAddress(): Promise<string> {
   );
 }
 
-function inputOf(text: string): PassThrough {
-  const stdin = new PassThrough();
-  stdin.end(text);
-  return stdin;
-}
-
 describe("move", () => {
   it("takes the address of DATABASE_URL, of standard input or of the command line, and shows no password", async () => {
     for (const way of ["environment", "standard input", "command line"]) {
       const [dataDir, url] = [writeLog(), await makeAddress()];
       const env = { DATA_DIR: dataDir, ...(way === "environment" && { DATABASE_URL: url }) };
       const value = { environment: [], "standard input": ["-"], "command line": [url] }[way] ?? [];
-      const run = await runTocsin(["move", "--to", ...value], { env, cwd: dataDir, stdin: inputOf(`${url}\n`) });
+      const run = await runTocsin(["move", "--to", ...value], { env, cwd: dataDir, stdin: stdinOf(`${url}\n`) });
       expect(run.status).toBe(0);
       expect(run.stdout).toMatch(/in it +20 alerts in \d+ requests, \d+ deliveries with \d+ attempts\n/);
       expect(run.stdout).toMatch(/compared +19 tables, each row on both sides: the same/);

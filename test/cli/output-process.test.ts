@@ -55,10 +55,7 @@ describe("the process", () => {
   it("survives a reader that goes away", async () => {
     const users = Array.from({ length: 20_000 }, (_, n) => ({ id: `user-${n}` }));
     answer = () => ({ json: { data: users } });
-    const { child, ended } = start(["upstream", "users"], {
-      ALERTING_URL: service.url,
-      ALERTING_API_KEY: "k",
-    });
+    const { child, ended } = start(["upstream", "users"], { ALERTING_URL: service.url, ALERTING_API_KEY: "k" });
     child.stdout?.once("data", () => child.stdout?.destroy());
     const run = await ended;
     expect(run.status).toBe(0);

@@ -11,41 +11,6 @@ function open(options: { json: boolean }, overrides: Partial<CliContext> = {}) {
   return { ...test, output: openOutput(test.context, options.json) };
 }
 
-describe("a command's result", () => {
-  it("is text for people without it, and notes go to stderr", async () => {
-    const { output, stdout, stderr } = open({ json: false });
-    await output.note("by the way");
-    await output.result({ a: 1 }, () => "people\n");
-    expect(stdout()).toBe("people\n");
-    expect(stderr()).toBe("by the way\n");
-  });
-
-  it("stays one document when it is written item by item", async () => {
-    const { output, stdout } = open({ json: true });
-    await output.list(async (write) => {
-      await write([{ n: 1 }], () => "1");
-      await write([{ n: 2 }], () => "2");
-      return { pages: 1 };
-    });
-    expect(JSON.parse(stdout())).toEqual({ data: [{ n: 1 }, { n: 2 }], meta: { pages: 1 } });
-  });
-
-  it("stays one document when a list breaks off, and says why", async () => {
-    const { output, stdout, stderr, context } = open({ json: true });
-    const error = new AppError("upstream_unreachable", "gone", { hint: "wait" });
-    const failing = output.list(async (write) => {
-      await write([1], () => "1");
-      throw error;
-    });
-    expect(await reportFailure(await failing.catch((thrown: unknown) => thrown), context, true)).toBe(1);
-    expect(JSON.parse(stdout())).toEqual({
-      data: [1],
-      error: { code: "upstream_unreachable", message: "gone", hint: "wait" },
-    });
-    expect(stderr()).toContain("gone");
-  });
-});
-
 it("a list that fails before its first item is an error document like any other", async () => {
   const { output, stdout, context } = open({ json: true });
   const failing = output.list(() => Promise.reject(new AppError("upstream_forbidden", "no")));
@@ -111,10 +76,8 @@ describe("colours", () => {
 
 describe("the progress line", () => {
   it("is rewritten in place and removed on a terminal", async () => {
-    const { output, stderr } = open(
-      { json: true },
-      { isTty: { stdin: false, stdout: false, stderr: true }, columns: 20 },
-    );
+    const isTty = { stdin: false, stdout: false, stderr: true };
+    const { output, stderr } = open({ json: true }, { isTty, columns: 20 });
     const progress = output.progress;
     await progress.update("a very long text that does not fit");
     await progress.clear();

@@ -1,23 +1,17 @@
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
+import { stdinOf } from "../support/cli.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
 /** A person at both ends who types this. */
-function person(answer: string): Partial<CliContext> {
-  const stdin = new PassThrough();
-  stdin.end(`${answer}\n`);
-  return { isTty: { stdin: true, stdout: false, stderr: true }, stdin };
-}
+const person = (answer: string): Partial<CliContext> => ({
+  isTty: { stdin: true, stdout: false, stderr: true },
+  stdin: stdinOf(`${answer}\n`),
+});
 
 /** Two alerts that the desk's chat has refused: what a person sends again does not wait for a dead one. */
 async function openWithFailures(): Promise<RelayWorld> {
-  const world = await createRelayWorld({
-    yaml: `
-destinations:
-  desk: { type: telegram, chatId: "${deskChat}" }
-`,
-  });
+  const world = await createRelayWorld({ yaml: `destinations: { desk: { type: telegram, chatId: "${deskChat}" } }` });
   const ids = [];
   for (const title of ["First", "Second"]) ids.push(...(await world.post({ title, severity: "critical" })));
   for (const id of ids) await world.ended(id);
@@ -44,10 +38,7 @@ describe("alerts resend --failed", () => {
     await world.run(["destinations", "resume", "desk"]);
     const unasked = await world.run(["alerts", "resend", "--failed", "--json"]);
     expect(unasked.status).toBe(2);
-    expect(unasked.json().error).toMatchObject({
-      code: "usage",
-      message: expect.stringContaining("--yes"),
-    });
+    expect(unasked.json().error).toMatchObject({ code: "usage", message: expect.stringContaining("--yes") });
     const no = await world.run(["alerts", "resend", "--failed"], person("n"));
     expect(no).toMatchObject({ status: 1, stderr: expect.stringMatching(/desk: 2 alerts[\s\S]*Resend these 2\?/) });
     expect((await world.run(["alerts", "list", "--state", "failed", "--json"])).json().data).toHaveLength(2);

@@ -43,13 +43,10 @@ describe("other arguments", () => {
     expect(parsePair("ETH/USD")).toBe("ETH/USD");
   });
 
-  it.each([
-    [() => parseList(" , ")],
-    [() => parseDuration("5")],
-    [() => parseDuration("h")],
-    [() => parsePair("ETH/USD/EUR")],
-  ])("are refused when they mean nothing", (parse) => {
-    expect(parse).toThrow();
+  it("are refused when they mean nothing", () => {
+    expect(() => parseList(" , ")).toThrow();
+    for (const text of ["5", "h"]) expect(() => parseDuration(text)).toThrow();
+    expect(() => parsePair("ETH/USD/EUR")).toThrow();
   });
 });
 
@@ -93,25 +90,21 @@ const columns = [{ title: "KEY", keep: true }, { title: "NAME" }, { title: "VALU
 
 describe("a table", () => {
   it("aligns its columns, numbers to the right", () => {
-    expect(
-      formatTable(columns, [
-        ["a", "first", "1"],
-        ["bcd", "second one", "1000"],
-      ]),
-    ).toBe("KEY  NAME        VALUE\na    first           1\nbcd  second one   1000\n");
+    const first = ["a", "first", "1"];
+    const second = ["bcd", "second one", "1000"];
+    const table = "KEY  NAME        VALUE\na    first           1\nbcd  second one   1000\n";
+    expect(formatTable(columns, [first, second])).toBe(table);
   });
 
   it("lets cells go on in lines below until it fits, keys in one line, and cuts nothing", () => {
     const key = "eth_token_total_tvl_0xabc";
     const name = "a name that is rather long";
     const table = formatTable(columns, [[key, name, "5"]], 50);
-    expect(table).toBe(
-      `KEY                        NAME              VALUE\n${key}  a name that is        5\n                           rather long\n`,
-    );
+    const head = "KEY                        NAME              VALUE\n";
+    expect(table).toBe(`${head}${key}  a name that is        5\n                           rather long\n`);
     const rows = [["k", "one two three four five six seven", "5"]];
-    expect(formatTable(columns, rows, 26)).toBe(
-      "KEY  NAME            VALUE\nk    one two three       5\n     four five six\n     seven\n",
-    );
+    const lines = ["KEY  NAME            VALUE", "k    one two three       5", "     four five six", "     seven", ""];
+    expect(formatTable(columns, rows, 26).split("\n")).toEqual(lines);
     expect(formatTable(columns, [[key, "y".repeat(40), "5"]], 70)).toContain("y".repeat(36));
     for (let width = 1; width < 60; width += 1) {
       const words = formatTable(columns, [[key, name, "5"]], width).split(/\s+/);
@@ -131,15 +124,8 @@ describe("a table", () => {
   });
 
   it("counts wide characters as two columns", () => {
-    const lines = formatTable(
-      [{ title: "A" }, { title: "B" }],
-      [
-        ["日本", "x"],
-        ["ab", "y"],
-      ],
-    ).split("\n");
-    expect(lines[1]).toBe("日本  x");
-    expect(lines[2]).toBe("ab    y");
+    const rows = ["日本 x", "ab y"].map((row) => row.split(" "));
+    expect(formatTable([{ title: "A" }, { title: "B" }], rows)).toBe("A     B\n日本  x\nab    y\n");
   });
 
   it.each([
@@ -148,15 +134,6 @@ describe("a table", () => {
   ])("counts %j as a terminal shows it", (cell, rest) => {
     const table = formatTable([{ title: "AB" }, { title: "C" }], [[cell, "x"]]);
     expect(table).toBe(`AB  C\n${cell}${rest}\n`);
-  });
-
-  it("aligns the values of fields", () => {
-    expect(
-      formatFields([
-        ["Id", "1"],
-        ["Account", "x"],
-      ]),
-    ).toBe("Id       1\nAccount  x\n");
   });
 
   it("begins a value of a field below its title where it has no room beside it", () => {
@@ -178,15 +155,10 @@ describe("a panel", () => {
 
   it("ends each colour in the line in which it begins, wherever a cell is broken", () => {
     const silent = { chip: "not heard of for a while", tone: "bad" } as const;
-    const table = {
-      kind: "table",
-      columns: [{ title: "its name" }, { title: "state" }],
-      rows: [["one", silent]],
-    } as const;
-    const drawn = draw(
-      [table, { kind: "facts", rows: [["state", silent]] }, { kind: "text", text: { bold: silent } }],
-      20,
-    );
+    const titles = [{ title: "its name" }, { title: "state" }];
+    const table = { kind: "table", columns: titles, rows: [["one", silent]] } as const;
+    const facts = { kind: "facts", rows: [["state", silent]] } as const;
+    const drawn = draw([table, facts, { kind: "text", text: { bold: silent } }], 20);
     expect(drawn.split("\n").length).toBeGreaterThan(8);
     for (const line of drawn.split("\n")) {
       const times = (...codes: string[]) => codes.reduce((sum, code) => sum + line.split(`\u001b[${code}m`).length, 0);
@@ -197,13 +169,8 @@ describe("a panel", () => {
 
   it("passes on no control character, from whichever cell", () => {
     const hostile = "\u001b[2Jx\u202e";
-    const cells: Cell[] = [
-      hostile,
-      { words: hostile },
-      { code: hostile },
-      { bold: hostile },
-      { link: "/", text: hostile },
-    ];
+    const link = { link: "/", text: hostile };
+    const cells: Cell[] = [hostile, { words: hostile }, { code: hostile }, { bold: hostile }, link];
     const rows = cells.map((cell) => [hostile, cell] as const);
     const panel: Panel = [
       { kind: "text", title: hostile, text: cells },
@@ -229,9 +196,8 @@ describe("a text that is too long for its line", () => {
   });
 
   it("keeps an address that is to be copied in one piece", () => {
-    expect(hangText("see https://alerts.example.com/login/abc", 24, 2)).toBe(
-      "see\n  https://alerts.example.com/login/abc",
-    );
+    const address = "https://alerts.example.com/login/abc";
+    expect(hangText(`see ${address}`, 24, 2)).toBe(`see\n  ${address}`);
     expect(hangText("nothing is known of the width", undefined, 2)).toBe("nothing is known of the width");
   });
 });

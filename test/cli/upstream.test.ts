@@ -207,14 +207,9 @@ describe("history", () => {
 
 describe("tokens, users, subscriptions", () => {
   it("show what is there, whatever its fields, as harmless text", async () => {
-    answer = () => ({
-      json: {
-        data: [
-          { subscription: { id: "s1", tags: ["a", "b"] }, metric: { key: "k\u001b[2J" } },
-          { subscription: { id: "s2", threshold: 5 }, metric: null },
-        ],
-      },
-    });
+    const first = { subscription: { id: "s1", tags: ["a", "b"] }, metric: { key: "k\u001b[2J" } };
+    const second = { subscription: { id: "s2", threshold: 5 }, metric: null };
+    answer = () => ({ json: { data: [first, second] } });
     const run = await tocsin(["subscriptions", "--user", "u1"]);
     expect(run.stdout).toBe(
       [
@@ -236,19 +231,9 @@ describe("tokens, users, subscriptions", () => {
 
 describe("prices", () => {
   it("show a pool", async () => {
-    answer = () => ({
-      json: {
-        data: {
-          chainId: "eth",
-          address: "0xAb",
-          protocol: "p",
-          usdTvl: 10,
-          h24UsdVolume: 5,
-          tokens: [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }],
-          pairs: [],
-        },
-      },
-    });
+    const tokens = [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }];
+    const pool = { chainId: "eth", address: "0xAb", protocol: "p", usdTvl: 10, h24UsdVolume: 5, tokens, pairs: [] };
+    answer = () => ({ json: { data: pool } });
     const run = await tocsin(["pool", "0xAb", "--chain", "eth"]);
     expect(run.stdout).toContain("TVL          $10.00");
     expect(run.stdout).toContain("A          –       3  $10.00            –  0x1");
@@ -283,45 +268,30 @@ describe("assets add", () => {
 
   it("follows a registration in progress by the symbol that the answer names", async () => {
     registers(202, { message: "still in progress", data: { symbol: "ABC" } }, 4);
-    const run = await tocsin(["assets", "add", "abc", "--json"]);
-    expect(run.status).toBe(0);
-    expect(run.json().data).toMatchObject({
-      outcome: "queryable",
-      evidence: { kind: "ticker", symbol: "ABC/USD" },
-      waitedMs: 15_000,
-    });
+    const { data } = (await tocsin(["assets", "add", "abc", "--json"])).json();
+    const evidence = { kind: "ticker", symbol: "ABC/USD" };
+    expect(data).toMatchObject({ outcome: "queryable", evidence, waitedMs: 15_000 });
     expect(service.seen.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  it("follows it through a service that is down for a moment", async () => {
+  const ticker = { data: { id: "ABC/USD", aggregated: { price: 2 } } };
+  const pool = { chainId: "eth", address: "0x1", protocol: "p", usdTvl: 1, h24UsdVolume: 1, tokens: [], pairs: [] };
+  it.each<[string, string, (look: number) => FakeAnswer, string]>([
+    [
+      "through a service that is down for a moment",
+      "--ticker ABC/USD",
+      (look) => (look < 6 ? { status: 502, text: "" } : { json: ticker }),
+      "ticker ABC/USD answers",
+    ],
+    ["by a pool", "--pool 0x1 --chain eth", () => ({ json: { data: pool } }), "pool 0x1 on eth answers"],
+  ])("follows it %s", async (_how, options, read, words) => {
     let looks = 0;
     answer = ({ method }) => {
       if (method === "POST") return { status: 202, text: "" };
       looks += 1;
-      return looks < 6 ? { status: 502, text: "" } : { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
+      return read(looks);
     };
-    expect((await tocsin(["assets", "add", "abc", "--ticker", "ABC/USD"])).stdout).toContain("ticker ABC/USD answers");
-  });
-
-  it("can follow a pool", async () => {
-    answer = ({ method }) =>
-      method === "POST"
-        ? { status: 202, text: "" }
-        : {
-            json: {
-              data: {
-                chainId: "eth",
-                address: "0x1",
-                protocol: "p",
-                usdTvl: 1,
-                h24UsdVolume: 1,
-                tokens: [],
-                pairs: [],
-              },
-            },
-          };
-    const run = await tocsin(["assets", "add", "abc", "--pool", "0x1", "--chain", "eth"]);
-    expect(run.stdout).toContain("pool 0x1 on eth answers");
+    expect((await tocsin(["assets", "add", "abc", ...options.split(" ")])).stdout).toContain(words);
   });
 
   it("registers a manual definition and follows its symbol", async () => {
@@ -333,25 +303,23 @@ describe("assets add", () => {
     expect(service.seen[1]?.query).toEqual({ symbol: "ABC/USD" });
   });
 
-  it("gives up after its time, saying so", async () => {
-    registers(202, { data: { symbol: "ABC" } }, 1_000);
-    const run = await tocsin(["assets", "add", "abc", "--timeout", "30s", "--json"]);
-    expect(run.status).toBe(1);
-    expect(run.json().error.code).toBe("timeout");
-    expect(run.stderr).toContain("ticker ABC/USD still cannot be queried after 30 s");
-  });
-
-  it("says how to follow it when nothing shows by what", async () => {
-    registers(202, { message: "still in progress" });
-    const run = await tocsin(["assets", "add", "abc", "--json"]);
-    expect(run.json().error.code).toBe("upstream_in_progress");
-    expect(run.stderr).toContain("--ticker SYMBOL/USD");
+  const symbol = { data: { symbol: "ABC" } };
+  const noSymbol = { message: "still in progress" };
+  const late = "ticker ABC/USD still cannot be queried after 30 s";
+  it.each([
+    ["gives up after its time, saying so", "--timeout 30s", [202, symbol, 1_000], "timeout", late],
+    ["says how to follow it by nothing", "", [202, noSymbol], "upstream_in_progress", "--ticker SYMBOL/USD"],
+  ] as const)("%s", async (_what, options, [status, said, after], code, words) => {
+    registers(status, said, after);
+    const run = await tocsin(["assets", "add", "abc", "--json", ...options.split(" ").filter(Boolean)]);
+    expect(run).toMatchObject({ status: 1, stderr: expect.stringContaining(words) });
+    expect(run.json().error.code).toBe(code);
   });
 
   it("does not wait with --no-wait, and waits after 200 with --wait", async () => {
     registers(202, {});
     expect((await tocsin(["assets", "add", "abc", "--no-wait", "--json"])).json().data.outcome).toBe("in_progress");
-    registers(200, { data: { symbol: "ABC" } }, 2);
+    registers(200, symbol, 2);
     expect((await tocsin(["assets", "add", "abc", "--wait", "--json"])).json().data.outcome).toBe("queryable");
   });
 

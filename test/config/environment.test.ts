@@ -113,12 +113,7 @@ describe("SMTP_URL", () => {
       id: "mail.example.com:587",
     });
     const account = readAccount("smtp://u:p%40%2F%23@h:2525?allowInsecureAuth=true&rejectUnauthorized=false");
-    expect(account).toMatchObject({
-      port: 2525,
-      user: "u",
-      allowInsecureAuth: true,
-      rejectUnauthorized: false,
-    });
+    expect(account).toMatchObject({ port: 2525, user: "u", allowInsecureAuth: true, rejectUnauthorized: false });
     expect(account?.password?.reveal()).toBe("p@/#");
   });
 

@@ -99,10 +99,7 @@ test.each(["", "short", "canary canary canary canary canary"])(
 
 test("a folder that cannot be made is refused with its path", async () => {
   await writeFile(join(folder, "data"), "a file stands where the folder belongs");
-  await expect(create()).rejects.toMatchObject({
-    code: "config_invalid",
-    message: expect.stringContaining(dataDir),
-  });
+  await expect(create()).rejects.toMatchObject({ code: "config_invalid", message: expect.stringContaining(dataDir) });
 });
 
 const textsOf = (secrets: HookSecrets) => secrets.map((secret) => secret.reveal());

@@ -229,10 +229,7 @@ describe("DATA_DIR", () => {
     writeFileSync(file, "");
     mkdirSync(join(folder, "fine"));
     expect(findDataDirProblem(join(folder, "fine"))).toBeUndefined();
-    expect(findDataDirProblem(file)).toMatchObject({
-      message: `${file} is a file, not a folder`,
-      isOfUser: false,
-    });
+    expect(findDataDirProblem(file)).toMatchObject({ message: `${file} is a file, not a folder`, isOfUser: false });
     expect(findDataDirProblem(join(file, "data"))?.message).toBe(`${file} is a file, so no folder can be made in it`);
     symlinkSync(join(folder, "gone"), join(folder, "link"));
     expect(findDataDirProblem(join(folder, "link", "data"))?.message).toBe(

@@ -22,12 +22,7 @@ describe("the example file", () => {
 
   test("means what its comments say", () => {
     const [ops, desk, mail, hook] = config.rules.destinations;
-    expect(ops).toMatchObject({
-      name: "ops",
-      chatId: "-1001234567890",
-      topicId: 42,
-      timeZone: "Europe/Zurich",
-    });
+    expect(ops).toMatchObject({ name: "ops", chatId: "-1001234567890", topicId: 42, timeZone: "Europe/Zurich" });
     expect(desk).toMatchObject({
       timeZone: "America/New_York",
       quietHours: { from: "22:00", to: "07:00", days: [1, 2, 3, 4, 5], except: ["critical"] },

@@ -65,6 +65,9 @@ export async function runTocsin(argv: string[], overrides: Partial<CliContext> =
   return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
 }
 
+/** Standard input that holds this text, and ends. */
+export const stdinOf = (text: string): PassThrough => new PassThrough().end(text);
+
 function collector(chunks: string[]): CliContext["stdout"] {
   return {
     write: (text, callback) => {

@@ -49,20 +49,10 @@ describe("reading the account", () => {
     const { client, seen } = await setUp(() => ({ json: { message: "authorized", data: account } }));
     const answer = await client.readAccount();
     expect(answer.message).toBe("authorized");
-    expect(answer.account.accountName).toBe("Desk");
+    expect(answer.account).toMatchObject({ accountName: "Desk", apiKeyExpiresAt: 1_800_000_000_000 });
     expect(seen).toMatchObject([{ method: "GET", target: "/account", body: "" }]);
     expect(seen[0]?.headers.authorization).toBe(key);
     expect(seen[0]?.headers["x-api-key"]).toBeUndefined();
-  });
-
-  it.each([
-    ["seconds as a number", 1_800_000_000],
-    ["seconds as text", "1800000000"],
-    ["milliseconds", 1_800_000_000_000],
-    ["ISO 8601", "2027-01-15T08:00:00.000Z"],
-  ])("reads the key's expiry from %s", async (_name, apiKeyExpirationTimestamp) => {
-    const { client } = await setUp(() => ({ json: { data: { ...account, apiKeyExpirationTimestamp } } }));
-    expect((await client.readAccount()).account.apiKeyExpiresAt).toBe(1_800_000_000_000);
   });
 
   it("takes a null or empty output configuration as none", async () => {
@@ -392,13 +382,66 @@ describe("walking all metrics", () => {
   const fromOne = (read: (page: number) => FakeAnswer) => (page: number) =>
     page === 0 ? { json: { data: [] } } : read(page);
 
-  it("goes on until a page is empty, past a page that is merely short", async () => {
-    const sizes = [100, 40, 100, 0];
-    expect(await walk((page) => ({ json: { data: pageOf(page, sizes[page - 1] ?? 0) } }))).toEqual({
-      sizes: [100, 40, 100],
-      end: "empty",
-      asked: [1, 0, 2, 3, 4],
-    });
+  const metrics = (page: number, size: number): FakeAnswer => ({ json: { data: pageOf(page, size) } });
+  const moving = (page: number) => pageOf(page, 100).map((metric) => ({ ...metric, value: Math.random() }));
+  /** The last metric of each page comes on the next once more. */
+  const overlapping = (page: number) => [...pageOf(page - 1, 100).slice(-1), ...pageOf(page, 99)];
+  const gone = { status: 404, text: "" };
+  const list = (data: object[]): FakeAnswer => ({ json: { data } });
+
+  type Walk = [string, (page: number) => FakeAnswer, { sizes: number[]; end: string }];
+  it.each<Walk>([
+    [
+      "goes on until a page is empty, past a page that is merely short",
+      (page) => metrics(page, [100, 40, 100, 0][page - 1] ?? 0),
+      { sizes: [100, 40, 100], end: "empty" },
+    ],
+    [
+      "takes a page 0 of which one metric has moved on to page 1 for a page of its own",
+      (page) => list(page < 2 ? [...(page === 1 ? pageOf(0, 1) : []), ...pageOf(page, 50)] : []),
+      { sizes: [50, 51], end: "empty" },
+    ],
+    [
+      "ends at a service that repeats its last page",
+      fromOne((page) => metrics(Math.min(page, 2), 100)),
+      { sizes: [100, 100], end: "repeated" },
+    ],
+    [
+      "ends at a service that begins anew",
+      fromOne((page) => metrics((page - 1) % 2, 100)),
+      { sizes: [100, 100], end: "repeated" },
+    ],
+    [
+      "knows a repeated page by its keys when the values have moved, and when it came back shorter",
+      fromOne((page) => list(moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0))),
+      { sizes: [100, 100], end: "repeated" },
+    ],
+    [
+      "goes on past a page that overlaps the one before",
+      fromOne((page) => list(page > 3 ? [] : overlapping(page))),
+      { sizes: [100, 100, 100], end: "empty" },
+    ],
+    [
+      "takes a refused page after the last one for the end",
+      fromOne((page) => (page > 2 ? gone : metrics(page, 100))),
+      { sizes: [100, 100], end: "refused" },
+    ],
+    ...[400, 404].map(
+      (status): Walk => [
+        `reads the only page where pages count from 0 and page 1 is refused with ${status}`,
+        (page) => (page === 0 ? metrics(0, 40) : { status, text: "no such page" }),
+        { sizes: [40], end: "refused" },
+      ],
+    ),
+    ...[3, 1].map(
+      (pages): Walk => [
+        `begins with page 0 where ${pages} pages count from it`,
+        (page) => metrics(page, page < pages ? 100 : 0),
+        { sizes: Array(pages).fill(100), end: "empty" },
+      ],
+    ),
+  ])("%s", async (_name, read, expected) => {
+    expect(await walk(read)).toMatchObject(expected);
   });
 
   it.each<[string, FakeAnswer, number]>([
@@ -417,29 +460,6 @@ describe("walking all metrics", () => {
     expect(result).toEqual({ sizes: [100, 100], end: "empty", asked });
   });
 
-  it.each([
-    ["several pages", 3],
-    ["one page only", 1],
-  ])("begins with page 0 where pages count from it, with %s", async (_name, pages) => {
-    const result = await walk((page) => ({ json: { data: pageOf(page, page < pages ? 100 : 0) } }));
-    expect(result).toMatchObject({ sizes: Array(pages).fill(100), end: "empty" });
-  });
-
-  it("takes a page 0 of which one metric has moved on to page 1 for a page of its own", async () => {
-    const result = await walk((page) => {
-      const moved = page === 1 ? pageOf(0, 1) : [];
-      return { json: { data: page < 2 ? [...moved, ...pageOf(page, 50)] : [] } };
-    });
-    expect(result).toMatchObject({ sizes: [50, 51], end: "empty" });
-  });
-
-  it.each([400, 404])("reads the only page where pages count from 0 and page 1 is refused with %i", async (status) => {
-    const result = await walk((page) =>
-      page === 0 ? { json: { data: pageOf(0, 40) } } : { status, text: "no such page" },
-    );
-    expect(result).toMatchObject({ sizes: [40], end: "refused" });
-  });
-
   it("says what page 1 met where page 0 is refused as well", async () => {
     const refused = walk((page) => ({ status: 400, text: `page ${page}: unknown chain` }));
     expect((await failure(refused)).message).toContain("page 1: unknown chain");
@@ -448,36 +468,6 @@ describe("walking all metrics", () => {
   it("does not take a service that fails for one that has no page 0", async () => {
     const failing = walk((page) => (page === 1 ? { status: 500, text: "" } : { json: { data: pageOf(page, 1) } }));
     expect((await failure(failing)).code).toBe("upstream_failed");
-  });
-
-  it.each([
-    ["repeats its last page", (page: number) => Math.min(page, 2)],
-    ["begins anew", (page: number) => (page - 1) % 2],
-  ])("ends at a service that %s", async (_name, shown) => {
-    const result = await walk(fromOne((page) => ({ json: { data: pageOf(shown(page), 100) } })));
-    expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
-  });
-
-  it("knows a repeated page by its keys when the values have moved, and when it came back shorter", async () => {
-    let value = 0;
-    const moving = (page: number) => pageOf(page, 100).map((metric) => ({ ...metric, value: value++ }));
-    const result = await walk(
-      fromOne((page) => ({ json: { data: moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0) } })),
-    );
-    expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
-  });
-
-  it("goes on past a page that overlaps the one before", async () => {
-    const overlapping = (page: number) => [...pageOf(page - 1, 100).slice(-1), ...pageOf(page, 99)];
-    const result = await walk(fromOne((page) => ({ json: { data: page > 3 ? [] : overlapping(page) } })));
-    expect(result).toMatchObject({ sizes: [100, 100, 100], end: "empty" });
-  });
-
-  it("takes a refused page after the last one for the end", async () => {
-    const result = await walk(
-      fromOne((page) => (page > 2 ? { status: 404, text: "" } : { json: { data: pageOf(page, 100) } })),
-    );
-    expect(result).toMatchObject({ sizes: [100, 100], end: "refused" });
   });
 
   it("does not take a refused first page for an empty list", async () => {

@@ -21,16 +21,7 @@ const pool = {
   usdTvl: 1.5,
   h24UsdVolume: 2,
   tokens: [
-    {
-      symbol: "A",
-      address: "0x1",
-      decimals: 18,
-      tvl: 1,
-      usdTvl: 1,
-      h24Volume: 1,
-      h24UsdVolume: 1,
-      priceUsd: null,
-    },
+    { symbol: "A", address: "0x1", decimals: 18, tvl: 1, usdTvl: 1, h24Volume: 1, h24UsdVolume: 1, priceUsd: null },
   ],
   pairs: [{ base: "A", quote: "B", baseToQuotePrice: 1, quoteToBasePrice: 1, h24UsdVolume: 1 }],
 };
