@@ -11,21 +11,17 @@ import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
+import { compiledThread } from "../support/compiled-thread.ts";
+import { deskChat, mailAddress, openStandIns, opsChat } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { dropKeptConnections } from "../support/loopback.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
-/** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
-export const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
+export { botToken, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 
-export const botToken = "7700:canary-bot-token-0123456789abcdefghij";
-export const deskChat = "-1001700000001";
-export const opsChat = "-1001700000002";
-export const mailAddress = "risk@desk.example";
+export const storeThreadEntry = compiledThread();
 
 export const yaml = `
 destinations:
@@ -38,11 +34,8 @@ routes:
 `;
 
 /** A real relay with a strict chat and a mail server, and commands run against it as a person on that machine would. */
-export interface RelayWorld {
+export interface RelayWorld extends Awaited<ReturnType<typeof openStandIns>> {
   dataDir: string;
-  env: Record<string, string>;
-  chat: ChatStandIn;
-  mailbox: MailboxStandIn;
   relay: Relay;
   /** Stops it; commands find the database only. */
   stopRelay(): Promise<void>;
@@ -61,47 +54,17 @@ export async function createRelayWorld(
   const dataDir = makeTempFolder();
   const configPath = join(dataDir, "tocsin.yaml");
   writeFileSync(configPath, options.yaml ?? yaml);
-  const chat = await createChatStandIn({
-    now: Date.now,
-    tokens: [botToken],
-    chats: [
-      { id: deskChat, title: "Desk" },
-      { id: opsChat, title: "Operations" },
-    ],
-  });
-  const mailbox = await createMailboxStandIn({ now: Date.now });
-  const env: Record<string, string> = {
-    PORT: String(await findLastingPort()),
-    DATA_DIR: dataDir,
-    TOCSIN_CONFIG: configPath,
-    TELEGRAM_BOT_TOKEN: botToken,
-    TELEGRAM_API_ROOT: chat.url,
-    SMTP_URL: mailbox.smtpUrl,
-    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-    ...options.env,
-  };
+  const standIns = await openStandIns();
+  const own = { PORT: String(await findLastingPort()), DATA_DIR: dataDir, TOCSIN_CONFIG: configPath };
+  const env: Record<string, string> = { ...own, ...standIns.env, ...options.env };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
-  const relay = await startRelay({
-    config,
-    secrets,
-    log: silentLog,
-    clock: options.clock,
-    storeThreadEntry,
-    readingThreadEntry,
-  });
-  onTestFinished(async () => {
-    await relay.stop();
-    await chat.close();
-    await mailbox.close();
-  });
+  const { clock } = options;
+  const relay = await startRelay({ config, secrets, log: silentLog, clock, storeThreadEntry, readingThreadEntry });
+  onTestFinished(() => relay.stop());
 
   const world: RelayWorld = {
-    dataDir,
-    env,
-    chat,
-    mailbox,
-    relay,
+    ...{ dataDir, ...standIns, env, relay },
     stopRelay() {
       dropKeptConnections();
       return relay.stop();

@@ -5,11 +5,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { personWho, startTocsin } from "../support/cli.ts";
+import { compiledThread } from "../support/compiled-thread.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
-/** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
-const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
 const token = "7700:canary-bot-token-0123456789abcdefghij";
 const desk = "-1001700000001";
 const enter = "\r";
@@ -41,7 +40,7 @@ function start(argv: string[], { cwd, env, answers, showsSecrets = false }: Give
     isTty: { stdin: isAtTerminal, stdout: showsSecrets, stderr: isAtTerminal },
     ownCommand: "npx tocsin",
     readingThreadEntry,
-    storeThreadEntry,
+    storeThreadEntry: compiledThread(),
   });
 }
 

@@ -9,36 +9,33 @@ import { createDeliveryReceiver } from "./delivery-receiver.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
-export const botToken = "7700:journey-bot-token-canary";
+export const botToken = "7700:canary-bot-token-0123456789abcdefghij";
 export const deskChat = "-1001700000001";
 export const opsChat = "-1001700000002";
 export const mailAddress = "risk@desk.example";
 
-/** A strict stand-in of the Bot API, a mail server, and an empty data folder. `yaml` becomes the configuration file. */
-export async function createJourneyWorld(options: { yaml?: string; chat?: Partial<ChatStandInOptions> } = {}) {
-  const dataDir = makeTempFolder();
-  const chat = await createChatStandIn({
-    now: Date.now,
-    tokens: [botToken],
-    chats: [
-      { id: deskChat, title: "Desk" },
-      { id: opsChat, title: "Operations" },
-    ],
-    ...options.chat,
-  });
+/** A strict stand-in of the Bot API and a mail server, and the variables that lead a relay to them. */
+export async function openStandIns(options: Partial<ChatStandInOptions> = {}) {
+  const titles = { [deskChat]: "Desk", [opsChat]: "Operations" };
+  const chats = Object.entries(titles).map(([id, title]) => ({ id, title }));
+  const chat = await createChatStandIn({ now: Date.now, tokens: [botToken], chats, ...options });
   const mailbox = await createMailboxStandIn({ now: Date.now });
   onTestFinished(async () => {
     await chat.close();
     await mailbox.close();
   });
   const env: Record<string, string> = {
-    TELEGRAM_BOT_TOKEN: botToken,
-    TELEGRAM_CHAT_IDS: `${deskChat},${opsChat}`,
-    TELEGRAM_API_ROOT: chat.url,
-    SMTP_URL: mailbox.smtpUrl,
-    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-    EMAIL_TO: mailAddress,
+    ...{ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_API_ROOT: chat.url },
+    ...{ SMTP_URL: mailbox.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>" },
   };
+  return { chat, mailbox, env };
+}
+
+/** These, and an empty data folder. `yaml` becomes the configuration file. */
+export async function createJourneyWorld(options: { yaml?: string; chat?: Partial<ChatStandInOptions> } = {}) {
+  const dataDir = makeTempFolder();
+  const { chat, mailbox, env } = await openStandIns(options.chat);
+  Object.assign(env, { TELEGRAM_CHAT_IDS: `${deskChat},${opsChat}`, EMAIL_TO: mailAddress });
   if (options.yaml !== undefined) {
     const path = join(dataDir, "tocsin.yaml");
     writeFileSync(path, options.yaml);
