@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
@@ -7,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { exportLines } from "../../src/contract/export-lines.ts";
 import { runTocsin } from "../support/cli.ts";
-import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 import { createRelayWorld, deskChat, yaml } from "./relay-world.ts";
 
 describe("alerts list", () => {
@@ -53,11 +52,7 @@ describe("alerts list", () => {
 
   it("hands the token kept here to no other host unless --token-file says so", async () => {
     const world = await createRelayWorld();
-    const asked: (string | undefined)[] = [];
-    const url = await serve((request, response) => {
-      asked.push(request.headers.authorization);
-      response.end("{}");
-    });
+    const { url, seen } = await startFakeService(() => ({ json: {} }));
     // A name of this machine that is neither loopback by its looks nor the relay's own.
     const other = url.replace("127.0.0.1", "0.0.0.0");
     const run = await world.run(["alerts", "list", "--url", other]);
@@ -66,28 +61,22 @@ describe("alerts list", () => {
     const file = join(world.dataDir, "secrets/admin-token");
     const env = { ...world.env, ADMIN_TOKEN: "canary-wrong-admin-token-0123456789" };
     expect(await world.run(["alerts", "list", "--token-file", file], { env })).toMatchObject({ status: 0, stderr: "" });
-    expect(asked.filter((header) => header !== undefined)).toEqual([]);
+    expect(seen.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
   });
 
   it("knows a server that is no relay from one", async () => {
-    const url = await serve((_request, response) => response.end("<h1>It works!</h1>"));
+    const { url } = await startFakeService(() => ({ text: "<h1>It works!</h1>" }));
     const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });
     expect(run.status).toBe(1);
     expect(run.stderr).toContain(`what answers at ${url} is no Tocsin relay`);
   });
 
   it("does not follow a redirection with the token", async () => {
-    const asked: string[] = [];
-    const other = await serve((request, response) => {
-      asked.push(request.url ?? "");
-      response.end("{}");
-    });
-    const url = await serve((_request, response) => {
-      response.writeHead(307, { location: other }).end();
-    });
+    const { url: location, seen } = await startFakeService(() => ({ json: {} }));
+    const { url } = await startFakeService(() => ({ status: 307, text: "", headers: { location } }));
     const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });
     expect(run.status).toBe(1);
-    expect(asked).toEqual([]);
+    expect(seen).toEqual([]);
   });
 });
 
@@ -261,13 +250,8 @@ describe("alerts export", () => {
 
   it("gives spreadsheets text where a sender wrote a formula, in the form of RFC 4180", async () => {
     const world = await createRelayWorld();
-    const [id = ""] = await world.post({
-      title: '=HYPERLINK("http://evil","x")',
-      value: "-5",
-      text: 'a "b",\nc',
-      severity: "info",
-    });
-    await world.ended(id);
+    const formula = { title: '=HYPERLINK("http://evil","x")', value: "-5", text: 'a "b",\nc' };
+    await world.send({ ...formula, severity: "info" });
     const { stdout } = await world.run(["alerts", "export", "--format", "csv"]);
     const [head = "", ...rest] = stdout.split("\r\n");
     expect(head.split(",").slice(0, 6)).toEqual(["id", "received_at", "origin", "severity", "status", "title"]);
@@ -287,11 +271,8 @@ describe("alerts export", () => {
     const folder = makeTempFolder();
     const file = join(folder, "log.csv");
     writeFileSync(file, "before");
-    const url = await serve((request, response) => {
-      if (request.url?.startsWith("/readyz")) response.end("{}");
-      else if (request.url?.includes("cursor")) response.destroy();
-      else response.end(JSON.stringify({ data: [], meta: { nextCursor: "7" } }));
-    });
+    const page = { data: [], meta: { nextCursor: "7" } };
+    const { url } = await startFakeService(({ target }) => (target.includes("cursor") ? "reset" : { json: page }));
     const argv = ["alerts", "export", "--format", "csv", "--output", "log.csv", "--url", url];
     const env = { ADMIN_TOKEN: "x".repeat(40) };
     expect((await runTocsin(argv, { env, cwd: folder })).status).toBe(1);
@@ -300,23 +281,16 @@ describe("alerts export", () => {
   });
 
   it("asks a relay that looked for a moment only to go on until the page is full", async () => {
-    const asked: string[] = [];
-    const url = await serve((request, response) => {
-      const isProbe = request.url?.startsWith("/readyz");
-      if (!isProbe) asked.push(request.url ?? "");
-      const nextCursor = asked.length < 3 ? String(90 - asked.length) : null;
-      response.end(isProbe ? "{}" : JSON.stringify({ data: [], meta: { nextCursor } }));
+    const cursors: (string | undefined)[] = [];
+    const { url } = await startFakeService(({ path, query }) => {
+      if (path === "/readyz") return { json: {} };
+      cursors.push(query.cursor);
+      return { json: { data: [], meta: { nextCursor: cursors.length < 3 ? String(90 - cursors.length) : null } } };
     });
     const argv = ["alerts", "list", "-q", "rare", "--json", "--url", url];
     const { status, stdout } = await runTocsin(argv, { env: { ADMIN_TOKEN: "x".repeat(40) } });
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ data: [], meta: { nextCursor: null } });
-    expect(asked.map((address) => new URL(address, url).searchParams.get("cursor"))).toEqual([null, "89", "88"]);
+    expect(cursors).toEqual([undefined, "89", "88"]);
   });
 });
-
-/** An HTTP server of a few lines, gone when the test ends. Its address. */
-async function serve(answer: Parameters<typeof createServer>[1] & object): Promise<string> {
-  const server = createServer(answer as Parameters<typeof createServer>[1]);
-  return (await listenOnLoopback(server)).url;
-}

@@ -1,12 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { startTocsin } from "../support/cli.ts";
-import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 
 const token = "7700:canary-bot-token-0123456789abcdefghij";
 const otherToken = "8800:canary-other-token-0123456789abcdefghij";
@@ -253,13 +252,10 @@ describe("tocsin chats", () => {
     const getMe = { id: 7700, username: "x_bot", first_name: "X" };
     const answers: Record<string, unknown> = { getMe, getWebhookInfo: { url: "" }, getUpdates: odd };
     const unknown = { ok: false, error_code: 400, description: "Bad Request: chat not found" };
-    const { url: TELEGRAM_API_ROOT } = await listenOnLoopback(
-      createServer((request, response) => {
-        const result = answers[request.url?.split("/").at(-1) ?? ""];
-        response.setHeader("content-type", "application/json");
-        response.end(JSON.stringify(result === undefined ? unknown : { ok: true, result }));
-      }),
-    );
+    const { url: TELEGRAM_API_ROOT } = await startFakeService(({ path }) => {
+      const result = answers[path.split("/").at(-1) ?? ""];
+      return { json: result === undefined ? unknown : { ok: true, result } };
+    });
     const { start } = await createWorld();
     const { status, stderr, json } = await start(["--for", "0s", "--json"], { TELEGRAM_API_ROOT }).ended;
     expect(status).toBe(0);

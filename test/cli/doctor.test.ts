@@ -1,5 +1,4 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -16,11 +15,11 @@ import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { request as spooledRequest } from "../conformance/store/scene-samples.ts";
 import { runTocsin } from "../support/cli.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
-import { listenOnLoopback } from "../support/loopback.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
@@ -246,10 +245,8 @@ it("says of a relay without a status that it is older", async () => {
 
 it("notices a clock that is off", async () => {
   const world = await createRelayWorld();
-  const service = createServer((_request, response) => {
-    response.writeHead(404, { date: "Sat, 21 Nov 2026 12:00:00 GMT" }).end();
-  });
-  const { url } = await listenOnLoopback(service);
+  const headers = { date: "Sat, 21 Nov 2026 12:00:00 GMT" };
+  const { url } = await startFakeService(() => ({ status: 404, text: "", headers }));
   const env = { ...world.env, ALERTING_URL: url, ALERTING_API_KEY: "k" };
   // A header of whole seconds stands for the middle of one.
   const now = () => Date.UTC(2026, 10, 21, 12, 5, 0, 500);

@@ -1,14 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { type CliRun, runTocsin, stdinOf } from "../support/cli.ts";
-import { listenOnLoopback } from "../support/loopback.ts";
 import { roughThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 import { botToken, createRelayWorld, deskChat, mailAddress, yaml } from "./relay-world.ts";
 
 const words = { title: "USDC TVL fell", severity: "critical", text: "below\nthe line" };
@@ -76,12 +74,7 @@ it("shows the first twenty alerts of a batch, says how many it left out, and com
 });
 
 it("shows the very body of an outgoing webhook, the sender's payload in it", async () => {
-  const bodies: string[] = [];
-  const server = createServer(async (request, response) => {
-    bodies.push(await text(request));
-    response.writeHead(204).end();
-  });
-  const { url } = await listenOnLoopback(server);
+  const { url, seen } = await startFakeService(() => ({ status: 204, text: "" }));
   const world = await createRelayWorld({
     yaml: `destinations: { book: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] } }\n`,
   });
@@ -93,9 +86,9 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
     const { timestamp: _at, data } = JSON.parse(body);
     return { ...data, deliveryId: "" };
   };
-  expect(bodies).toHaveLength(1);
-  expect(read(explained.deliveries[0].texts[0])).toEqual(read(bodies[0] ?? ""));
-  expect(read(bodies[0] ?? "").alerts[0].payload).toEqual(alert);
+  expect(seen).toHaveLength(1);
+  expect(read(explained.deliveries[0].texts[0])).toEqual(read(seen[0]?.body ?? ""));
+  expect(read(seen[0]?.body ?? "").alerts[0].payload).toEqual(alert);
 });
 
 it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {

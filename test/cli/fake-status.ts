@@ -1,9 +1,8 @@
-import { createServer } from "node:http";
 import type { z } from "zod";
 import type { statusView } from "../../src/contract/views/status.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
-import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 
 type StatusOnWire = z.input<typeof statusView>;
 
@@ -50,11 +49,11 @@ export async function serveStatus(status: FakeStatus): Promise<string> {
     ...(status && { "/api/status": [200, { data: { ...well, ...status, relay, disk } }] }),
   };
   const missing = { error: { code: "not_found", message: "There is no such page." } };
-  const server = createServer((request, response) => {
-    const [code, body] = answers[request.url ?? ""] ?? [404, missing];
-    response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const { url } = await startFakeService(({ target }) => {
+    const [code, body] = answers[target] ?? [404, missing];
+    return { status: code, json: body };
   });
-  return (await listenOnLoopback(server)).url;
+  return url;
 }
 
 /** What a command says of a relay in this state, which runs on this machine. */

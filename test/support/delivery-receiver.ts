@@ -1,6 +1,5 @@
-import { createServer } from "node:http";
-import { json } from "node:stream/consumers";
-import { listenOnLoopback } from "./loopback.ts";
+import { setTimeout } from "node:timers/promises";
+import { startFakeService } from "../upstream/fake-service.ts";
 
 /** One outgoing webhook as it arrived. */
 export interface Received {
@@ -12,16 +11,13 @@ export interface Received {
 /** A receiver of outgoing webhooks that takes its time, so that a kill finds deliveries in flight. */
 export async function createDeliveryReceiver(options: { longestMs: number; random: () => number }) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    const { data } = (await json(request)) as { data: { alerts: { id: string }[]; repeat: boolean } };
-    received.push({
-      alertIds: data.alerts.map(({ id }) => id),
-      markedRepeat: data.repeat,
-      webhookId: String(request.headers["webhook-id"]),
-    });
-    setTimeout(() => response.writeHead(204).end(), options.random() * options.longestMs);
+  const { url } = await startFakeService(async ({ body, headers }) => {
+    const { data } = JSON.parse(body) as { data: { alerts: { id: string }[]; repeat: boolean } };
+    const alertIds = data.alerts.map(({ id }) => id);
+    received.push({ alertIds, markedRepeat: data.repeat, webhookId: String(headers["webhook-id"]) });
+    await setTimeout(options.random() * options.longestMs);
+    return { status: 204, text: "" };
   });
-  const { url } = await listenOnLoopback(server);
   /** Each as often as it came, in their order. */
   const arrived = () => received.flatMap(({ alertIds }) => alertIds);
   return { url, received, arrived };

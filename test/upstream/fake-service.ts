@@ -21,12 +21,14 @@ export type FakeAnswer =
   | "hang";
 
 /** A server, until the test ends, that answers as `answer` says and remembers what it was asked. */
-export async function startFakeService(answer: (request: SeenRequest, count: number) => FakeAnswer) {
+export async function startFakeService(
+  answer: (request: SeenRequest, count: number) => FakeAnswer | Promise<FakeAnswer>,
+) {
   const seen: SeenRequest[] = [];
   const server = createServer(async (incoming, response) => {
     const request = await readRequest(incoming);
     seen.push(request);
-    respond(answer(request, seen.length), response);
+    respond(await answer(request, seen.length), response);
   });
   return { url: (await listenOnLoopback(server)).url, seen };
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
@@ -8,50 +8,41 @@ import { type Canary, openCanary } from "../../src/watch/canary.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { type FakeAnswer, startFakeService } from "../upstream/fake-service.ts";
 import { hour, minute, second, startWatchWorld, type WatchWorld } from "./watch-world.ts";
 
 const secret = "canary-hook-secret-0001";
 
-type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
-
 interface Options {
   url?: string;
-  serve?: Serve;
+  /** What stands in front of the relay; default: nothing. */
+  serve?: FakeAnswer;
   /** Default: every hour. */
   schedule?: CanarySchedule;
   startsAt?: number;
 }
 
 async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...options }: Options = {}) {
-  const seen: { path?: string; headers: IncomingMessage["headers"]; body: string }[] = [];
   const events: string[] = [];
   const known = new Map<string, { routedAt?: number; request?: { body: Uint8Array } }>();
   const way = {
-    serve: options.serve ?? accept,
+    serve: options.serve as FakeAnswer | ((body: string) => FakeAnswer) | undefined,
     routes: true,
     /** What is said of a large body on its way. */
     spoiling: undefined as string | undefined,
     /** What is stored of a body that was posted. */
     spoil: (body: string): string => body,
   };
-  function accept(_request: IncomingMessage, response: ServerResponse, body: string): void {
+  function accept(body: string): FakeAnswer {
     const id = newIdAt(clock.now());
     const request = { body: Buffer.from(way.spoil(body)) };
     known.set(id, { routedAt: way.routes ? clock.now() : undefined, request });
-    response.writeHead(202).end(JSON.stringify({ data: { id, duplicate: false } }));
+    return { status: 202, json: { data: { id, duplicate: false } } };
   }
-  const { url } = await listenOnLoopback(
-    createServer((request, response) => {
-      let body = "";
-      request.on("data", (part: Buffer) => {
-        body += part.toString();
-      });
-      request.on("end", () => {
-        seen.push({ path: request.url, headers: request.headers, body });
-        way.serve(request, response, body);
-      });
-    }),
-  );
+  const { url, seen } = await startFakeService(({ body }) => {
+    const serve = way.serve ?? accept;
+    return typeof serve === "function" ? serve(body) : serve;
+  });
   const note = (event: string, fields?: Record<string, unknown>) => {
     expect(JSON.stringify(fields ?? {})).not.toContain(secret);
     events.push(event);
@@ -76,7 +67,6 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
     world,
     way,
     seen,
-    accept,
     events,
     view,
     /** Moves the clock to the next canary and waits until it is on record what became of it. After how long it was sent. */
@@ -97,10 +87,7 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
   };
 }
 
-const answering =
-  (status: number, body = "", headers = {}): Serve =>
-  (_request, response) =>
-    void response.writeHead(status, headers).end(body);
+const answering = (status: number, text = "", headers = {}): FakeAnswer => ({ status, text, headers });
 const refuse = answering(502, "<html>Bad gateway</html>");
 
 describe("the times of canaries", () => {
@@ -188,7 +175,7 @@ describe("a canary", () => {
       },
     ]);
     expect(canary.view()).toMatchObject({ state: "fails", stage: "answer" });
-    canary.way.serve = canary.accept;
+    canary.way.serve = undefined;
     expect(await canary.fly()).toBe(5 * minute);
     expect(await canary.fly()).toBe(hour);
     expect(canary.told.slice(1).map(({ title, status }) => [title, status])).toEqual([
@@ -248,9 +235,9 @@ describe("a canary", () => {
 
   it("may fail once", async () => {
     const canary = await open();
-    canary.way.serve = (...call) => {
-      canary.way.serve = canary.accept;
-      refuse(...call);
+    canary.way.serve = () => {
+      canary.way.serve = undefined;
+      return refuse;
     };
     await canary.fly();
     expect(canary.events).toContain("canary.failed");
@@ -270,15 +257,14 @@ describe("a canary", () => {
 
   const redirecting = answering(301, "", { location: "http://tocsin.invalid/" });
   const unknownId = '{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}';
-  const breaking: Serve = (request) => void request.socket.destroy();
-  it.each<[string, Serve | "no name", string]>([
+  it.each<[string, FakeAnswer | "no name", string]>([
     ["name", "no name", "its name is not found"],
     ["answer", answering(404, "{}"), "the answer was 404, not 202"],
     ["answer", answering(503), "says when it cannot store"],
     ["answer", redirecting, "the answer was 301, a redirect that senders do not follow, not 202"],
     ["answer", answering(202, "x".repeat(100_000)), "202 without an alert's id"],
     ["stored", answering(202, unknownId), "is not in this relay's log"],
-    ["connection", breaking, "no connection could be made, or it broke"],
+    ["connection", "reset", "no connection could be made, or it broke"],
   ])("that fails at %s says so", async (stage, serve, detail) => {
     const canary = await open(serve === "no name" ? { url: "http://tocsin.invalid" } : { serve });
     await canary.fly();
