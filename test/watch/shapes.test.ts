@@ -1,27 +1,30 @@
 import { describe, expect, it } from "vitest";
+import type { FactMapping } from "../../src/core/mapping.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
-import { createShapeWorld, readShapes } from "./shape-fixture.ts";
+import { createShapeWorld, readShapes, type ShapeWorldOptions } from "./shape-fixture.ts";
 
-const alert = {
-  title: "USDC TVL fell",
-  severity: "critical",
-  value: 4.2,
-  pool: { id: "p1", fee: 30 },
-  tags: ["a", "b"],
-  apiKey: "canary-key-0123456789",
-};
+const words = { title: "USDC TVL fell", severity: "critical", value: 4.2 };
+const alert = { ...words, pool: { id: "p1", fee: 30 }, tags: ["a", "b"], apiKey: "canary-key-0123456789" };
 const { severity: _severity, ...without } = alert;
+
+type Sent = [body: unknown, times: number];
+
+/** What a relay of its own tells after these bodies. */
+async function noticesOf(options: ShapeWorldOptions, ...sent: Sent[]) {
+  const world = await createShapeWorld(options);
+  for (const [body, times] of sent) world.send(body, times);
+  await world.run();
+  return world.notices;
+}
 
 describe("what has changed", () => {
   it("is told in words: what is gone, what it gave, who asks for it, what to do", async () => {
-    const world = await createShapeWorld({ routes: { urgent: ["severity"], pools: ["payload.pool.id"] } });
-    world.send(alert, 100);
     const { severity, pool, ...rest } = alert;
-    world.send({ ...rest, level: severity, pool: { ...pool, id: 17 } }, 20);
-    await world.run();
-    expect(world.notices).toEqual([
+    const changed = { ...rest, level: severity, pool: { ...pool, id: 17 } };
+    const routes = { urgent: ["severity"], pools: ["payload.pool.id"] };
+    expect(await noticesOf({ routes }, [alert, 100], [changed, 20])).toEqual([
       {
         title: "2 fields have changed in alerts like “USDC TVL fell”",
         text: [
@@ -30,14 +33,8 @@ describe("what has changed", () => {
           "It was in 100 requests before, and in none of the last 4. Alerts are sent as before.",
           "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
         ].join("\n"),
-        severity: "info",
-        status: "firing",
-        format: "empty",
-        alertKey: "tocsin:shape:1:payload.severity",
-        source: "Tocsin",
-        link: "https://tocsin.example/shapes",
-        fields: [],
-        notes: [],
+        ...{ severity: "info", status: "firing", format: "empty", source: "Tocsin", fields: [], notes: [] },
+        ...{ alertKey: "tocsin:shape:1:payload.severity", link: "https://tocsin.example/shapes" },
       },
     ]);
   });
@@ -69,20 +66,13 @@ describe("what has changed", () => {
     expect(next.notices.at(-1)?.text).toContain("These alerts have had 5 such words: no further one is reported.");
   });
 
-  it("says nothing of a word for a severity that is mapped, or in alerts whose severity was never known", async () => {
-    const mapped = await createShapeWorld({ mapping: { severities: { havoc: "critical" } } });
-    mapped.send(alert, 6);
-    mapped.send({ ...alert, severity: "HAVOC" }, 3);
-    await mapped.run();
-    const calm = await createShapeWorld({ mapping: { severities: { noise: "unknown" } } });
-    calm.send(alert, 6);
-    for (const severity of ["noise", "unknown"]) calm.send({ ...alert, severity }, 3);
-    await calm.run();
-    const never = await createShapeWorld();
-    never.send({ ...alert, severity: "mauve" }, 6);
-    never.send({ ...alert, severity: "beige" }, 6);
-    await never.run();
-    expect([...mapped.notices, ...calm.notices, ...never.notices]).toEqual([]);
+  const said = (severity: string, times: number): Sent => [{ ...alert, severity }, times];
+  it.each<[string, FactMapping["severities"], Sent[]]>([
+    ["that is mapped", { havoc: "critical" }, [[alert, 6], said("HAVOC", 3)]],
+    ["that is mapped to nothing known", { noise: "unknown" }, [[alert, 6], said("noise", 3), said("unknown", 3)]],
+    ["in alerts whose severity was never known", undefined, [said("mauve", 6), said("beige", 6)]],
+  ])("says nothing of a word for a severity %s", async (_what, severities, sent) => {
+    expect(await noticesOf({ mapping: severities && { severities } }, ...sent)).toEqual([]);
   });
 
   it("is told at the third alert of a sender with many, and later of one with few", async () => {
@@ -109,11 +99,7 @@ describe("what has changed", () => {
     for (let request = 0; request < 5; request += 1) world.send([without, without]);
     await world.clock.advance(2_000);
     expect(world.notices).toHaveLength(1);
-    const other = await createShapeWorld();
-    other.send(Array.from({ length: 100 }, () => alert));
-    other.send(without, 50);
-    await other.run();
-    expect(other.notices).toEqual([]);
+    expect(await noticesOf({}, [Array.from({ length: 100 }, () => alert), 1], [without, 50])).toEqual([]);
   });
 
   it("is told again when it was mended and breaks again, each time only after a longer while", async () => {
@@ -133,23 +119,16 @@ describe("what has changed", () => {
   });
 
   it("says of a place that came late in how many requests it was", async () => {
-    const world = await createShapeWorld();
-    world.send(without, 200);
-    world.send(alert, 60);
-    world.send(without, 20);
-    await world.run();
-    expect(world.notices).toHaveLength(1);
-    expect(world.notices[0]?.text).toContain("It was in 60 requests before, and in none of the last 5.");
+    const text = expect.stringContaining("It was in 60 requests before, and in none of the last 5.");
+    expect(await noticesOf({}, [without, 200], [alert, 60], [without, 20])).toMatchObject([{ text }]);
   });
 
   it("is told of a sender that wraps all it sends", async () => {
-    const world = await createShapeWorld({ routes: { pools: ["payload.pool.fee"] } });
-    world.send(alert, 60);
-    world.send({ version: 2, event: alert }, 20);
-    await world.run();
-    expect(world.notices).toHaveLength(1);
+    const routes = { pools: ["payload.pool.fee"] };
+    const [told, ...more] = await noticesOf({ routes }, [alert, 60], [{ version: 2, event: alert }, 20]);
+    expect(more).toEqual([]);
     for (const path of ["title", "severity", "value", "pool.fee"])
-      expect(world.notices[0]?.text).toContain(`payload.${path} is gone, perhaps renamed to payload.event.${path}.`);
+      expect(told?.text).toContain(`payload.${path} is gone, perhaps renamed to payload.event.${path}.`);
   });
 
   it("is not told of a list that became too long to be one place", async () => {
@@ -167,16 +146,10 @@ describe("what has changed", () => {
   });
 
   it("is not told of what was optional, of another kind of alert, of what nobody reads, and of what came back", async () => {
-    const world = await createShapeWorld();
-    world.send(alert, 40);
-    world.send(without, 2);
-    world.send(alert, 40);
-    world.send(without, 100);
-    world.send({ report: "weekly", count: 3, owner: "ops", lines: 12 }, 100);
     const { tags: _tags, ...withoutTags } = alert;
-    world.send(withoutTags, 100);
-    await world.run();
-    expect(world.notices).toEqual([]);
+    const report = { report: "weekly", count: 3, owner: "ops", lines: 12 };
+    const others: Sent[] = [report, withoutTags].map((body) => [body, 100]);
+    expect(await noticesOf({}, [alert, 40], [without, 2], [alert, 40], [without, 100], ...others)).toEqual([]);
   });
 
   it("is told once, over a store that refuses and over restarts", async () => {
