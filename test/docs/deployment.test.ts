@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { ConfigError } from "../../src/config/shape/problem-list.ts";
+import type { ConfigError } from "../../src/config/shape/problem-list.ts";
 import { variables } from "../../src/config/variables.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -16,6 +16,21 @@ const drainS = loadConfig({ env: {}, cwd: root, readFile: () => undefined }).ser
 /** From what the supervisor of the image gives a relay above that, until it kills it. */
 const reserveS = 10;
 const strong = "kS93jdLwm2PzQe81kS93jdLwm2PzQe81";
+const secrets = { WEBHOOK_SECRET: strong, ADMIN_TOKEN: `${strong}-too` };
+const numberIn = (pattern: RegExp, path: string) => Number(pattern.exec(readText(path))?.[1]);
+
+test.each([
+  ["Fly", /kill_timeout = (\d+)/, "fly.toml", 1],
+  ["systemd", /^TimeoutStopSec=(\d+)/m, "deploy/tocsin.service", 1],
+  ["docker run", /docker run .*--stop-timeout (\d+)/, "docs/deploy.md", 1],
+  ["docker compose", /stop_grace_period: (\d+)s/, "deploy/compose.yaml", 1],
+  ["supervisord", /^stopwaitsecs=(\d+)$/m, "deploy/supervisord.conf", 1],
+  ["runit", /sv -w (\d+) stop/, "deploy/runit-run", 1],
+  ["pm2", /kill_timeout: ([\d_]+)/, "deploy/pm2.config.cjs", 1_000],
+] as const)("%s gives a relay the time that a stop takes", (_who, pattern, path, unitsInSecond) => {
+  const given = Number(pattern.exec(readText(path))?.[1]?.replaceAll("_", "")) / unitsInSecond;
+  expect(given).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
+});
 
 describe("fly.toml", () => {
   /** `section.key` → its value as written. */
@@ -48,7 +63,6 @@ describe("fly.toml", () => {
       "it has no volume",
     ).toEqual([]);
     expect(Number(settings.get("mounts.snapshot_retention"))).toBeGreaterThan(5);
-    expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
   });
 });
 
@@ -139,7 +153,6 @@ describe("the systemd units", () => {
     for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0", execStart])
       expect(service.split("\n")).toContain(line);
     expect(service, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
-    expect(Number(settingsOf(service).get("TimeoutStopSec"))).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
   });
 
   test("let the relay write its database and its spool where the documents put them", () => {
@@ -176,33 +189,23 @@ describe("the systemd units", () => {
   });
 });
 
-test("a container that is started by hand is given the time that a stop takes", () => {
-  const [, seconds] = /docker run .*--stop-timeout (\d+)/.exec(readText("docs/deploy.md")) ?? [];
-  expect(Number(seconds)).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
-});
-
 test("the proxy keeps bodies as large as the hook takes, and no connection that may end when an alert leaves", () => {
   expect(readText("deploy/Caddyfile")).toMatch(/keepalive off[\s\S]*lb_try_duration 30s[\s\S]*request_buffers 2MiB/);
 });
 
-describe("the proxy in front of two relays", () => {
-  const caddyfile = readText("deploy/Caddyfile.relays");
-
-  test("looks more often than a relay drains, keeps no connection, and asks some relay also when none says yes", () => {
-    expect(caddyfile).toMatch(/health_uri \/readyz\?alerts/);
-    const [, everyS] = /health_interval (\d+)s/.exec(caddyfile) ?? [];
-    const [, withinS] = /health_timeout (\d+)s/.exec(caddyfile) ?? [];
-    expect(Number(everyS) + Number(withinS)).toBeLessThan(drainS);
-    expect(caddyfile).toMatch(/keepalive off/);
-    expect(caddyfile, "what was sent is not sent again").not.toMatch(/lb_retry_match|retry_match/);
-    expect(caddyfile.match(/relay-1:8080 relay-2:8080/g)).toHaveLength(2);
-    expect(caddyfile).toMatch(/handle_errors/);
-  });
+test("the proxy in front of two relays looks more often than one drains, and asks some also when none says yes", () => {
+  const path = "deploy/Caddyfile.relays";
+  const caddyfile = readText(path);
+  const lookS = numberIn(/health_interval (\d+)s/, path) + numberIn(/health_timeout (\d+)s/, path);
+  expect(lookS).toBeLessThan(drainS);
+  for (const words of [/health_uri \/readyz\?alerts/, /keepalive off/, /handle_errors/])
+    expect(caddyfile).toMatch(words);
+  expect(caddyfile, "what was sent is not sent again").not.toMatch(/lb_retry_match|retry_match/);
+  expect(caddyfile.match(/relay-1:8080 relay-2:8080/g)).toHaveLength(2);
 });
 
 describe("the other proxies and supervisors", () => {
   const read = (name: string) => readText(`deploy/${name}`);
-  const numberOf = (pattern: RegExp, name: string) => Number(pattern.exec(read(name))?.[1]);
 
   test("are named in docs/deploy.md, each with its file", () => {
     const guide = readText("docs/deploy.md");
@@ -216,28 +219,21 @@ describe("the other proxies and supervisors", () => {
     expect(read("nginx.conf")).toMatch(/client_max_body_size 2m;/);
     expect(read("apache.conf")).toMatch(/LimitRequestBody 2097152[\s\S]*BalancerMember .* disablereuse=On /);
     expect(read("haproxy.cfg").match(/^\toption httpclose\n/gm)).toHaveLength(2);
-    expect(read("haproxy.cfg").match(/^\tretry-on .*$/gm)).toEqual([
-      "\tretry-on conn-failure",
-      "\tretry-on conn-failure",
-    ]);
+    expect(read("haproxy.cfg").match(/^\tretry-on .*$/gm)).toEqual(Array(2).fill("\tretry-on conn-failure"));
   });
 
   test("look more often than a relay drains, and in HAProxy ask some relay also when none says yes", () => {
     expect(read("haproxy.cfg")).toMatch(/use_backend any_relay if { nbsrv\(relays\) eq 0 }/);
     expect(read("haproxy.cfg")).toContain("http-check send meth GET uri /readyz?alerts ver HTTP/1.1 hdr Host ");
-    const lookS =
-      numberOf(/check inter (\d+)s fall 2/, "haproxy.cfg") + numberOf(/timeout check (\d+)s/, "haproxy.cfg");
+    const path = "deploy/haproxy.cfg";
+    const lookS = numberIn(/check inter (\d+)s fall 2/, path) + numberIn(/timeout check (\d+)s/, path);
     expect(2 * lookS - 1).toBeLessThanOrEqual(drainS);
     expect(read("apache.conf")).toContain("hcuri=/readyz?alerts hcinterval=1 hcfails=2 ");
     expect(read("nginx.conf")).toContain("health_check uri=/readyz?alerts interval=1s");
   });
 
-  test("give a stop its time, and hold the socket over a restart of the relay", () => {
-    const stop = drainS + shutdownS + reserveS;
-    expect(numberOf(/^stopwaitsecs=(\d+)$/m, "supervisord.conf")).toBeGreaterThanOrEqual(stop);
-    expect(numberOf(/sv -w (\d+) stop/, "runit-run")).toBeGreaterThanOrEqual(stop);
+  test("can be read, and hold the socket over a restart of the relay", () => {
     const [app] = createRequire(import.meta.url)(`${root}deploy/pm2.config.cjs`).apps;
-    expect(app.kill_timeout).toBeGreaterThanOrEqual(stop * 1_000);
     expect(existsSync(join(app.cwd, app.script))).toBe(true);
     expect(spawnSync("sh", ["-n", `${root}deploy/runit-run`]).status).toBe(0);
     for (const name of ["supervisord.conf", "runit-run", "pm2.config.cjs"])
@@ -250,7 +246,6 @@ describe("deploy/compose.yaml", () => {
     image: string;
     environment: Record<string, string>;
     healthcheck: { test: string[] };
-    stop_grace_period: string;
     [key: string]: unknown;
   }
   const compose = parse(readText("deploy/compose.yaml"), { merge: true }) as {
@@ -265,7 +260,6 @@ describe("deploy/compose.yaml", () => {
     expect(one?.volumes).not.toEqual(two?.volumes);
     expect(one).toMatchObject({ read_only: true, user: "1000:1000", cap_drop: ["ALL"], restart: "always" });
     expect(one?.healthcheck.test.join(" ")).toContain("127.0.0.1:8080/healthz");
-    expect(Number.parseInt(one?.stop_grace_period ?? "", 10)).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
   });
 
   test("publishes no port but the proxy's, keeps the database from the internet, and lets it forget nothing", () => {
@@ -295,12 +289,8 @@ describe("deploy/compose.yaml", () => {
     const fill = (text: string) => text.replace(/\$\{(\w+)[^}]*\}/g, (_all, name: string) => given[name] ?? "");
     const env = Object.fromEntries(Object.entries(one?.environment ?? {}).map(([name, text]) => [name, fill(text)]));
     const image = { HOST: "0.0.0.0", PORT: "8080", DATA_DIR: "/data" };
-    const secrets = { WEBHOOK_SECRET: strong, ADMIN_TOKEN: `${strong}-too` };
-    const { server, warnings } = loadConfig({
-      env: { ...given, ...image, ...env, ...secrets },
-      cwd: root,
-      readFile: () => undefined,
-    });
+    const all = { ...given, ...image, ...env, ...secrets };
+    const { server, warnings } = loadConfig({ env: all, cwd: root, readFile: () => undefined });
     expect(server).toMatchObject({ publicUrl: "https://alerts.example.com", trustedProxies: ["172.31.214.0/24"] });
     expect(warnings.filter(({ where }) => where !== "TELEGRAM_CHAT_IDS")).toEqual([]);
   });
@@ -315,10 +305,10 @@ describe("deploy/kubernetes.yaml", () => {
   const pod = spec.template.spec;
   const [container] = pod.containers;
   const { data: settings } = named("ConfigMap");
-  const { stringData: secrets } = named("Secret");
+  const { stringData: noSecrets } = named("Secret");
   const load = (changed: Record<string, string>) =>
     loadConfig({
-      env: { HOST: "0.0.0.0", PORT: "8080", DATA_DIR: "/data", ...settings, ...secrets, ...changed },
+      env: { HOST: "0.0.0.0", PORT: "8080", DATA_DIR: "/data", ...settings, ...noSecrets, ...changed },
       cwd: "/app",
       readFile: (path) =>
         path === settings.TOCSIN_CONFIG ? named("ConfigMap", "tocsin-file").data["tocsin.yaml"] : undefined,
@@ -347,8 +337,7 @@ describe("deploy/kubernetes.yaml", () => {
       expect(reference).toContain(`| \`GET ${path.split("?")[0]}\` |`);
     }
     expect(container.readinessProbe.httpGet.path).toBe("/readyz?alerts");
-    const drain = load({ DATABASE_URL: "postgres://db/tocsin", WEBHOOK_SECRET: strong, ADMIN_TOKEN: `${strong}-too` });
-    const pauseS = drain.server.drainMs / 1000;
+    const pauseS = load({ DATABASE_URL: "postgres://db/tocsin", ...secrets }).server.drainMs / 1000;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(pauseS + shutdownS + reserveS);
     const { port: servicePort } = named("Ingress").spec.rules[0].http.paths[0].backend.service;
     const [servicePorts] = named("Service").spec.ports;
@@ -369,22 +358,15 @@ describe("deploy/kubernetes.yaml", () => {
   });
 
   test("starts no relay with the secrets that stand there, and does with one's own", () => {
-    expect([...Object.keys(settings), ...Object.keys(secrets)].filter((name) => !(name in variables))).toEqual([]);
-    expect(() => load({})).toThrow(ConfigError);
-    const problems = (() => {
-      try {
-        load({});
-        return [];
-      } catch (error) {
-        return (error as ConfigError).problems.map(({ where }) => where);
-      }
-    })();
-    expect(problems.sort()).toEqual(["ADMIN_TOKEN", "DATABASE_URL", "WEBHOOK_SECRET"]);
-    const { warnings } = load({
-      DATABASE_URL: "postgres://db/tocsin",
-      WEBHOOK_SECRET: strong,
-      ADMIN_TOKEN: `${strong}-too`,
-    });
+    expect([...Object.keys(settings), ...Object.keys(noSecrets)].filter((name) => !(name in variables))).toEqual([]);
+    const placesOf = (error: ConfigError) =>
+      error.problems
+        .map(({ where }) => where)
+        .sort()
+        .join();
+    const isRefused = (error: ConfigError) => placesOf(error) === "ADMIN_TOKEN,DATABASE_URL,WEBHOOK_SECRET";
+    expect(() => load({})).toThrow(expect.toSatisfy(isRefused));
+    const { warnings } = load({ DATABASE_URL: "postgres://db/tocsin", ...secrets });
     expect(warnings.filter(({ where }) => where !== "TELEGRAM_CHAT_IDS")).toEqual([]);
   });
 });

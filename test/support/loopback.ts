@@ -23,6 +23,10 @@ export async function listenOnLoopback(server: Server) {
   return { url: `http://127.0.0.1:${port}`, port, close };
 }
 
+/** The address of the same thing at this port of this machine. */
+export const addressAt = (url: string, port: number) =>
+  Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href;
+
 /**
  * A port of this machine at which nobody listens until the test ends: it is the near end of a connection, so that no other
  * test's server is given it.

@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { addressAt, listenOnLoopback } from "./loopback.ts";
 
 interface ServerConnection {
   socket: Socket;
@@ -146,15 +146,10 @@ export async function createPostgresPooler(url: string, servers = 3) {
       true,
     );
   });
-  pooler.listen(0, "127.0.0.1");
-  await once(pooler, "listening");
+  const { port: ownPort } = await listenOnLoopback(pooler);
   for (let count = 0; count < servers; count += 1) startUp();
   onTestFinished(() => {
-    pooler.close();
     for (const socket of all) socket.destroy();
   });
-  const through = new URL(url);
-  through.hostname = "127.0.0.1";
-  through.port = String((pooler.address() as AddressInfo).port);
-  return { url: through.href, violations };
+  return { url: addressAt(url, ownPort), violations };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { addressAt } from "./loopback.ts";
 
 /**
  * A way to a database that can be made to fail in the middle.
@@ -57,15 +58,12 @@ export async function createPostgresProxy(url: string, atEnd: (undo: () => void)
     server.close();
     cut();
   });
-  const through = new URL(url);
-  through.hostname = "127.0.0.1";
-  through.port = String((server.address() as AddressInfo).port);
   const each = (act: "pause" | "resume") => {
     for (const pair of pairs) for (const socket of pair) socket[act]();
   };
   return {
     /** The address of the same database, over this way. */
-    url: through.href,
+    url: addressAt(url, (server.address() as AddressInfo).port),
     /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
     hang() {
       hangs = true;
