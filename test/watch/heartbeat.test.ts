@@ -18,8 +18,7 @@ async function beat({ everyMs = minute, knowsFailure = true } = {}) {
     during: undefined as (() => Promise<void>) | undefined,
   };
   const line: HeartbeatLine = {
-    host: "hc-ping.com",
-    knowsFailure,
+    ...{ host: "hc-ping.com", knowsFailure },
     async send(sign) {
       heard.push({ at: clock.now(), sign });
       await service.during?.();
@@ -30,20 +29,9 @@ async function beat({ everyMs = minute, knowsFailure = true } = {}) {
     },
   };
   const stop = new AbortController();
-  const heartbeat = createHeartbeat({
-    settings: { everyMs },
-    line,
-    readiness: () =>
-      readinessOf({
-        store,
-        engine: fixture.engine,
-        reader: { problem: () => undefined },
-        clock,
-        stopping: stop.signal,
-      }),
-    clock,
-    log: silentLog,
-  });
+  const ready = { store, engine: fixture.engine, reader: { problem: () => undefined }, clock, stopping: stop.signal };
+  const readiness = () => readinessOf(ready);
+  const heartbeat = createHeartbeat({ settings: { everyMs }, line, readiness, clock, log: silentLog });
   const running = heartbeat.run(stop.signal);
   const end = async () => {
     stop.abort();
@@ -57,16 +45,14 @@ async function beat({ everyMs = minute, knowsFailure = true } = {}) {
 /** What is called from now on has no answer until the function that is returned is called. */
 function hang(store: Store, method: "health" | "listDue" | "listFallbacksDue"): () => void {
   const original = store[method] as (...args: unknown[]) => Promise<unknown>;
-  const waiting: (() => void)[] = [];
-  const hung = (...args: unknown[]) =>
-    new Promise((resolve, reject) => {
-      waiting.push(() => original(...args).then(resolve, reject));
-    });
-  Object.assign(store, { [method]: hung });
-  const goOn = () => {
-    Object.assign(store, { [method]: original });
-    for (const go of waiting.splice(0)) go();
-  };
+  let goOn = () => {};
+  const isOver = new Promise<void>((resolve) => {
+    goOn = () => {
+      Object.assign(store, { [method]: original });
+      resolve();
+    };
+  });
+  Object.assign(store, { [method]: (...args: unknown[]) => isOver.then(() => original(...args)) });
   // An engine that hangs cannot be stopped.
   onTestFinished(goOn);
   return goOn;

@@ -8,15 +8,15 @@ async function start() {
   return {
     ...world,
     view: () => world.watch.view(),
-    refuse(count = 3) {
-      hook = {
-        ...hook,
-        refused: { wrong_signature: (hook.refused.wrong_signature ?? 0) + count },
-        lastRefusedAt: world.clock.now(),
-      };
+    /** And so much time passes; default none. */
+    async refuse(count = 3, ms = 0) {
+      const refused = { wrong_signature: (hook.refused.wrong_signature ?? 0) + count };
+      hook = { ...hook, refused, lastRefusedAt: world.clock.now() };
+      await world.clock.advance(ms);
     },
-    accept() {
+    async accept(ms = minute) {
       hook = { ...hook, lastAcceptedAt: world.clock.now() };
+      await world.clock.advance(ms);
     },
     async restart(knownByOthers: HookSight = { refused: {} }) {
       hook = knownByOthers;
@@ -32,9 +32,8 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
   const world = await start();
   await world.clock.advance(minute);
   expect(world.view()).toMatchObject({ verdict: "well", troubles: [] });
-  world.refuse();
-  await world.clock.advance(30 * second);
-  world.refuse();
+  await world.refuse(3, 30 * second);
+  await world.refuse();
   expect(world.lines()).toEqual([]);
   await world.clock.advance(minute);
   expect(world.lines()).toEqual([locked]);
@@ -47,28 +46,23 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
   });
   expect(world.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("forge are refused")] });
   for (let count = 0; count < 5; count += 1) {
-    world.refuse();
-    await world.clock.advance(day);
+    await world.refuse(3, day);
   }
   expect(world.lines()).toEqual([locked]);
-  world.accept();
-  await world.clock.advance(minute);
+  await world.accept();
   expect(world.lines()).toEqual([locked, well]);
   expect(world.view()).toMatchObject({ verdict: "well" });
 });
 
 it("takes one or two requests for no lock-out, and counts and names what was refused since one passed", async () => {
   const world = await start();
-  world.refuse(40);
-  world.accept();
-  await world.clock.advance(minute);
-  world.refuse(2);
-  await world.clock.advance(10 * minute);
+  await world.refuse(40);
+  await world.accept();
+  await world.refuse(2, 10 * minute);
   expect(world.lines()).toEqual([]);
   const summary = "no source locks its sender out; forge has refused 2 requests, and none has passed since";
   expect(world.view()).toMatchObject({ verdict: "well", troubles: [], summary });
-  world.refuse(1);
-  await world.clock.advance(minute);
+  await world.refuse(1, minute);
   expect(world.lines()).toEqual([locked]);
   expect(world.told[0]?.text).toContain(" 3 requests did not pass its check (wrong_signature)");
 });
@@ -81,18 +75,15 @@ it("counts nothing that other relays had refused before it watches", async () =>
   await world.clock.advance(10 * minute);
   expect(world.lines()).toEqual([]);
   expect(world.view()).toMatchObject({ verdict: "well", summary: "no source locks its sender out" });
-  world.refuse(3);
-  await world.clock.advance(minute);
+  await world.refuse(3, minute);
   expect(world.told.map(({ text }) => /\d+ requests/.exec(text ?? "")?.[0])).toEqual(["3 requests"]);
 });
 
 it("says nothing of a stranger while the sender is let in", async () => {
   const world = await start();
   for (let count = 0; count < 100; count += 1) {
-    world.refuse();
-    await world.clock.advance(20 * second);
-    world.accept();
-    await world.clock.advance(20 * second);
+    await world.refuse(3, 20 * second);
+    await world.accept(20 * second);
   }
   expect(world.lines()).toEqual([]);
 });
@@ -100,35 +91,27 @@ it("says nothing of a stranger while the sender is let in", async () => {
 it("is not made to repeat itself within a day by what comes and goes, and hides nothing that goes on for ten minutes", async () => {
   const world = await start();
   for (let count = 0; count < 5; count += 1) {
-    world.refuse();
-    await world.clock.advance(5 * minute);
-    world.accept();
-    await world.clock.advance(5 * minute);
+    await world.refuse(3, 5 * minute);
+    await world.accept(5 * minute);
   }
   expect(world.lines()).toEqual([locked, well]);
   // What goes on is told within a day, too, and its end.
   for (let count = 0; count < 12; count += 1) {
-    world.refuse();
-    await world.clock.advance(minute);
+    await world.refuse(3, minute);
   }
-  world.accept();
-  await world.clock.advance(minute);
+  await world.accept();
   expect(world.lines().splice(2)).toEqual([locked, well]);
   await world.clock.advance(day);
-  world.refuse();
-  await world.clock.advance(5 * minute);
+  await world.refuse(3, 5 * minute);
   expect(world.lines()).toEqual([locked, well, locked, well, locked]);
 });
 
 it("knows over a restart who is locked out, and tells when that is over", async () => {
   const world = await start();
-  world.refuse();
-  await world.clock.advance(5 * minute);
+  await world.refuse(3, 5 * minute);
   await world.restart();
-  world.refuse();
-  await world.clock.advance(5 * minute);
+  await world.refuse(3, 5 * minute);
   expect(world.lines()).toEqual([locked]);
-  world.accept();
-  await world.clock.advance(minute);
+  await world.accept();
   expect(world.lines()).toEqual([locked, well]);
 });
