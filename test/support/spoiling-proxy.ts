@@ -8,15 +8,12 @@ import { listenOnLoopback } from "./loopback.ts";
 export type Spoil = (body: Buffer, headers: Record<string, unknown>) => Buffer | number;
 
 export const drop: Spoil = () => Buffer.alloc(0);
-export const replace: Spoil = () => Buffer.from("{}");
 export const halve: Spoil = (body) => body.subarray(0, body.length / 2);
 export const compress: Spoil = (body, headers) => {
   headers["content-encoding"] = "gzip";
   return gzipSync(body);
 };
-export const compressInSecret: Spoil = (body) => gzipSync(body);
 export const writeInLatin: Spoil = (body) => Buffer.from(body.toString("utf8"), "latin1");
-export const writeAnew: Spoil = (body) => Buffer.from(JSON.stringify(JSON.parse(body.toString()), null, 1));
 export const limit: Spoil = (body) => (body.length > 100 ? 413 : body);
 
 /** A proxy in front of a relay that spoils what is posted, and passes on all else. @returns its address */
