@@ -12,6 +12,11 @@ const library = Number.parseInt(process.versions.node, 10) >= 24 ? "better-sqlit
 const run = (checkout: string, argv: string[], env: Record<string, string> = {}) =>
   startProgram([join(checkout, "bin/tocsin.js"), ...argv], { cwd: makeTempFolder(), env }).ended;
 
+async function doctorFindsIt(checkout: string, env: Record<string, string>): Promise<void> {
+  const { data } = JSON.parse((await run(checkout, ["doctor", "--json"], env)).stdout);
+  expect(data.findings).toContainEqual(expect.objectContaining({ check: "database library", verdict: "problem" }));
+}
+
 /** The bin alone, as it stands before a build. */
 function copyBin(): string {
   const checkout = makeTempFolder();
@@ -59,12 +64,9 @@ it("says in one line what to run where nothing is built yet", async () => {
   const checkout = copyBin();
   mkdirSync(join(checkout, "src"));
   writeFileSync(join(checkout, "src/main.ts"), "");
-  expect(await run(checkout, ["status"])).toEqual({
-    status: 1,
-    stdout: "",
-    stderr:
-      "error: Tocsin is not built yet.\nhint:  run: npm run build (npm start and npm run demo do it by themselves)\n",
-  });
+  const hint = "hint:  run: npm run build (npm start and npm run demo do it by themselves)";
+  const stderr = `error: Tocsin is not built yet.\n${hint}\n`;
+  expect(await run(checkout, ["status"])).toEqual({ status: 1, stdout: "", stderr });
 });
 
 it("answers --json with its one document also before a build", async () => {
@@ -103,10 +105,7 @@ it.each([
   expect(served.stderr).toMatch(words);
   expect(served.stderr).toMatch(/hint: {2}Run npm (rebuild better-sqlite3|ci) with the Node/);
   expect(served.stderr).not.toMatch(/\n\s+at /);
-  const examined = await run(checkout, ["doctor", "--json"], { DATA_DIR: makeTempFolder(), PORT: "1" });
-  expect(JSON.parse(examined.stdout).data.findings).toContainEqual(
-    expect.objectContaining({ check: "database library", verdict: "problem" }),
-  );
+  await doctorFindsIt(checkout, { DATA_DIR: makeTempFolder(), PORT: "1" });
 });
 
 it.each([
@@ -119,10 +118,7 @@ it.each([
   expect(served.status).toBe(1);
   expect(served.stderr).toContain(`error: The database library ${name} is not installed`);
   expect(served.stderr).toContain("hint:  Run npm ci");
-  const examined = await run(checkout, ["doctor", "--json"], env);
-  expect(JSON.parse(examined.stdout).data.findings).toContainEqual(
-    expect.objectContaining({ check: "database library", verdict: "problem" }),
-  );
+  await doctorFindsIt(checkout, env);
 });
 
 it("says how to bring back the compiled part that the release for Node 24 has lost", async () => {

@@ -71,18 +71,15 @@ it("makes no backup of a folder without a database", async () => {
 });
 
 it("keeps what a killed relay had not put into its place yet", async () => {
-  const { world, id, late, path } = await backedUp();
-  // As SIGKILL leaves it: with changes in the write-ahead log alone.
-  const killed = join(makeTempFolder(), "killed");
-  mkdirSync(killed);
-  for (const ending of ["", "-wal"]) copyFileSync(`${path}${ending}`, join(killed, `tocsin.db${ending}`));
-  writeFileSync(join(killed, "tocsin.db.claims"), "of then");
-  expect(statSync(join(killed, "tocsin.db-wal")).size).toBeGreaterThan(0);
-  const env = { ...world.env, DATA_DIR: killed };
+  const { world, id, late, file, path } = await backedUp();
+  const killed = killedCopyOf(path, file);
+  writeFileSync(`${killed.path}.claims`, "of then");
+  expect(statSync(`${killed.path}-wal`).size).toBeGreaterThan(0);
+  const env = { ...world.env, ...killed.env };
   const { data } = (await world.run(["restore", "copy.db", "--json"], { env })).json();
-  expect(await idsIn(join(killed, "tocsin.db"))).toEqual([id]);
+  expect(await idsIn(killed.path)).toEqual([id]);
   expect(await idsIn(data.kept)).toEqual([late, id]);
-  expect(existsSync(join(killed, "tocsin.db.claims"))).toBe(false);
+  expect(existsSync(`${killed.path}.claims`)).toBe(false);
   expect(existsSync(`${data.kept}.claims`)).toBe(true);
 });
 
@@ -91,13 +88,13 @@ it("changes nothing for a file that is damaged, none of Tocsin's, from a newer T
   await world.stopRelay();
   const damaged = readFileSync(file);
   damaged.fill(0xff, 3 * 4096, 20 * 4096);
-  const other = new Sqlite(join(world.dataDir, "other.db"));
-  other.exec("CREATE TABLE things (a)");
-  other.close();
   copyFileSync(file, join(world.dataDir, "newer.db"));
-  const newer = new Sqlite(join(world.dataDir, "newer.db"));
-  newer.pragma("user_version = 999");
-  newer.close();
+  const statements = { "other.db": "CREATE TABLE things (a)", "newer.db": "PRAGMA user_version = 999" };
+  for (const [name, statement] of Object.entries(statements)) {
+    const db = new Sqlite(join(world.dataDir, name));
+    db.exec(statement);
+    db.close();
+  }
   writeFileSync(join(world.dataDir, "damaged.db"), damaged);
   writeFileSync(join(world.dataDir, "text.db"), "no database at all, but a text of some length ".repeat(99));
   writeFileSync(join(world.dataDir, "empty.db"), "");

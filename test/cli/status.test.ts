@@ -120,17 +120,11 @@ describe("what the relay says of itself", () => {
   it("says what each watch finds, what to do, and when the key ends", async () => {
     const at = "2026-11-21T11:58:00.000Z";
     const keyExpiresAt = "2026-11-27T00:00:00.000Z";
+    const summary = "The account's webhook was switched off";
+    const troubles = [`${summary}. Put it back with: tocsin setup --take-over.`];
     const { stdout } = await ask({
       account: { serviceConfigured: true, canPutBack: true, answer: { at, webhook: "nowhere", keyExpiresAt } },
-      watches: [
-        {
-          name: "account",
-          verdict: "trouble",
-          summary: "The account's webhook was switched off",
-          troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --take-over."],
-          lookedAt: at,
-        },
-      ],
+      watches: [{ name: "account", verdict: "trouble", summary, troubles, lookedAt: at }],
     });
     expect(stdout).toMatch(
       /^account +trouble\. The account's webhook was switched off\. Put it back with: \S*tocsin setup --take-over\. Account not said; sends to no webhook; .*; key expires \S+ \(in 6 d\); looked 2 min ago$/m,
@@ -140,17 +134,11 @@ describe("what the relay says of itself", () => {
   it("says of each watch of silence what it knows, in a line however long its name is", async () => {
     const common = { since: "2026-11-01T12:00:00.000Z", quietMs: 60_000 };
     const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
+    const weekly = { watch: "source:x", of: "source", name: `Weekly \u001b[31m${"report ".repeat(9)}` } as const;
     const { stdout } = await ask({
       silence: [
         { ...common, watch: "hook", of: "hook", state: "silent", lastAt: "2026-11-21T12:00:00.000Z", afterMs: 60_000 },
-        {
-          ...common,
-          watch: "source:x",
-          of: "source",
-          name: `Weekly \u001b[31m${"report ".repeat(9)}`,
-          state: "learning",
-          learning,
-        },
+        { ...common, ...weekly, state: "learning", learning },
       ],
       canary: { schedule: "every 1 h", state: "waiting", nextAt: "2026-11-21T12:00:00.000Z" },
     });
