@@ -81,18 +81,13 @@ it("goes on to the end where the secrets cannot be read", async () => {
   const env = { ...service, DATA_DIR: join(cwd, "file/data"), PUBLIC_URL: "http://127.0.0.1:9", PORT: "9" };
   const run = await runTocsin(["doctor", "--json"], { env, cwd });
   expect(run.status).toBe(1);
-  const unreadable = expect.stringContaining("webhook-secret cannot be read");
   const { findings } = run.json().data;
-  expect(findings).toEqual(
-    expect.arrayContaining([
-      expect.objectContaining({ check: "data folder", verdict: "problem" }),
-      expect.objectContaining({ check: "alerting service", verdict: "ok" }),
-    ]),
-  );
+  expect(findings).toContainEqual(expect.objectContaining({ check: "data folder", verdict: "problem" }));
+  expect(findings).toContainEqual(expect.objectContaining({ check: "alerting service", verdict: "ok" }));
   // Where the account sends is not known for the same reason, which is said once.
-  expect(findings.filter(({ detail }: Finding) => detail.includes("webhook-secret"))).toEqual([
-    expect.objectContaining({ check: "public URL", verdict: "problem", detail: unreadable }),
-  ]);
+  const detail = expect.stringContaining("webhook-secret cannot be read");
+  const ofSecret = findings.filter((finding: Finding) => finding.detail.includes("webhook-secret"));
+  expect(ofSecret).toMatchObject([{ check: "public URL", verdict: "problem", detail }]);
 });
 
 it("says what is wrong and how to mend it, all at once", async () => {
@@ -161,15 +156,8 @@ const examineState = (state: FakeStatus) => runBeside(state, ["doctor"]);
 
 it("says when earlier alerts cannot be looked up", async () => {
   const damage = "database disk image is malformed";
-  const what = "The database is damaged";
-  const trouble = {
-    kind: "store" as const,
-    level: "bad" as const,
-    what,
-    notes: ["repeats may be sent"],
-    reason: damage,
-  };
-  const run = await examineState({ disk: { damage }, troubles: [trouble] });
+  const trouble = { kind: "store", level: "bad", what: "The database is damaged", reason: damage } as const;
+  const run = await examineState({ disk: { damage }, troubles: [{ ...trouble, notes: ["repeats may be sent"] }] });
   expect(run.stdout).toMatch(/✗ database: The database is damaged: .*malformed · repeats .*\n {4}→ .*tocsin backup/);
 });
 
@@ -189,10 +177,9 @@ it("names the relays of another version, and says what status says of them", asy
   const alike = await examineState({ relays: [relay("one"), relay("two")] });
   expect(alike.stdout).not.toContain("relays:");
   const what = "The relay one is not ready";
-  const run = await examineState({
-    relays: [relay("one"), relay("two", "1.9.0"), relay("three", "1.8.0")],
-    troubles: [{ kind: "relay", level: "warn", name: "one", what, notes: [], reason: "the disk is full" }],
-  });
+  const relays = [relay("one"), relay("two", "1.9.0"), relay("three", "1.8.0")];
+  const trouble = { kind: "relay", level: "warn", name: "one", what, reason: "the disk is full" } as const;
+  const run = await examineState({ relays, troubles: [{ ...trouble, notes: [] }] });
   expect(run.stdout).toMatch(/! relays: The relay one is not ready: the disk is full\n {4}→ its log says more\n/);
   expect(run.stdout).toMatch(/! relays: two runs Tocsin 1\.9\.0, three runs Tocsin 1\.8\.0, and this command is /);
 });
@@ -319,12 +306,11 @@ it("names the secrets that a folder has of before, where those of the database a
   const secrets = await withKept(load(), (kept) => loadOrCreateSecrets(kept, {}), { isExisting: false });
   expect(await look()).toEqual([]);
   await withKept(load(), (kept) => rotateSecret(kept, "webhook-secret"));
-  const [finding, ...others] = await look();
-  expect(others).toEqual([]);
-  expect(finding).toMatchObject({ check: "secrets", verdict: "warning" });
-  expect(finding?.detail).toContain(join(dataDir, "secrets/webhook-secret"));
-  expect(finding?.detail).not.toContain("admin-token");
-  expect(JSON.stringify(finding)).not.toContain(secrets.webhookSecret.reveal());
+  const found = await look();
+  const detail = expect.stringContaining(join(dataDir, "secrets/webhook-secret"));
+  expect(found).toMatchObject([{ check: "secrets", verdict: "warning", detail }]);
+  for (const other of ["admin-token", secrets.webhookSecret.reveal()])
+    expect(JSON.stringify(found)).not.toContain(other);
   expect(await look({ WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYbRs" })).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { findDataDirProblem } from "../../src/config/check-data-dir.ts";
 import { checkEnvFile } from "../../src/config/check-env-file.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { ConfigError } from "../../src/config/shape/problem-list.ts";
+import type { ConfigError } from "../../src/config/shape/problem-list.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { botEnv, botToken, load, mailEnv, problemsOf } from "./load.ts";
 
@@ -86,9 +86,8 @@ describe("PUBLIC_URL", () => {
   });
 
   test("may have a path of its own", () => {
-    expect(load(undefined, { PUBLIC_URL: "https://x.example/webhooks" }).server.publicUrl).toBe(
-      "https://x.example/webhooks",
-    );
+    const { server } = load(undefined, { PUBLIC_URL: "https://x.example/webhooks" });
+    expect(server.publicUrl).toBe("https://x.example/webhooks");
   });
 });
 
@@ -125,16 +124,8 @@ describe("variables that nobody reads", () => {
     expect(warnings).toMatchObject([{ instead: expect.stringContaining(instead) }]);
   });
 
-  test.each([
-    "EMAIL_TOKEN",
-    "HOSTNAME",
-    "HOSTS",
-    "XDG_DATA_DIRS",
-    "PATH",
-    "npm_config_loglevel",
-    "REPORT",
-    "APP_TOKEN",
-  ])("%s is nobody's business", (name) => {
+  const foreign = ["EMAIL_TOKEN", "HOSTNAME", "HOSTS", "XDG_DATA_DIRS", "PATH", "npm_config_loglevel", "REPORT"];
+  test.each([...foreign, "APP_TOKEN"])("%s is nobody's business", (name) => {
     const warnings = load(undefined, { [name]: "x" }).warnings.filter(({ where }) => where === name);
     expect(warnings).toEqual([]);
   });
@@ -159,11 +150,9 @@ describe("a .env file", () => {
   const find = (text: string) => checkEnvFile(text, (name) => !name.startsWith("OTHER"));
   const problemsIn = (text: string) => find(text).problems.map(({ where, message }) => `${where} ${message}`);
 
+  const plain = "A=1\nB=two words\n# a comment\n\nexport C='x # y'\n";
   test.each([
-    "A=1\nB=two words\n# a comment\n\nexport C='x # y'\nD=\"#\" # comment\nE=x # comment\nF=\nG = 1\nH=a=b#\n".replace(
-      "#\n",
-      "\n",
-    ),
+    `${plain}D="#" # comment\nE=x # comment\nF=\nG = 1\nH=a=b\n`,
     'KEY="-----BEGIN\nabc==\n-----END"\nB=1\n',
     "A=1\r\nB=2\r\n",
     "",
@@ -185,13 +174,7 @@ describe("a .env file", () => {
     ["\uFEFFA=1\n", [".env:1 A is not read"]],
     ["B=1\n  # indented\nA=1\n", [".env:3 A is not read"]],
     ["\0A\0=\0", [".env:1 the file is not UTF-8 text"]],
-    [
-      "A\nB\nC=3\n",
-      [
-        ".env:1 is not NAME=value, so it and the line below are not read",
-        ".env:2 is not NAME=value, so it and the line below are not read",
-      ],
-    ],
+    ["A\nB\nC=3\n", [1, 2].map((line) => `.env:${line} is not NAME=value, so it and the line below are not read`)],
   ])("%j is reported by its lines", (text, problems) => {
     expect(problemsIn(text)).toEqual(problems);
   });
@@ -206,15 +189,12 @@ describe("a .env file", () => {
     const cwd = makeTempFolder();
     writeFileSync(join(cwd, ".env"), `${botToken}\nADMIN_TOKEN="canary value\nPORT=1\nPORT=2\n`);
     writeFileSync(join(cwd, "tocsin.yaml"), "rutes: []\n");
-    try {
-      loadConfig({ env: { PORT: "x" }, cwd });
-      expect.unreachable();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      expect(error.problems.map(({ where }) => where)).toEqual([".env:1", ".env:2", "PORT", "tocsin.yaml:1:1"]);
-      expect(error.message).not.toContain("canary");
-      expect(error.message).not.toContain(botToken);
-    }
+    const isRefused = ({ problems, message }: ConfigError) => {
+      expect(problems.map(({ where }) => where)).toEqual([".env:1", ".env:2", "PORT", "tocsin.yaml:1:1"]);
+      for (const secret of ["canary", botToken]) expect(message).not.toContain(secret);
+      return true;
+    };
+    expect(() => loadConfig({ env: { PORT: "x" }, cwd })).toThrow(expect.toSatisfy(isRefused));
   });
 });
 
@@ -252,26 +232,15 @@ describe("DATA_DIR", () => {
 });
 
 describe("something else where a map or a list belongs", () => {
+  const ops = "destinations:\n  ops: { type: telegram, chatId: -1";
   const desk = "destinations:\n  ops: { type: telegram, chatId: -1 }\n  desk: { type: telegram, chatId: -2 }\n";
   test.each([
     [`${desk}routes: [{ to: ops, fallback: desk }]`, "routes[0].fallback", "write { to: desk, after: 10m }"],
-    [
-      'destinations:\n  ops: { type: telegram, chatId: -1, quietHours: "22:30-06:15" }',
-      "destinations.ops.quietHours",
-      'write { from: "22:30", to: "06:15" }',
-    ],
-    [
-      "destinations:\n  ops: { type: telegram, chatId: -1, pace: 20/min }",
-      "destinations.ops.pace",
-      "write { perMinute: 20 }",
-    ],
+    [`${ops}, quietHours: "22:30-06:15" }`, "destinations.ops.quietHours", 'write { from: "22:30", to: "06:15" }'],
+    [`${ops}, pace: 20/min }`, "destinations.ops.pace", "write { perMinute: 20 }"],
     ["destinations:\n  ops: -1001234", "destinations.ops", "write { type: telegram, chatId: -1001234 }"],
     ["destinations:\n  ops: a@example.com", "destinations.ops", "write { type: email, to: [a@example.com] }"],
-    [
-      "destinations:\n  desk:\n  type: telegram\n",
-      "destinations.desk",
-      "indent the lines that belong to desk: by two spaces",
-    ],
+    ["destinations:\n  desk:\n  type: telegram\n", "destinations.desk", "indent the lines that belong to desk: by two"],
     [`${desk}routes:\n  -\n  - to: desk\n`, "routes[0]", "remove its '- ', or write the options of the entry"],
     [`${desk}routes: { to: ops }`, "routes", "write a list: each route begins with '- '"],
     ["destinations: [a]", "destinations", "write a map: a name, a colon"],

@@ -110,19 +110,13 @@ describe("what one option cannot be beside another is said in the same run as a 
   });
 
   const hmac = "type: hmac, secret: [], header: X-S";
+  const backwards = "from: 2027-01-02T00:00:00Z, until: 2027-01-01T00:00:00Z";
+  const paths = "idempotencyPaths";
   test.each([
     ["destinations: { m: { type: email, to: foo } }", "destinations.m", "from smtpUrl to"],
     ["destinations: { h: { type: pagerduty, chart: true, prove: 1s } }", "destinations.h", "chart prove routingKey"],
-    [
-      'mutes: [{ match: chain=eth, from: "2027-01-02T00:00:00Z", until: "2027-01-01T00:00:00Z", reason: "" }]',
-      "mutes[0]",
-      "reason until",
-    ],
-    [
-      "intake: { maxBodyBytes: 1, idempotencyPaths: [7, id] }",
-      "intake",
-      "idempotencyPaths[0] idempotencyPaths[1] maxBodyBytes",
-    ],
+    [`mutes: [{ match: chain=eth, ${backwards}, reason: "" }]`, "mutes[0]", "reason until"],
+    [`intake: { maxBodyBytes: 1, ${paths}: [7, id] }`, "intake", `${paths}[0] ${paths}[1] maxBodyBytes`],
     ["mapping: { title: [7, name] }", "mapping", "title[0] title[1]"],
     [`sources: { a: { check: { ${hmac}, signs: '{x}', time: X-T } } }`, "sources.a.check", "secret signs"],
     [`sources: { a: { check: { ${hmac}, time: X-T } } }`, "sources.a.check", "secret time"],
@@ -219,10 +213,8 @@ describe("what rings", () => {
       cooldownMs: 1_800_000,
       flapping: false,
     });
-    expect(ringingOf("again: { furtherBy: 2.5 % }, flapping: true")).toEqual({
-      again: { furtherBy: { percent: 2.5 } },
-      flapping: true,
-    });
+    const again = { furtherBy: { percent: 2.5 } };
+    expect(ringingOf("again: { furtherBy: 2.5 % }, flapping: true")).toEqual({ again, flapping: true });
     expect(ringingOf("updates: new")).toBeUndefined();
   });
 
