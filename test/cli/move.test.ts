@@ -6,6 +6,7 @@ import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { runTocsin, stdinOf } from "../support/cli.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { waitForState } from "../support/journey-world.ts";
 import { runOnce } from "../support/killed-runs.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
@@ -23,10 +24,9 @@ function writeLog(alerts = 20): string {
 }
 
 async function makeAddress(): Promise<string> {
-  return (await makePostgresDatabase()).replace(
-    /\/\/([^:@]+)(:[^@]*)?@/,
-    (_, user, own) => `//${user}${own ?? `:${password}`}@`,
-  );
+  const url = new URL(await makePostgresDatabase());
+  url.password ||= password;
+  return url.href;
 }
 
 describe("move", () => {
@@ -48,32 +48,22 @@ describe("move", () => {
 
   it("says with --json what it has moved, and goes back into an empty folder", async () => {
     const [dataDir, url, back] = [writeLog(), await makeAddress(), makeTempFolder()];
-    const there = await runTocsin(["move", "--to", "--json"], {
-      env: { DATA_DIR: dataDir, DATABASE_URL: url },
-      cwd: dataDir,
-    });
-    expect(there.json().data).toMatchObject({
-      direction: "to",
-      dataDir,
-      isResumed: false,
-      kept: expect.stringContaining("before-move"),
-      tables: expect.arrayContaining([{ name: "alerts", rows: 20, digest: expect.stringMatching(/^\w{64}$/) }]),
-    });
+    const given = { env: { DATA_DIR: dataDir, DATABASE_URL: url }, cwd: dataDir };
+    const there = (await runTocsin(["move", "--to", "--json"], given)).json().data;
+    const alerts = { name: "alerts", rows: 20, digest: expect.stringMatching(/^\w{64}$/) };
+    const kept = expect.stringContaining("before-move");
+    expect(there).toMatchObject({ direction: "to", dataDir, isResumed: false, kept });
+    expect(there.tables).toContainEqual(alerts);
     const env = { DATA_DIR: back, DATABASE_URL: url };
-    expect((await runTocsin(["move", "--from", "--json"], { env, cwd: back })).json().data).toMatchObject({
-      direction: "from",
-      kept: null,
-      tables: there.json().data.tables,
-    });
+    const moved = (await runTocsin(["move", "--from", "--json"], { env, cwd: back })).json().data;
+    expect(moved).toMatchObject({ direction: "from", kept: null, tables: there.tables });
     const store = openLocalStore({ path: join(back, "tocsin.db"), ballastBytes: 0 });
     expect((await store.countAlerts()).kept).toBe(20);
     await store.close();
     const refused = await runTocsin(["status"], { env, cwd: back });
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("was moved to SQLite in") });
-    expect(
-      (await runTocsin(["move", "--from", "--cancel"], { env: { ...env, DATA_DIR: makeTempFolder() }, cwd: back }))
-        .status,
-    ).toBe(0);
+    const elsewhere = { ...env, DATA_DIR: makeTempFolder() };
+    expect((await runTocsin(["move", "--from", "--cancel"], { env: elsewhere, cwd: back })).status).toBe(0);
     expect((await runTocsin(["alerts", "list"], { env, cwd: back })).status).toBe(0);
   });
 
@@ -97,10 +87,8 @@ it("move --from is ended by the next run wherever it was killed, and what waited
   const [folder, url] = [makeTempFolder(), await makePostgresDatabase()];
   const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(9).next });
   const config = join(folder, "tocsin.yaml");
-  writeFileSync(
-    config,
-    `destinations:\n  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }\n`,
-  );
+  const desk = `{ type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }`;
+  writeFileSync(config, `destinations: { desk: ${desk} }`);
   const before = await startRelayProcess(folder, { TOCSIN_CONFIG: config, DATABASE_URL: url });
   const change = (relay: RelayProcess, how: "pause" | "resume") =>
     relay.api(`/api/destinations/desk/${how}`, { method: "POST" }).then(({ status }) => status);
@@ -155,11 +143,7 @@ it("move --from is ended by the next run wherever it was killed, and what waited
   expect(await change(after, "resume")).toBe(200);
   const sent = () => receiver.received.slice(1).flatMap(({ alertIds }) => alertIds);
   await expect.poll(() => sent().length).toBeGreaterThanOrEqual(30);
-  const statesOf = async (id: string) =>
-    (await after.getJson<{ data: { deliveries: { state: string }[] } }>(`/api/alerts/${id}`)).data.deliveries.map(
-      ({ state }) => state,
-    );
-  for (const id of ids) await expect.poll(() => statesOf(id)).toEqual(["digested"]);
+  for (const id of ids) await waitForState(after, id, "digested");
   expect(await after.stop()).toBe(0);
   expect(sent().sort()).toEqual([...ids].sort());
   expect(receiver.received.some(({ markedRepeat }) => markedRepeat)).toBe(false);

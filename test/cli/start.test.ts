@@ -68,32 +68,21 @@ describe("tocsin start", () => {
     const { data } = JSON.parse(started.stdout());
     expect((await fetch(`${data.url}/healthz`)).status).toBe(200);
     expect((await started.stop()).status).toBe(0);
-    expect(chat.messages(desk).map(({ text }) => text)).toEqual([
-      "/start@tocsin_7700_bot",
-      expect.stringMatching(/test/i),
-    ]);
+    const texts = ["/start@tocsin_7700_bot", expect.stringMatching(/test/i)];
+    expect(chat.messages(desk).map(({ text }) => text)).toEqual(texts);
     expect(readEnvFile(cwd)).toBe(`# mine\nLOG_LEVEL=error\nTELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
     expect(statSync(join(cwd, ".env")).mode & 0o777).toBe(0o600);
-    expect(data).toMatchObject({
-      changed: true,
-      serving: true,
-      variables: [
-        { variable: "TELEGRAM_BOT_TOKEN", before: "none", after: "7700:***" },
-        { variable: "TELEGRAM_CHAT_IDS", before: "none", after: desk },
-      ],
-      tests: [{ destination: `telegram:${desk}`, deliveries: [{ state: "sent" }] }],
-    });
+    const variables = { TELEGRAM_BOT_TOKEN: "7700:***", TELEGRAM_CHAT_IDS: desk };
+    const changes = Object.entries(variables).map(([variable, after]) => ({ variable, before: "none", after }));
+    const tests = [{ destination: `telegram:${desk}`, deliveries: [{ state: "sent" }] }];
+    expect(data).toMatchObject({ changed: true, serving: true, variables: changes, tests });
     expect(started.output()).not.toContain(token);
   });
 
   it("proposes the chat that its bot has, and ends with what can be typed and pasted", async () => {
     const { cwd, env } = await openChat();
-    const started = start(["--telegram"], {
-      cwd,
-      env: { ...env, TELEGRAM_BOT_TOKEN: token },
-      answers: [toDesk, isAsked("y")],
-      showsSecrets: true,
-    });
+    const given = { cwd, env: { ...env, TELEGRAM_BOT_TOKEN: token }, answers: [toDesk, isAsked("y")] };
+    const started = start(["--telegram"], { ...given, showsSecrets: true });
     await expect.poll(started.stdout).not.toBe("");
     expect(started.output()).not.toContain("while this runs");
     expect(started.stdout()).toMatch(/later: npx tocsin serve[\s\S]*npx tocsin test sends one marked alert/);
@@ -128,11 +117,8 @@ describe("tocsin start", () => {
     ["that is none", "changeme", /TELEGRAM_BOT_TOKEN is not a bot token/],
   ])("asks for another token where the environment has one %s", async (_what, wrong, said) => {
     const { cwd, env } = await openChat();
-    const started = start(["--chat", desk, "--no-serve"], {
-      cwd,
-      env: { ...env, TELEGRAM_BOT_TOKEN: wrong },
-      answers: [[said, () => {}], takesToken, isAsked("y")],
-    });
+    const answers: Given["answers"] = [[said, () => {}], takesToken, isAsked("y")];
+    const started = start(["--chat", desk, "--no-serve"], { cwd, env: { ...env, TELEGRAM_BOT_TOKEN: wrong }, answers });
     expect((await started.ended).status).toBe(0);
     expect(readEnvFile(cwd)).toBe(`TELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
     expect(started.output()).not.toContain(token);
@@ -179,11 +165,8 @@ describe("tocsin start", () => {
     const started = start([...argv, "--yes", "--no-serve"], { cwd, env: { SMTP_URL: mailbox.smtpUrl } });
     expect((await started.ended).status).toBe(0);
     for (const address of ["risk@desk.example", "ops@desk.example"]) expect(mailbox.mails(address)).toHaveLength(1);
-    expect(parseEnv(readEnvFile(cwd))).toEqual({
-      SMTP_URL: mailbox.smtpUrl,
-      EMAIL_FROM: "Tocsin <tocsin@desk.example>",
-      EMAIL_TO: "risk@desk.example,ops@desk.example",
-    });
+    const addresses = { EMAIL_FROM: "Tocsin <tocsin@desk.example>", EMAIL_TO: "risk@desk.example,ops@desk.example" };
+    expect(parseEnv(readEnvFile(cwd))).toEqual({ SMTP_URL: mailbox.smtpUrl, ...addresses });
   });
 
   it("writes nothing where the bot, the chat or the mail server refuses, and says what to do", async () => {

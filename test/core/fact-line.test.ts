@@ -6,14 +6,9 @@ import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../../
 import { makeAlert, usdc } from "../rendering/sample.ts";
 
 const poolTvl: Partial<AlertFacts> = {
-  title: "Total TVL of pool 0x0b92…c1e0 on polygon",
+  ...{ title: "Total TVL of pool 0x0b92…c1e0 on polygon", chain: "polygon", token: "ONYX504", unit: "USD" },
   metric: "polygon_pool_total_tvl_0x0b92aaaabbbbccccddddeeeeffff00001111c1e0",
-  chain: "polygon",
-  token: "ONYX504",
-  value: "18623.426",
-  previousValue: "20282.771",
-  threshold: "19000",
-  unit: "USD",
+  ...{ value: "18623.426", previousValue: "20282.771", threshold: "19000" },
 };
 
 const lineOf = (facts: Partial<AlertFacts>) => writeFactLine(makeAlert({ facts }).facts);
