@@ -31,14 +31,14 @@ describe("alerts list", () => {
     const at = Date.now();
     const now = () => at;
     for (const columns of [40, 80, 160]) {
-      const { stdout } = await world.run(["alerts", "list"], { columns, isTty, now });
+      const { stdout } = await world.run("alerts list", { columns, isTty, now });
       for (const line of stdout.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       const said = stripVTControlCharacters(stdout).replace(/\s+/g, " ");
       expect(said).toMatch(new RegExp(`${id.slice(-8)}.*critical resolved|critical resolved.*${id.slice(-8)}`));
       expect(said).not.toContain(id);
       for (const words of [columns === 160 ? "Deep fall" : title, "3 sent"]) expect(said).toContain(words);
       expect(stdout).toContain("\u001b[32mresolved");
-      const plain = await world.run(["alerts", "list"], { columns, isTty, now, env: { ...world.env, NO_COLOR: "1" } });
+      const plain = await world.run("alerts list", { columns, isTty, now, env: { ...world.env, NO_COLOR: "1" } });
       expect(plain.stdout).toBe(stripVTControlCharacters(stdout));
     }
   });
@@ -55,12 +55,12 @@ describe("alerts list", () => {
     const { url, seen } = await startFakeService(() => ({ json: {} }));
     // A name of this machine that is neither loopback by its looks nor the relay's own.
     const other = url.replace("127.0.0.1", "0.0.0.0");
-    const run = await world.run(["alerts", "list", "--url", other]);
+    const run = await world.run(`alerts list --url ${other}`);
     expect(run.status).toBe(1);
     expect(run.stderr).toContain(`no admin token is known for the relay at ${other}`);
     const file = join(world.dataDir, "secrets/admin-token");
     const env = { ...world.env, ADMIN_TOKEN: "canary-wrong-admin-token-0123456789" };
-    expect(await world.run(["alerts", "list", "--token-file", file], { env })).toMatchObject({ status: 0, stderr: "" });
+    expect(await world.run(`alerts list --token-file ${file}`, { env })).toMatchObject({ status: 0, stderr: "" });
     expect(seen.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
   });
 
@@ -91,14 +91,14 @@ it("alerts show gives the body byte for byte with --raw, and harmless on a termi
       callback();
     },
   };
-  expect((await world.run(["alerts", "show", id, "--raw"], { stdout })).status).toBe(0);
+  expect((await world.run(`alerts show ${id} --raw`, { stdout })).status).toBe(0);
   expect(Buffer.concat(chunks)).toEqual(body);
 
-  const terminal = await world.run(["alerts", "show", id, "--raw"], {
+  const terminal = await world.run(`alerts show ${id} --raw`, {
     isTty: { stdin: false, stdout: true, stderr: false },
   });
   expect(terminal.stdout).not.toContain("\u001b");
-  expect((await world.run(["alerts", "show", id, "--raw", "--json"])).status).toBe(2);
+  expect((await world.run(`alerts show ${id} --raw --json`)).status).toBe(2);
 });
 
 describe("a token whose symbol was learned after its alert came", () => {
@@ -157,18 +157,16 @@ describe("a part of an id", () => {
     const { id } = await world.send({ title: "One", severity: "critical" });
     const short = id.slice(-8).toUpperCase();
     for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
-      expect((await world.run(["alerts", "show", part, "--json"])).json().data.id).toBe(id);
+      expect((await world.data(`alerts show ${part}`)).id).toBe(id);
     }
-    expect((await world.run(["alerts", "resend", short, "--to", "desk", "--json"])).json().data).toHaveLength(1);
-    expect((await world.run(["alerts", "release", short])).stdout).toContain("Nothing to release");
-    expect((await world.run(["explain", short, "--json"])).json().data).toMatchObject([{ facts: { title: "One" } }]);
+    expect(await world.data(`alerts resend ${short} --to desk`)).toHaveLength(1);
+    expect((await world.run(`alerts release ${short}`)).stdout).toContain("Nothing to release");
+    expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "One" } }]);
     // A file is meant rather than an alert.
     writeFileSync(join(world.dataDir, short), '{"title":"From a file"}');
-    expect((await world.run(["explain", short, "--json"])).json().data).toMatchObject([
-      { facts: { title: "From a file" } },
-    ]);
+    expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "From a file" } }]);
     await world.stopRelay();
-    expect((await world.run(["alerts", "show", short, "--json"])).json().data.id).toBe(id);
+    expect((await world.data(`alerts show ${short}`)).id).toBe(id);
   });
 
   it("is refused with the alerts that it may mean, and where there is none", async () => {
@@ -179,7 +177,7 @@ describe("a part of an id", () => {
     expect(several.status).toBe(2);
     expect(several.stderr).toMatch(/matches several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
     for (const id of ids) expect(several.stderr).toContain(id);
-    const none = await world.run(["alerts", "resend", "eeeeeeeeeeee", "--yes", "--json"]);
+    const none = await world.run("alerts resend eeeeeeeeeeee --yes --json");
     expect(none.status).toBe(1);
     expect(none.json().error).toMatchObject({ code: "not_found", message: expect.stringContaining("eeeeeeeeeeee") });
   });
@@ -202,18 +200,18 @@ destinations:
       await new Promise((resolve) => setImmediate(resolve));
     expect(world.chat.messages(deskChat)).toHaveLength(0);
 
-    const unasked = await world.run(["alerts", "release"]);
+    const unasked = await world.run("alerts release");
     expect(unasked).toMatchObject({ status: 2, stderr: expect.stringContaining("--yes") });
-    const wrong = await world.run(["alerts", "release", "--destination", "desc", "--yes"]);
+    const wrong = await world.run("alerts release --destination desc --yes");
     expect(wrong).toMatchObject({ status: 1, stderr: expect.stringMatching(/no destination desc[\s\S]*desk/) });
 
-    const run = await world.run(["alerts", "release", "--destination", "desk", "--yes", "--json"]);
+    const run = await world.run("alerts release --destination desk --yes --json");
     expect(run.json().data).toEqual([{ destination: "desk", released: 2 }]);
     await world.ended(first);
     expect(world.chat.messages(deskChat).map(({ text }) => text)).toEqual([
       expect.stringContaining(`While quiet (${from} to ${to}): 2 alerts`),
     ]);
-    const again = await world.run(["alerts", "release", first]);
+    const again = await world.run(`alerts release ${first}`);
     expect([again.status, again.stdout]).toEqual([0, "Nothing to release: none of it is held.\n"]);
     const { decisions } = (await world.relay.store.getAlert(first)) ?? {};
     expect(decisions?.[0]?.reason).toMatch(/held until .*; released manually at .* UTC$/);
@@ -224,9 +222,9 @@ destinations:
     const [id = ""] = await world.post({ title: "One" });
     while ((await world.relay.store.getAlert(id))?.deliveries[0]?.state !== "held")
       await new Promise((resolve) => setImmediate(resolve));
-    expect((await world.run(["alerts", "show", id])).stdout).toMatch(/ held until \S+Z \(in /);
-    await world.run(["destinations", "pause", "desk"]);
-    const { stdout } = await world.run(["alerts", "release", "--yes"]);
+    expect((await world.run(`alerts show ${id}`)).stdout).toMatch(/ held until \S+Z \(in /);
+    await world.run("destinations pause desk");
+    const { stdout } = await world.run("alerts release --yes");
     expect(stdout).toContain("Released: 1 for desk (paused: sent when it is resumed). Follow it with:");
   });
 });
@@ -238,7 +236,7 @@ describe("alerts export", () => {
       Array.from({ length: 450 }, (_, index) => ({ title: `Alert ${index}`, severity: "info" })),
     );
     await world.ended(ids.at(-1) ?? "");
-    const run = await world.run(["alerts", "export"]);
+    const run = await world.run("alerts export");
     const lines = run.stdout
       .trimEnd()
       .split("\n")
@@ -252,14 +250,14 @@ describe("alerts export", () => {
     const world = await createRelayWorld();
     const formula = { title: '=HYPERLINK("http://evil","x")', value: "-5", text: 'a "b",\nc' };
     await world.send({ ...formula, severity: "info" });
-    const { stdout } = await world.run(["alerts", "export", "--format", "csv"]);
+    const { stdout } = await world.run("alerts export --format csv");
     const [head = "", ...rest] = stdout.split("\r\n");
     expect(head.split(",").slice(0, 6)).toEqual(["id", "received_at", "origin", "severity", "status", "title"]);
     const record = rest.join("\r\n");
     for (const words of [`,"'=HYPERLINK(""http://evil"",""x"")",`, ",-5,"]) expect(record).toContain(words);
     expect(record).toContain(`,"a ""b"",\nc",`);
     expect(record.endsWith("\r\n")).toBe(true);
-    const [alert] = (await world.run(["alerts", "list", "--json"])).json().data;
+    const [alert] = await world.data("alerts list");
     for (const first of ["=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{200b}=", " \u{2060}@", "\u{feff}-"])
       expect(exportLines.csv.write({ ...alert, title: `${first}A1` })).toContain(`'${first}A1`);
     for (const within of [";=A1", 'x;"=A1', "x\n@A1", "x\t+A1", ";\u{200b}=A1"])

@@ -24,13 +24,13 @@ async function createHistory() {
     ])),
   ];
   for (const id of ids) await world.ended(id);
-  await world.run(["test", "--severity", "warning"]);
+  await world.run("test --severity warning");
   return { world, ids };
 }
 
 it("says alert by alert what another configuration would have sent elsewhere, and why", async () => {
   const { world, ids } = await createHistory();
-  const run = await world.run(["backtest", "--config", "next.yaml", "--json"]);
+  const run = await world.run("backtest --config next.yaml --json");
   expect(run.status).toBe(0);
   expect(run.json().data).toMatchObject({
     alerts: 3,
@@ -51,7 +51,7 @@ it("says alert by alert what another configuration would have sent elsewhere, an
       { id: ids[0], destination: "mail", reason: "no route names this destination" },
     ],
   });
-  const people = await world.run(["backtest", "--config", "next.yaml"]);
+  const people = await world.run("backtest --config next.yaml");
   expect(people.stdout).toMatch(/3 alerts from .*; 3 would have gone elsewhere by next\.yaml/);
   expect(people.stdout).toMatch(/ops +2 +1 +0 +1/);
   expect(people.stdout).not.toContain("Took none");
@@ -72,7 +72,7 @@ mutes:
 `;
   const all = next.replace("match: { severity: critical }", "continue: true, match: { severity: [critical, warning] }");
   writeFileSync(join(world.dataDir, "next.yaml"), `${all.trimEnd()}${more}`);
-  const { stdout } = await world.run(["backtest", "--config", "next.yaml"]);
+  const { stdout } = await world.run("backtest --config next.yaml");
   expect(stdout.trim().split("\n").at(-1)).toBe(
     "Took none of these alerts: route misspelt, while of bridge down, hold of small, mute “known dust”.",
   );
@@ -99,8 +99,8 @@ it("finds no difference to the configuration that was at work, whatever was mute
   const argv = ["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "x", "--json"];
   const mute = (await world.run(argv)).json();
   await world.send({ title: "Muted", severity: "critical", chain: "bsc" });
-  await world.run(["mutes", "remove", mute.data.id]);
-  const { data } = (await world.run(["backtest", "--config", "tocsin.yaml", "--json"])).json();
+  await world.run(`mutes remove ${mute.data.id}`);
+  const data = await world.data("backtest --config tocsin.yaml");
   const same = { changed: 0, newlySent: [], noLongerSent: [] };
   expect(data).toMatchObject({ alerts: 4, muted: { before: 1, after: 1 }, ...same });
 });
@@ -112,7 +112,7 @@ it("counts an end that was told before as what the routes said of it", async () 
   for (const text of ["over", "over, said again"]) {
     for (const id of await world.post({ ...end, text })) await world.ended(id);
   }
-  const { data } = (await world.run(["backtest", "--config", "tocsin.yaml", "--json"])).json();
+  const data = await world.data("backtest --config tocsin.yaml");
   expect(data).toMatchObject({ alerts: 2, changed: 0, unmatched: { before: 0, after: 0 } });
 });
 
@@ -120,12 +120,12 @@ it("keeps to the time and the number asked for, and changes nothing", async () =
   const { world, ids } = await createHistory();
   await world.stopRelay();
   const database = readFileSync(join(world.dataDir, "tocsin.db"));
-  const one = (await world.run(["backtest", "--config", "next.yaml", "--limit", "1", "--json"])).json();
-  expect(one.data).toMatchObject({ alerts: 1, noLongerSent: [{ id: ids[2] }], comparedFrom: expect.any(String) });
-  const people = await world.run(["backtest", "--config", "next.yaml", "--limit", "1"]);
-  expect(people.stdout).toContain(`The newest 1 alert from ${one.data.comparedFrom.slice(0, 19)}Z to`);
+  const one = await world.data("backtest --config next.yaml --limit 1");
+  expect(one).toMatchObject({ alerts: 1, noLongerSent: [{ id: ids[2] }], comparedFrom: expect.any(String) });
+  const people = await world.run("backtest --config next.yaml --limit 1");
+  expect(people.stdout).toContain(`The newest 1 alert from ${one.comparedFrom.slice(0, 19)}Z to`);
   const now = () => Date.now() + 7_200_000;
-  const later = await world.run(["backtest", "--config", "next.yaml", "--last", "1h"], { now });
+  const later = await world.run("backtest --config next.yaml --last 1h", { now });
   expect(later.stdout).toContain("No alerts of senders were stored");
   expect(readFileSync(join(world.dataDir, "tocsin.db")).equals(database)).toBe(true);
 });
@@ -166,7 +166,7 @@ it("says in how many stored alerts a mapping finds its facts, and routes by them
 it("refuses a file with a mistake, with its line, and says how to check it", async () => {
   const world = await createRelayWorld();
   writeFileSync(join(world.dataDir, "next.yaml"), next.replace("to: [ops]", "to: [opps]"));
-  const run = await world.run(["backtest", "--config", "next.yaml"]);
+  const run = await world.run("backtest --config next.yaml");
   expect(run.status).toBe(2);
   for (const words of [/next\.yaml:7:\d+ /, /check --config next\.yaml` whether all is well/])
     expect(run.stderr).toMatch(words);

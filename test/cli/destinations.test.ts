@@ -15,7 +15,7 @@ it("does not call sent what is due later, once it is resumed", () => {
 it("on a terminal an error stands on a line of its own, not behind what was being done", async () => {
   const world = await createRelayWorld({});
   const isTty = { stdin: false, stdout: false, stderr: true };
-  const { status, stderr } = await world.run(["destinations", "try", "nowhere"], { isTty });
+  const { status, stderr } = await world.run("destinations try nowhere", { isTty });
   expect(status).toBe(1);
   expect(stderr).toMatch(/asking nowhere\r\S\[K\S*error:/);
 });

@@ -24,7 +24,7 @@ import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
 async function examine(world: RelayWorld, env: Record<string, string> = {}) {
-  const run = await world.run(["doctor", "--json"], { env: { ...world.env, ...env } });
+  const run = await world.run("doctor --json", { env: { ...world.env, ...env } });
   const findings: Finding[] = run.json().data.findings;
   return { run, of: (check: string) => findings.filter((finding) => finding.check === check) };
 }
@@ -53,7 +53,7 @@ async function setWebhook(service: Awaited<ReturnType<typeof startService>>, web
 it("finds nothing where all is well, and sends nothing to anybody", async () => {
   const world = await createRelayWorld();
   const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
-  expect((await world.run(["setup", "--yes"], { env: { ...world.env, ...env } })).status).toBe(0);
+  expect((await world.run("setup --yes", { env: { ...world.env, ...env } })).status).toBe(0);
   const sent = () => [world.chat.messages(deskChat), world.mailbox.mails(mailAddress)].map(({ length }) => length);
   // The test that setup sends.
   expect(sent()).toEqual([1, 1]);
@@ -69,7 +69,7 @@ it("finds nothing where all is well, and sends nothing to anybody", async () => 
   expect(clock).toMatchObject([{ verdict: "ok" }]);
   expect(of("restarts")).toMatchObject([{ verdict: "warning", mend: expect.stringContaining("deploy/tocsin.socket") }]);
   expect(sent()).toEqual([1, 1]);
-  const people = await world.run(["doctor"], { env: { ...world.env, ...env } });
+  const people = await world.run("doctor", { env: { ...world.env, ...env } });
   expect(people.stdout).toMatch(/^✓ Node: /);
 });
 
@@ -109,7 +109,7 @@ it("says what is wrong and how to mend it, all at once", async () => {
 it("knows an account that sends to this relay with an old secret", async () => {
   const world = await createRelayWorld();
   const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
-  await world.run(["setup", "--yes"], { env: { ...world.env, ...env } });
+  await world.run("setup --yes", { env: { ...world.env, ...env } });
   const { of } = await examine(world, { ...env, WEBHOOK_SECRET: "another-webhook-secret-0123456789abcdef" });
   expect(of("registration")).toMatchObject([
     { verdict: "problem", detail: "The account sends its alerts here with a secret that this relay does not take" },
@@ -238,7 +238,7 @@ it("notices a clock that is off", async () => {
   // A header of whole seconds stands for the middle of one.
   const now = () => Date.UTC(2026, 10, 21, 12, 5, 0, 500);
   const clock = await untilClockIsSeen(
-    async () => (await world.run(["doctor", "--json"], { env, now })).json().data.findings,
+    async () => (await world.run("doctor --json", { env, now })).json().data.findings,
   );
   expect(clock).toMatchObject([{ verdict: "problem", detail: "this machine is 300 s ahead of the service" }]);
 });
@@ -270,7 +270,7 @@ sources:
   ]);
   expect(before.of("alerting service of treasury")).toMatchObject([{ verdict: "ok" }]);
   expect(before.of("source forge")).toEqual([]);
-  const setup = await world.run(["setup", "--source", "treasury", "--yes"], { env: { ...world.env, ...env } });
+  const setup = await world.run("setup --source treasury --yes", { env: { ...world.env, ...env } });
   expect(setup.status).toBe(0);
   const secret = readFileSync(join(world.dataDir, "secrets", "source-forge"), "utf8").trim();
   const post = (token: string) => {
@@ -289,9 +289,9 @@ sources:
     { verdict: "problem", detail: expect.stringContaining("does not know it") },
   ]);
 
-  const asked = await world.run(["upstream", "account", "--source", "treasury", "--json"]);
+  const asked = await world.run("upstream account --source treasury --json");
   expect(asked.json().data.alertOutputs.webhookUrl).toContain("/hooks/***");
-  const slip = await world.run(["upstream", "account", "--source", "forge"]);
+  const slip = await world.run("upstream account --source forge");
   expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("has no account of its own") });
 });
 

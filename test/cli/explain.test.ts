@@ -26,7 +26,7 @@ it("shows of a stored alert the very text that people have read, and sends nothi
   const world = await createRelayWorld();
   const [id = ""] = await world.post(alert);
   const stored = await world.ended(id);
-  const run = await world.run(["explain", id, "--json"]);
+  const run = await world.run(`explain ${id} --json`);
   expect(run.status).toBe(0);
   const [explained, ...more] = run.json().data;
   expect(more).toEqual([]);
@@ -39,11 +39,11 @@ it("shows of a stored alert the very text that people have read, and sends nothi
     `${mail?.subject} ${mail?.text}`.replaceAll(/\s+/g, " ").trim(),
   );
   expect(world.chat.messages(deskChat)).toHaveLength(1);
-  expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
+  expect(await world.data("alerts list")).toHaveLength(1);
   // Of a batch only the one that was asked for.
   const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);
   await world.ended(second);
-  const { data } = (await world.run(["explain", second, "--json"])).json();
+  const data = await world.data(`explain ${second}`);
   expect(data).toMatchObject([{ item: 2, items: 2, facts: { title: "Two" } }]);
 });
 
@@ -53,11 +53,9 @@ it("says of a stored alert that it did not ring, and why, and that whether it wo
   await world.post({ ...alert, alertKey: "tvl" });
   const [id = ""] = await world.post({ ...alert, alertKey: "tvl", value: "4912345.59" });
   const resultsOf = async () =>
-    (await world.run(["alerts", "show", id, "--json"]))
-      .json()
-      .data.decisions.map(({ result }: { result: string }) => result);
+    (await world.data(`alerts show ${id}`)).decisions.map(({ result }: { result: string }) => result);
   await expect.poll(resultsOf).toEqual(["damped"]);
-  const run = await world.run(["explain", id]);
+  const run = await world.run(`explain ${id}`);
   expect(run.stderr).toMatch(/when it came it did not ring at mail: .*1 h/);
   expect(run.stdout).toContain("Whether it rings depends on what rang before");
 });
@@ -79,7 +77,7 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
     yaml: `destinations: { book: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] } }\n`,
   });
   const { id } = await world.send(alert);
-  const run = await world.run(["explain", id, "--json"]);
+  const run = await world.run(`explain ${id} --json`);
   const [explained] = run.json().data;
   // When it is made, and which delivery it is, differ from call to call.
   const read = (body: string) => {
@@ -163,7 +161,7 @@ destinations:
   desk: { type: telegram, chatId: "${deskChat}", quietHours: { from: "22:00", to: "07:00" } }
 `,
   });
-  await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "halted"]);
+  await world.run("mutes add --match chain=bsc --for 2h --reason halted");
   const ask = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinOf(body) });
   const muted = await ask('{"title":"x","chain":"bsc"}');
   expect(muted.stdout).toMatch(/desk \(telegram .*\): not sent; .*muted until .*: halted/);

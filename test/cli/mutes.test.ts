@@ -10,12 +10,12 @@ it("silences everything until then, says so where the relay's health is said, an
   expect(added).toMatchObject({ matchers: [], state: "active" });
   const [muted = ""] = await world.post({ title: "In the pool", severity: "warning" });
   expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
-  expect((await world.run(["mutes", "list"])).stdout).toMatch(/active +every alert/);
+  expect((await world.run("mutes list")).stdout).toMatch(/active +every alert/);
   const until = added.endsAt.replace(/\.\d+/, "");
-  expect((await world.run(["status"])).stdout).toMatch(
+  expect((await world.run("status")).stdout).toMatch(
     new RegExp(`Everything is muted until ${until}.* · made by api.* tocsin mutes remove ${added.id}`),
   );
-  expect((await world.run(["doctor"])).stdout).toContain(`Everything is muted until ${until}: maintenance`);
+  expect((await world.run("doctor")).stdout).toContain(`Everything is muted until ${until}: maintenance`);
 });
 
 it("silences one alert until it is over: its end is sent, and so is what comes after it", async () => {
@@ -36,10 +36,10 @@ it("silences one alert until it is over: its end is sent, and so is what comes a
   const added = (await add("--match", `alertKey=${key}`)).json().data;
   expect(added).toMatchObject({ state: "active", untilOver: key });
   expect(Date.parse(added.endsAt) - Date.parse(added.startsAt)).toBe(86_400_000);
-  expect((await world.run(["mutes", "list"])).stdout).toContain("it is over, at the latest 20");
+  expect((await world.run("mutes list")).stdout).toContain("it is over, at the latest 20");
   expect(await fire("firing")).toEqual(["muted"]);
   expect(await fire("resolved")).toEqual(["sent"]);
-  expect((await world.run(["mutes", "list", "--json"])).json().data).toMatchObject([{ untilOver: "incident:43" }]);
+  expect(await world.data("mutes list")).toMatchObject([{ untilOver: "incident:43" }]);
   expect((await add("--match", `alertKey=${key}`)).stderr).toContain("It is over already.");
   expect(await fire("firing")).toEqual(["sent"]);
 });
@@ -67,17 +67,17 @@ it("releases the latest of what a mute that has ended held back, once it is told
       (await world.send({ title: "In the pool", severity: "warning", alertKey: "pool", value })).deliveries,
     ).toMatchObject([{ state: "muted" }]);
   }
-  expect((await world.run(["mutes", "release", id, "--yes"])).stderr).toContain("still holds");
-  await world.run(["mutes", "remove", id]);
-  const tried = await world.run(["mutes", "release", id, "--dry-run"]);
+  expect((await world.run(`mutes release ${id} --yes`)).stderr).toContain("still holds");
+  await world.run(`mutes remove ${id}`);
+  const tried = await world.run(`mutes release ${id} --dry-run`);
   expect(tried.stdout).toMatch(/1 alert \(of 2\)/);
   expect(tried.stdout).toContain("Nothing was released");
-  const alone = await world.run(["mutes", "release", id]);
+  const alone = await world.run(`mutes release ${id}`);
   expect([alone.status, alone.stderr]).toEqual([2, expect.stringContaining("--dry-run")]);
-  expect((await world.run(["mutes", "release", id, "--yes", "--json"])).json().data).toMatchObject({
+  expect(await world.data(`mutes release ${id} --yes`)).toMatchObject({
     resent: 1,
     left: [],
   });
-  expect((await world.run(["mutes", "release", id, "--yes"])).stdout).toContain("Nothing is left to release");
-  expect((await world.run(["mutes", "list", "--all"])).stdout).not.toContain("not all of it released");
+  expect((await world.run(`mutes release ${id} --yes`)).stdout).toContain("Nothing is left to release");
+  expect((await world.run("mutes list --all")).stdout).not.toContain("not all of it released");
 });

@@ -38,36 +38,34 @@ it("relays what was refused, each once, whatever its sender sends again before a
   const early = await world.post("forge", "early", key);
   expect(early).toMatchObject({ status: 202, duplicate: false });
 
-  const relay = await world.run(["refused", "relay", "--source", "forge", "--yes"]);
+  const relay = await world.run("refused relay --source forge --yes");
   expect(relay.stdout).toContain(
     "Relayed 2 alerts. 1 request had been relayed before, or sent again with the right key.",
   );
   expect(await world.post("forge", "late", key)).toMatchObject({ status: 202, duplicate: true });
   await expect.poll(async () => (await titlesOf(world)).sort()).toEqual(["early", "late", "never"]);
-  const again = await world.run(["refused", "relay", "--source", "forge", "--yes"]);
+  const again = await world.run("refused relay --source forge --yes");
   expect(again.stdout).toBe("Nothing to relay: none is kept that was not relayed.\n");
-  const [one] = (await world.run(["refused", "list", "--source", "other", "--json"])).json().data;
-  expect((await world.run(["refused", "relay", one.id, "--json"])).json().data).toMatchObject([
-    { id: one.id, duplicate: false },
-  ]);
-  const [released] = (await world.run(["alerts", "list", "--source", "other", "--json"])).json().data;
+  const [one] = await world.data("refused list --source other");
+  expect(await world.data(`refused relay ${one.id}`)).toMatchObject([{ id: one.id, duplicate: false }]);
+  const [released] = await world.data("alerts list --source other");
   expect((await world.ended(released.id)).facts?.title).toBe("of another");
 });
 
 it("asks before it relays many, refuses what says nothing of which, and relays nothing while no relay runs", async () => {
   const world = await openWorld();
   await world.post("forge", "first", "another key");
-  const unasked = await world.run(["refused", "relay", "--source", "forge"]);
+  const unasked = await world.run("refused relay --source forge");
   expect(unasked).toMatchObject({ status: 2, stderr: expect.stringContaining("--yes") });
   for (const argv of [[], ["--reason", "wrong_signature", "--yes"], ["some-id", "--source", "forge"]])
     expect((await world.run(["refused", "relay", ...argv])).status).toBe(2);
   expect(await titlesOf(world)).toEqual([]);
 
-  const [one] = (await world.run(["refused", "list", "--json"])).json().data;
+  const [one] = await world.data("refused list");
   await world.stopRelay();
-  const left = await world.run(["refused", "list", "--json"]);
+  const left = await world.run("refused list --json");
   expect(left.json().data).toEqual([one]);
   expect(left.stderr).toContain("reading the database");
-  expect((await world.run(["refused", "show", one.id])).stdout).toContain('{"title":"first"}');
-  expect((await world.run(["refused", "relay", one.id])).status).toBe(1);
+  expect((await world.run(`refused show ${one.id}`)).stdout).toContain('{"title":"first"}');
+  expect((await world.run(`refused relay ${one.id}`)).status).toBe(1);
 });

@@ -45,7 +45,11 @@ export interface RelayWorld extends Awaited<ReturnType<typeof openStandIns>> {
   ended(id: string): Promise<AlertDetail>;
   /** Posts one alert, and waits until its deliveries have ended. */
   send(body: unknown, headers?: Record<string, string>): Promise<AlertDetail>;
-  run(argv: string[], overrides?: Partial<CliContext>): Promise<CliRun>;
+  /** A command, as it is typed where none of its words holds a space. */
+  run(command: string | string[], overrides?: Partial<CliContext>): Promise<CliRun>;
+  /** What it says with `--json`. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails by itself when that is not there
+  data(command: string, overrides?: Partial<CliContext>): Promise<any>;
 }
 
 export async function createRelayWorld(
@@ -81,14 +85,18 @@ export async function createRelayWorld(
     },
     ended: (id) => untilEnded(relay.store, id),
     send: async (body, headers) => world.ended((await world.post(body, headers))[0] ?? ""),
-    run: (argv, overrides = {}) =>
-      runTocsin(argv, {
-        env,
-        cwd: dataDir,
-        now: Date.now,
-        sleep: (ms, signal) => delay(ms, undefined, { signal }),
-        ...overrides,
-      }),
+    data: async (command, overrides) => (await world.run(`${command} --json`, overrides)).json().data,
+    run: (command, overrides = {}) =>
+      runTocsin(
+        [command].flatMap((part) => (typeof part === "string" ? part.split(" ") : part)),
+        {
+          env,
+          cwd: dataDir,
+          now: Date.now,
+          sleep: (ms, signal) => delay(ms, undefined, { signal }),
+          ...overrides,
+        },
+      ),
   };
   return world;
 }

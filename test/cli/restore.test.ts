@@ -29,7 +29,7 @@ const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 async function backedUp() {
   const world = await createRelayWorld();
   const { id } = await world.send({ title: "In the backup", severity: "critical" });
-  await world.run(["backup", "copy.db"]);
+  await world.run("backup copy.db");
   const { id: late } = await world.send({ title: "After it" });
   return { world, id, late, file: join(world.dataDir, "copy.db"), path: join(world.dataDir, "tocsin.db") };
 }
@@ -51,10 +51,10 @@ async function restoredTimesIn(path: string): Promise<unknown> {
 
 it("puts the backup in the place of what was there, and keeps that beside it", async () => {
   const { world, id, late, file, path } = await backedUp();
-  const running = await world.run(["restore", "copy.db", "--json"]);
+  const running = await world.run("restore copy.db --json");
   expect(running.json().error).toMatchObject({ code: "store_locked" });
   await world.stopRelay();
-  const { data } = (await world.run(["restore", "copy.db", "--json"])).json();
+  const data = await world.data("restore copy.db");
   expect(data).toMatchObject({ database: path, alerts: 1, waiting: 0 });
   expect(data.kept).toMatch(/tocsin\.db\.before-restore-\d{8}T\d{6}Z$/);
   expect(await idsIn(path)).toEqual([id]);
@@ -76,7 +76,7 @@ it("keeps what a killed relay had not put into its place yet", async () => {
   writeFileSync(`${killed.path}.claims`, "of then");
   expect(statSync(`${killed.path}-wal`).size).toBeGreaterThan(0);
   const env = { ...world.env, ...killed.env };
-  const { data } = (await world.run(["restore", "copy.db", "--json"], { env })).json();
+  const { data } = (await world.run("restore copy.db --json", { env })).json();
   expect(await idsIn(killed.path)).toEqual([id]);
   expect(await idsIn(data.kept)).toEqual([late, id]);
   expect(existsSync(`${killed.path}.claims`)).toBe(false);
@@ -99,7 +99,7 @@ it("changes nothing for a file that is damaged, none of Tocsin's, from a newer T
   writeFileSync(join(world.dataDir, "text.db"), "no database at all, but a text of some length ".repeat(99));
   writeFileSync(join(world.dataDir, "empty.db"), "");
   for (const name of ["damaged.db", "text.db", "empty.db", "other.db", "newer.db", "missing.db", "."]) {
-    const run = await world.run(["restore", name]);
+    const run = await world.run(`restore ${name}`);
     expect.soft(run.status, name).toBe(1);
     expect.soft(run.stderr.trim().split("\n").length, run.stderr).toBeLessThanOrEqual(2);
     expect.soft(run.stderr).not.toMatch(/internal|defect/);
@@ -153,8 +153,8 @@ it("leaves the former database or the restored one wherever it is killed, and wo
 it("keeps what an earlier restore of the same second has kept", async () => {
   const { world, id, late } = await backedUp();
   await world.stopRelay();
-  const first = (await world.run(["restore", "copy.db", "--json"], { now: () => 0 })).json().data;
-  const second = (await world.run(["restore", "copy.db", "--json"], { now: () => 0 })).json().data;
+  const first = (await world.run("restore copy.db --json", { now: () => 0 })).json().data;
+  const second = (await world.run("restore copy.db --json", { now: () => 0 })).json().data;
   expect(second.kept).not.toBe(first.kept);
   expect(await idsIn(first.kept)).toEqual([late, id]);
 });
@@ -204,7 +204,7 @@ it("refuses the database itself, also by a second name", async () => {
   await world.stopRelay();
   linkSync(path, `${path}.before-restore-x`);
   for (const name of ["tocsin.db", "tocsin.db.before-restore-x"])
-    expect((await world.run(["restore", name, "--json"])).json().error.message).toContain("the database itself");
+    expect((await world.run(`restore ${name} --json`)).json().error.message).toContain("the database itself");
 });
 
 it("changes nothing where there is no room for the copy, nor does repair, and says so", async () => {

@@ -406,7 +406,7 @@ describe("a test that fails behind the change", () => {
       ["Change the account like this?", "y"],
       [undo, () => beforeUndo?.().then(() => "y") ?? "y"],
     );
-    const run = await world.run(["setup", "--take-over", "--json"], { env, ...terminal });
+    const run = await world.run("setup --take-over --json", { env, ...terminal });
     expect(unasked(), `${run.stdout}\n${run.stderr}`).toEqual([]);
     expect(run.status).toBe(1);
     return run.json();
@@ -419,7 +419,7 @@ describe("a test that fails behind the change", () => {
     expect(data).toMatchObject({ result: "restored", changed: false, confirmed: false });
     expect(data.test.detail).toMatch(/^The test arrives cut off: \d+ bytes sent, \d+ arrived\./);
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
-    expect((await world.run(["setup", "--dry-run", "--take-over"], { env })).stderr).toBe("");
+    expect((await world.run("setup --dry-run --take-over", { env })).stderr).toBe("");
   });
 
   it("puts nothing back over what somebody has set while that question stood there", async () => {
@@ -446,11 +446,11 @@ describe("a test that fails behind the change", () => {
 
   it("leaves the change where nobody can be asked, and says how to undo it", async () => {
     const { world, env, outputs } = await startSpoiledWorld();
-    const run = await world.run(["setup", "--take-over", "--yes"], { env });
+    const run = await world.run("setup --take-over --yes", { env });
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(/Not confirmed\. .* Or undo the change with: tocsin setup --restore\./);
     expect((await outputs()).webhookUrl).toContain(env.PUBLIC_URL);
-    await world.run(["setup", "--restore", "--yes"], { env });
+    await world.run("setup --restore --yes", { env });
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
 });

@@ -13,14 +13,14 @@ it("says what a stopped relay has left, and fails", async () => {
     const counted = await world.relay.store.countByDestination();
     return counted.find(({ destination }) => destination === "mail")?.counts.waiting === 2;
   });
-  await world.run(["test", "--severity", "critical", "--timeout", "2s"], time);
+  await world.run("test --severity critical --timeout 2s", time);
   await world.stopRelay();
-  const run = await world.run(["status"]);
+  const run = await world.run("status");
   expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^relay +not running/) });
   expect(run.stdout).toMatch(/kept +2, the oldest /);
   expect(run.stdout).toMatch(/mail +email +failing: no message taken +0 +2 +0 +0/);
   expect(id).not.toBe("");
-  const { data } = (await world.run(["status", "--json"])).json();
+  const data = await world.data("status");
   expect(data).toMatchObject({ running: false, alerts: { total: 2 }, queue: { waiting: 2 } });
   expect(Object.keys(data.disk)).toEqual(["databaseBytes", "freeBytes"]);
   expect(data).not.toHaveProperty("relay");

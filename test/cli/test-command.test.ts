@@ -42,9 +42,9 @@ it("fails when a destination refuses, and shows its words", async () => {
   );
   expect(run.stdout).toContain("0 of 1 reached.");
   const id = run.stdout.trim().slice(-36);
-  expect((await world.run(["alerts", "show", id])).stdout).toContain("What helps: check the chat");
+  expect((await world.run(`alerts show ${id}`)).stdout).toContain("What helps: check the chat");
   await world.stopRelay();
-  expect((await world.run(["alerts", "show", id])).stdout).toContain("What helps: check the chat");
+  expect((await world.run(`alerts show ${id}`)).stdout).toContain("What helps: check the chat");
 });
 
 describe("straight to one destination", () => {
@@ -82,7 +82,7 @@ mutes:
     expect(first.stdout).toMatch(
       /^The test did not reach desk \(-1001700000001\): .*bot was kicked.*\. Add the bot back and let it post\.\n\n0 of 1 reached\.\n/,
     );
-    expect((await world.run(["status"])).stdout).toMatch(/desk .*dead/);
+    expect((await world.run("status")).stdout).toMatch(/desk .*dead/);
     world.chat.setMembership(deskChat, "member");
     const again = await world.run(["test", "--to", "desk", ...patient]);
     expect(again.stderr).toContain("no second test was sent to desk: this is what became of the one of");
@@ -96,12 +96,12 @@ mutes:
       const countsOf = (name: string) => counted.find(({ destination }) => destination === name)?.counts;
       return countsOf("mail")?.waiting === 1 && countsOf("ops")?.sent === 1;
     });
-    const run = await world.run(["test", "--to", "mail,ops", "--timeout", "2s"], time);
+    const run = await world.run("test --to mail,ops --timeout 2s", time);
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(
       /has not reached mail .*check the network[\s\S]*has reached ops[\s\S]*1 of 2 reached after 2 s; the relay keeps trying/,
     );
-    const more = await world.run(["test", "--to", "mail", "--timeout", "1s"]);
+    const more = await world.run("test --to mail --timeout 1s");
     expect(more.stderr).toContain("no second test was sent to mail");
   });
 
@@ -112,7 +112,7 @@ mutes:
       interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
       throw interrupt.signal.reason;
     };
-    const run = await world.run(["test", "--to", "mail"], { signal: interrupt.signal, sleep });
+    const run = await world.run("test --to mail", { signal: interrupt.signal, sleep });
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}the relay still sends; see: tocsin alerts show 01/);
   });
@@ -123,11 +123,11 @@ it("reaches nobody where no route wants it, a name is none, or the hook has anot
   const unwanted = await world.run(["test", "--severity", "info", ...patient]);
   expect(unwanted.status).toBe(1);
   expect(unwanted.stdout).toContain("No route wants an alert of severity info");
-  const misspelt = await world.run(["test", "--to", "desk,dsek"]);
+  const misspelt = await world.run("test --to desk,dsek");
   expect(misspelt.status).toBe(2);
   expect(misspelt.stderr).toMatch(/no destination dsek[\s\S]*desk, ops, mail/);
   const env = { ...world.env, WEBHOOK_SECRET: "canary-webhook-secret-0123456789abcdefg" };
-  const run = await world.run(["test"], { env });
+  const run = await world.run("test", { env });
   expect(run).toMatchObject({ status: 1, stderr: expect.stringContaining("does not know the hook secret") });
   expect(run.stdout + run.stderr).not.toContain("canary");
   expect(world.chat.messages(deskChat)).toEqual([]);
