@@ -180,5 +180,3 @@ export function personWho(...answers: [question: string | RegExp, keys: string |
     unasked: () => answers.map(([question]) => question),
   };
 }
-
-export type RunningCommand = ReturnType<typeof startTocsin>;
