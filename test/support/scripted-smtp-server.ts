@@ -30,7 +30,6 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
   /** Mails whose final dot was heard, whatever was answered. */
   const mails: string[] = [];
   const counts = new Map<ScriptStage, number>();
-  const listeners: { verb: string; resolve: () => void }[] = [];
   const watchers: { stage: ScriptStage; times: number; resolve: () => void }[] = [];
   let opened = 0;
 
@@ -82,7 +81,6 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
     function hearCommand(line: string): void {
       commands.push(secure ? `tls ${line}` : line);
       const verb = (line.split(" ", 1)[0] ?? "").toUpperCase();
-      for (const listener of listeners) if (listener.verb === verb) listener.resolve();
       if (awaitingLogin === "user") {
         awaitingLogin = "password";
         socket.write("334 UGFzc3dvcmQ6\r\n");
@@ -185,12 +183,6 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
       new Promise<void>((resolve) => {
         if ((counts.get(stage) ?? 0) >= times) resolve();
         else watchers.push({ stage, times, resolve });
-      }),
-    /** Resolves when a command with this verb has been heard. */
-    heard: (verb: string) =>
-      new Promise<void>((resolve) => {
-        if (commands.some((line) => line.replace(/^tls /, "").startsWith(verb))) resolve();
-        else listeners.push({ verb, resolve });
       }),
     /** Cuts all connections; the server goes on listening. */
     cutAll() {
