@@ -20,19 +20,20 @@ export type Attack = (target: Target, signal: AbortSignal) => Promise<void>;
 /** A connection that the relay has ended is opened again at the earliest so long after it was opened. */
 const openedEveryMs = 5_000;
 
-interface Knock {
-  /** Host number of the loopback network `127.0.x.0/24` that the attack comes from, or the address of each connection. */
-  network: number | ((index: number) => string);
-  connections: number;
-  /** What connection number `index` says at once. */
-  say(target: Target, index: number): string | Buffer;
-  /** What it says each 100 ms from then on. */
-  drip?: string;
-  /** Reads the answers. Default: the relay's answers are left unread. */
-  reads?: boolean;
-}
+/** What connection number `index` says at once. */
+type Say = (target: Target, index: number) => string | Buffer;
 
-function knock({ network, connections, say, drip, reads = true }: Knock): Attack {
+/**
+ * @param network host number of the loopback network `127.0.x.0/24` that the attack comes from, or the address of each connection
+ * @param more.drip what each connection says each 100 ms from then on
+ * @param more.reads it reads the answers. Default true.
+ */
+function knock(
+  network: number | ((index: number) => string),
+  connections: number,
+  say: Say,
+  { drip, reads = true }: { drip?: string; reads?: boolean } = {},
+): Attack {
   return async (target, signal) => {
     setMaxListeners(0, signal);
     const hold = async (index: number): Promise<void> => {
@@ -70,10 +71,11 @@ function closed(socket: Socket, signal: AbortSignal): Promise<void> {
 }
 
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
-const post = (path: string, ...headers: string[]) =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
-const get = (path: string, ...headers: string[]) =>
-  `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
+const ask =
+  (method: string) =>
+  (path: string, ...headers: string[]) =>
+    `${[`${method} ${path} HTTP/1.1`, "Host: x", ...headers].join("\r\n")}\r\n\r\n`;
+const [post, get] = [ask("POST"), ask("GET")];
 const withToken = ({ adminToken }: Target) => `Authorization: Bearer ${adminToken}`;
 
 /** Bodies of all sizes, so that large ones take the room and small ones what they leave. */
@@ -91,78 +93,46 @@ function stalledBodies(network: number, pathOf: (target: Target) => string): Att
     const size = sizes[index] as number;
     return `${post(pathOf(target), `Content-Length: ${size + 1}`)}${"x".repeat(size)}`;
   };
-  return knock({ network, connections: sizes.length, say });
+  return knock(network, sizes.length, say);
 }
+
+const unread = { reads: false };
+const stalledPage = `${post("/routes", "Transfer-Encoding: chunked")}${chunk("x".repeat(3_150_000))}`;
+const stalledLogin = `${post("/login", "Content-Length: 65000")}${"x".repeat(64_000)}`;
+const halfHeaders: Say = ({ hookPath }) => `POST ${hookPath} HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(2_000)}`;
+const dripped: Say = ({ hookPath, sourcePath }, index) =>
+  post(index % 2 ? hookPath : sourcePath, "Content-Length: 9999");
+const tinyChunks: Say = ({ hookPath }) => post(hookPath, "Transfer-Encoding: chunked");
+const manyFields: Say = ({ hookPath, sourcePath }, index) => {
+  const fields = Array<string>(190).fill("a: b");
+  const [length, path] = ["Content-Length: 9", [hookPath, sourcePath, "/login", "/healthz"][index % 4] as string];
+  return index % 4 < 2 ? post(path, ...fields, length) : get(path, ...fields, length);
+};
+/** Asks, with the token, for the same so many times. */
+const asksFor =
+  (path: string, times = 1): Say =>
+  (target) =>
+    get(path, withToken(target)).repeat(times);
 
 export const attacks = {
   "no attack": async () => {},
-  "stalled chunked pages": knock({
-    network: 1,
-    connections: 300,
-    say: () => `${post("/routes", "Transfer-Encoding: chunked")}${chunk("x".repeat(3_150_000))}`,
-  }),
-  "stalled logins": knock({
-    network: 2,
-    connections: 1_000,
-    say: () => `${post("/login", "Content-Length: 65000")}${"x".repeat(64_000)}`,
-  }),
+  "stalled chunked pages": knock(1, 300, () => stalledPage),
+  "stalled logins": knock(2, 1_000, () => stalledLogin),
   "stalled bodies of a source": stalledBodies(3, ({ sourcePath }) => sourcePath),
   "stalled bodies at the hook": stalledBodies(4, ({ hookPath }) => hookPath),
-  "tiny chunks": knock({
-    network: 5,
-    connections: 100,
-    say: ({ hookPath }) => post(hookPath, "Transfer-Encoding: chunked"),
-    drip: "1\r\nx\r\n".repeat(100),
-  }),
-  drip: knock({
-    network: 6,
-    connections: 300,
-    say: ({ hookPath, sourcePath }, index) => post(index % 2 ? hookPath : sourcePath, "Content-Length: 9999"),
-    drip: "x",
-  }),
-  "half headers": knock({
-    network: 7,
-    connections: 2_000,
-    say: ({ hookPath }) => `POST ${hookPath} HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(2_000)}`,
-  }),
-  "half a line from 4,000 networks": knock({
-    network: (index) => `127.${40 + (index >> 8)}.${index & 255}.1`,
-    connections: 4_000,
-    say: () => "POST /",
-  }),
-  "answered heads": knock({
-    network: 12,
-    connections: 2_000,
-    say: ({ hookPath, sourcePath }, index) => {
-      const fields = Array<string>(190).fill("a: b");
-      const [length, path] = ["Content-Length: 9", [hookPath, sourcePath, "/login", "/healthz"][index % 4] as string];
-      return index % 4 < 2 ? post(path, ...fields, length) : get(path, ...fields, length);
-    },
-  }),
-  "unread exports": knock({
-    network: 8,
-    connections: 100,
-    say: (target) => get("/api/export?format=ndjson", withToken(target)),
-    reads: false,
-  }),
-  "unread event streams": knock({
-    network: 9,
-    connections: 200,
-    say: (target) => get("/api/stream?after=1", withToken(target)),
-    reads: false,
-  }),
-  "unread lists": knock({
-    network: 10,
-    connections: 100,
-    say: (target) => get("/api/alerts?limit=200", withToken(target)).repeat(15),
-    reads: false,
-  }),
-  "unread pages of strangers": knock({
-    network: 11,
-    connections: 200,
-    say: () => get("/login").repeat(16),
-    reads: false,
-  }),
+  "tiny chunks": knock(5, 100, tinyChunks, { drip: "1\r\nx\r\n".repeat(100) }),
+  drip: knock(6, 300, dripped, { drip: "x" }),
+  "half headers": knock(7, 2_000, halfHeaders),
+  "half a line from 4,000 networks": knock(
+    (index) => `127.${40 + (index >> 8)}.${index & 255}.1`,
+    4_000,
+    () => "POST /",
+  ),
+  "answered heads": knock(12, 2_000, manyFields),
+  "unread exports": knock(8, 100, asksFor("/api/export?format=ndjson"), unread),
+  "unread event streams": knock(9, 200, asksFor("/api/stream?after=1"), unread),
+  "unread lists": knock(10, 100, asksFor("/api/alerts?limit=200", 15), unread),
+  "unread pages of strangers": knock(11, 200, () => get("/login").repeat(16), unread),
 } satisfies Record<string, Attack>;
 
 export interface PostedAlert {
