@@ -53,25 +53,19 @@ describe("an export", () => {
 });
 
 describe("while an export is read", () => {
-  const deps = (listAlertsWithin: AlertLog["listAlertsWithin"]) => ({
-    store: { listAlertsWithin },
-    publicUrl: "http://tocsin.test",
-    clock: createTestClock(),
-    log: silentLog,
-  });
-  const request = { filters: {}, format: "ndjson" as const };
+  const exportOf = (listAlertsWithin: AlertLog["listAlertsWithin"]) => {
+    const deps = { store: { listAlertsWithin }, publicUrl: "http://tocsin.test", clock: createTestClock() };
+    return createExports({ ...deps, log: silentLog })({ filters: {}, format: "ndjson" });
+  };
 
   test("no more is read than is taken, and nothing once its reader is gone", async () => {
     const fixture = await createWebFixture();
     await addMany(fixture, 650);
     let reads = 0;
-    const store = {
-      listAlertsWithin: (...asked: Parameters<AlertLog["listAlertsWithin"]>) => {
-        reads += 1;
-        return fixture.store.listAlertsWithin(...asked);
-      },
-    };
-    const answer = await createExports({ ...deps(store.listAlertsWithin), store })(request);
+    const answer = await exportOf((...asked) => {
+      reads += 1;
+      return fixture.store.listAlertsWithin(...asked);
+    });
     const reader = answer.body?.getReader();
     expect(reads).toBe(1);
     await reader?.read();
@@ -86,18 +80,12 @@ describe("while an export is read", () => {
     const fixture = await createWebFixture();
     const [id] = await addMany(fixture, 1);
     const { alerts } = await fixture.store.listAlertsWithin({ limit: 9 }, 100);
-    const stopped = {
-      position: alerts[0]?.position as NonNullable<(typeof alerts)[0]>["position"],
-      receivedAt: 0,
-      looked: 1,
-    };
+    const [{ position } = { position: undefined as never }] = alerts;
     let page = 0;
-    const answer = await createExports(
-      deps(async () => {
-        page += 1;
-        return page < 4 ? { alerts: [], stopped } : { alerts };
-      }),
-    )(request);
+    const answer = await exportOf(async () => {
+      page += 1;
+      return page < 4 ? { alerts: [], stopped: { position, receivedAt: 0, looked: 1 } } : { alerts };
+    });
     expect(JSON.parse(await answer.text()).id).toBe(id);
   });
 
@@ -149,6 +137,6 @@ describe("while an export is read", () => {
 
   test("a log that cannot be read at all is an error instead of a file", async () => {
     const list = () => Promise.reject(new AppError("store_unavailable", "The disk cannot be read."));
-    await expect(createExports(deps(list))(request)).rejects.toThrow("The disk cannot be read.");
+    await expect(exportOf(list)).rejects.toThrow("The disk cannot be read.");
   });
 });
