@@ -108,7 +108,7 @@ const manyFields: Say = ({ hookPath, sourcePath }, index) => {
   const [length, path] = ["Content-Length: 9", [hookPath, sourcePath, "/login", "/healthz"][index % 4] as string];
   return index % 4 < 2 ? post(path, ...fields, length) : get(path, ...fields, length);
 };
-/** Asks, with the token, for the same so many times. */
+/** Asks with the token, this many times. */
 const asksFor =
   (path: string, times = 1): Say =>
   (target) =>
