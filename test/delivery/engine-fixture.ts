@@ -185,14 +185,16 @@ interface DraftOptions {
 }
 
 /**
- * Time passes (an hour and more in one jump), the first destination answers its next call so, or not before the step `answer`, or an
- * alert comes.
+ * Time passes (an hour and more in one jump), the first destination answers its next call so, or not before the step `answer`, the
+ * engine is restarted or killed, or an alert comes.
  */
 export type Step =
   | number
   | Outcome
   | "hang"
   | "answer"
+  | "restart"
+  | "kill"
   | Partial<AlertFacts>
   | [facts: Partial<AlertFacts>, options: DraftOptions];
 
@@ -359,6 +361,7 @@ export async function startFixture<N extends string>(
         if (typeof step === "number") await (step < 3_600_000 ? clock.advance(step) : clock.jump(step));
         else if (step === "hang") answer = first.hang();
         else if (step === "answer") answer();
+        else if (step === "restart" || step === "kill") await fixture[step]();
         else if ("kind" in step) first.script.push(step);
         else ids.push(await fixture.accept(...([step].flat() as [Partial<AlertFacts>, DraftOptions])));
       }

@@ -63,15 +63,14 @@ describe("delivering", () => {
 
 describe("pacing", () => {
   it("sends to one chat at most once a second and eighteen times a minute, over a restart", async () => {
-    const { fixture, acceptMany, clock, chat } = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
+    const { acceptMany, clock, chat, play } = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
     await acceptMany(19);
     await clock.advance(40_000);
     const times = chat.calls.map((call) => call.at);
     expect(times).toHaveLength(18);
     const gaps = times.slice(1).map((at, index) => at - (times[index] as number));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
-    await fixture.restart();
-    await clock.advance(10_000);
+    await play("restart", 10_000);
     expect(chat.calls).toHaveLength(18);
     await clock.advance(15_000);
     expect(chat.calls).toHaveLength(19);
@@ -81,9 +80,7 @@ describe("pacing", () => {
     const { fixture, clock, chat, play } = await startFixture([telegramTo("chat")]);
     chat.script.push(flood(120_500));
     const start = clock.now();
-    const [id = ""] = await play({}, 0, {}, 20_000);
-    await fixture.restart();
-    await clock.advance(3 * minute);
+    const [id = ""] = await play({}, 0, {}, 20_000, "restart", 3 * minute);
     expect(chat.calls).toHaveLength(3);
     expect((chat.calls[1]?.at ?? 0) - start).toBeGreaterThanOrEqual(120_500);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
@@ -294,14 +291,10 @@ describe("a message of several parts", () => {
   });
 
   it("goes on with the part that was refused, after a restart, for all repeats that it showed together", async () => {
-    const { fixture, accept, clock, chat, states } = await startFixture([telegramTo("chat", { detail: "full" })]);
+    const { fixture, accept, clock, chat, states, play } = await startFixture([telegramTo("chat", { detail: "full" })]);
     await stopEngine(fixture.engine, clock);
     const ids = [await accept({ alertKey: "k", text }), await accept({ alertKey: "k", text })];
-    chat.script.push({ kind: "sent", ref: "11" }, flood(90_500));
-    await fixture.restart();
-    await clock.advance(5 * second);
-    await fixture.restart();
-    await clock.advance(3 * minute);
+    await play({ kind: "sent", ref: "11" }, flood(90_500), "restart", 5 * second, "restart", 3 * minute);
     expect(partsOf(chat.texts)).toEqual(["1", "2", "2", "3"]);
     expect(chat.texts[1]).toBe(chat.texts[2]);
     for (const id of ids) expect(await states(id)).toEqual({ chat: "sent" });
@@ -314,8 +307,7 @@ describe("a message of several parts", () => {
     await stopEngine(fixture.engine, clock, 100);
     const [waiting] = await store.listDue("chat", clock.now() + minute, 10);
     expect(waiting).toMatchObject({ state: "queued", ambiguous: 0, progress: { refs: ["1"] } });
-    await fixture.restart();
-    await clock.advance(10 * second);
+    await play("restart", 10 * second);
     expect(partsOf(chat.texts)).toEqual(["1", "2", "3"]);
     expect(await outcomesOf(fixture, id)).toEqual(["sent", "sent", "sent"]);
   });
@@ -355,21 +347,18 @@ describe("destinations that fail", () => {
     const [id = ""] = await play({}, 3_000);
     expect(chat.calls.map((call) => call.context.recipient)).toEqual(["-1004", "-100777"]);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
-    await fixture.restart();
-    await play({}, 3_000);
+    await play("restart", {}, 3_000);
     expect(chat.calls.at(-1)?.context.recipient).toBe("-100777");
   });
 });
 
 describe("stopping and starting again", () => {
   it("records a call that is aborted at the deadline, and repeats it marked after the next start", async () => {
-    const { fixture, clock, chat, play } = await startFixture([telegramTo("chat")]);
+    const { fixture, chat, play } = await startFixture([telegramTo("chat")]);
     chat.script.push(
       ({ context }) => new Promise((resolve) => context.signal.addEventListener("abort", () => resolve(lost))),
     );
-    const [id = ""] = await play({}, 0);
-    await fixture.restart();
-    await clock.advance(minute);
+    const [id = ""] = await play({}, 0, "restart", minute);
     expect(chat.repeats).toEqual([false, true]);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
   });
@@ -380,8 +369,7 @@ describe("stopping and starting again", () => {
     const [id = ""] = await fixture.play({}, second);
     await stopEngine(fixture.engine, fixture.clock, 100);
     fixture.failing.clear();
-    await fixture.restart();
-    await fixture.clock.advance(minute);
+    await fixture.play("restart", minute);
     expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "sent"]);
   });
 

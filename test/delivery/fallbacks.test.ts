@@ -80,11 +80,10 @@ it("gets an alert once, though all mailboxes of the first destination are refuse
 });
 
 it("takes what waited for a destination that was renamed, and people get a notice of it", async () => {
-  const { fixture, accept, clock, hook, detail } = await startFixture([ntfyTo("hook")]);
+  const { fixture, accept, clock, hook, detail, play } = await startFixture([ntfyTo("hook")]);
   await stopEngine(fixture.engine, clock);
   const id = await accept({}, { planned: { destination: "old" }, fallback: ["hook", hour] });
-  await fixture.restart();
-  await clock.advance(5 * second);
+  await play("restart", 5 * second);
   expect((await detail(id)).deliveries).toMatchObject([
     { destination: "old", state: "failed", reason: "this destination is no longer configured" },
     { destination: "hook", state: "sent" },

@@ -12,13 +12,12 @@ async function startNight<N extends string = never>(chat = telegramTo("chat"), .
   const until = fixture.clock.now() + 8 * hour;
   fixture.quietHours.find = hoursEnd(until);
   const hold = (facts = {}) => fixture.accept(facts, { planned: { state: "held", dueAt: until } });
-  const { store, clock } = fixture;
+  const { store, clock, play } = fixture;
   const release = (filter = {}) => releaseHeld({ store, destinations, clock }, filter);
   /** A restart that finds other quiet hours, or none. */
   const restartWith = async (find = fixture.quietHours.find) => {
     fixture.quietHours.find = find;
-    await fixture.restart();
-    await clock.advance(second);
+    await play("restart", second);
   };
   const endQuietHours = () => {
     fixture.quietHours.find = undefined;

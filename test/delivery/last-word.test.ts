@@ -172,8 +172,7 @@ it("rings for nothing that was claimed by a commit that hung, where its end was 
     },
   };
   fixture.routesByEngine = true;
-  await fixture.restart();
-  await clock.advance(minute);
+  await play("restart", minute);
   const at = clock.now();
   await play(over, second);
   hangs = true;

@@ -88,13 +88,12 @@ describe("notices", () => {
   });
 
   it("are told once by a relay that is killed right behind them", async () => {
-    const { fixture, chat, hook, clock, unanswered } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const { fixture, chat, hook, clock, unanswered, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const killBehindNotice = async () => {
       unanswered.add("recordNotice");
       await clock.advance(30 * second);
       unanswered.clear();
-      await fixture.kill();
-      await clock.advance(30 * second);
+      await play("kill", 30 * second);
       return wordsIn(hook.texts, /gets no|works again/);
     };
     chat.script.push(kicked);
@@ -175,8 +174,7 @@ describe("notices", () => {
     expect(chat.calls).toHaveLength(1);
     await clock.advance(2 * minute);
     expect(chat.texts.slice(1)).toEqual([expect.stringContaining("alerts: second")]);
-    await fixture.restart();
-    await clock.advance(11 * minute);
+    await play("restart", 11 * minute);
     expect(chat.calls).toHaveLength(2);
   });
 
@@ -310,13 +308,11 @@ describe("a notice that a destination fails", () => {
     const fixture = await startFixture([chosenChat, hook]);
     fixture.chat.always = () => flood(hour);
     await notify(fixture);
-    await fixture.clock.advance(5 * second);
-    await fixture.kill();
+    await fixture.play(5 * second, "kill");
     fixture.unanswered.add("callFallbacks");
     await fixture.clock.advance(25 * second);
     fixture.unanswered.clear();
-    await fixture.kill();
-    await fixture.clock.advance(2 * minute);
+    await fixture.play("kill", 2 * minute);
     expect(took(fixture, "hook")).toEqual([1]);
   });
 
@@ -326,8 +322,7 @@ describe("a notice that a destination fails", () => {
     await notify(fixture);
     await stopEngine(fixture.engine, fixture.clock);
     await fixture.clock.jump(minute);
-    await fixture.restart();
-    await fixture.clock.advance(minute);
+    await fixture.play("restart", minute);
     expect(took(fixture, "chat", "hook")).toEqual([2, 0]);
   });
 

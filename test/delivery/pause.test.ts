@@ -22,17 +22,13 @@ describe("a destination that a person has paused", () => {
   });
 
   it("stays so over a restart and a kill", async () => {
-    const { fixture, chat, clock } = await startFixture([telegramTo("chat")]);
+    const { fixture, chat, play } = await startFixture([telegramTo("chat")]);
     await fixture.engine.setPause("chat", "api");
-    await fixture.kill();
-    const id = await fixture.accept();
-    await clock.advance(20 * second);
-    await fixture.restart();
-    await clock.advance(20 * second);
+    const [id = ""] = await fixture.play("kill", {});
+    await play(20 * second, "restart", 20 * second);
     expect(chat.calls).toHaveLength(0);
     await fixture.engine.setPause("chat", undefined);
-    await fixture.restart();
-    await clock.advance(20 * second);
+    await play("restart", 20 * second);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
   });
 
@@ -115,8 +111,7 @@ describe("a destination that a person has paused", () => {
                 return claimed;
               },
       });
-      await fixture.restart();
-      const id = await fixture.accept();
+      const [id = ""] = await fixture.play("restart", {});
       await clock.settle();
       await fixture.engine.setPause("chat", "page");
       answer();

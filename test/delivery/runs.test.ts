@@ -160,11 +160,10 @@ describe("many alerts for a chat without a pace", () => {
   );
 
   it("gives back at a stop what it has not begun, and the next start sends it in its order", async () => {
-    const { fixture, chat, clock } = await start();
+    const { fixture, chat, clock, play } = await start();
     hangAt(chat, 40);
     await acceptMany(fixture, 100);
-    await clock.settle();
-    await fixture.restart();
+    await play(0, "restart");
     chat.always = undefined;
     await clock.advance(2 * minute);
     const rest = numbers(chat.calls).slice(41);
@@ -325,8 +324,7 @@ describe("an alert that comes alone", () => {
     void fixture.accept();
     await fixture.clock.settle();
     expect(fixture.chat.calls).toHaveLength(0);
-    await fixture.kill();
-    await fixture.clock.advance(second);
+    await fixture.play("kill", second);
     expect(fixture.chat.repeats).toEqual([false]);
   });
 
@@ -335,8 +333,7 @@ describe("an alert that comes alone", () => {
     fixture.chat.hang();
     const [id = ""] = await fixture.play({}, 0);
     expect(fixture.chat.calls).toHaveLength(1);
-    await fixture.kill();
-    await fixture.clock.advance(minute);
+    await fixture.play("kill", minute);
     expect(fixture.chat.repeats).toEqual([false, true]);
     const cut = { outcome: "ambiguous", detail: "Tocsin was stopped during the call" };
     expect((await fixture.detail(id)).deliveries).toMatchObject([{ attempts: [cut, { outcome: "sent" }] }]);

@@ -11,9 +11,7 @@ describe("alerts that are sent together", () => {
     const { fixture, chat, clock, play } = await startFixture([telegramTo("chat")]);
     const [first = ""] = await play(lost, { alertKey: "k", value: "1" }, 29 * second);
     await stopEngine(fixture.engine, clock, 1);
-    const [next = ""] = await play({ alertKey: "k", value: "2" }, 10 * second);
-    await fixture.restart();
-    await clock.advance(5 * second);
+    const [next = ""] = await play({ alertKey: "k", value: "2" }, 10 * second, "restart", 5 * second);
     expect(chat.repeats).toEqual([false, true, false]);
     expect(chat.texts[1]).toContain(first);
     expect(chat.calls[1]?.context.alertId).toBe(first);

@@ -27,7 +27,7 @@ it.each([
 });
 
 it("records the outcome although the destination's health cannot be saved, and sends the notice later", async () => {
-  const { fixture, clock, failing, hook } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+  const { fixture, clock, failing, hook, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
   failing.add("saveStatus").add("recordNotice");
   const id = await fixture.meet("chat", kicked);
   await clock.advance(5 * second);
@@ -36,8 +36,7 @@ it("records the outcome although the destination's health cannot be saved, and s
   failing.clear();
   await clock.advance(2 * second);
   expect(hook.calls).toHaveLength(1);
-  await fixture.restart();
-  await clock.advance(minute);
+  await play("restart", minute);
   expect(hook.calls).toHaveLength(1);
 });
 
@@ -146,7 +145,7 @@ it("keeps to the bot's pace when what both chats call with takes long to load", 
   }));
 
 it("gives back what routing claims while the lane is stopped, so that it is no possible repeat", async () => {
-  const { fixture, store, clock } = await startFixture([ntfyTo("hook")]);
+  const { fixture, store, clock, play } = await startFixture([ntfyTo("hook")]);
   let isSlow = false;
   fixture.seen = {
     ...store,
@@ -157,8 +156,7 @@ it("gives back what routing claims while the lane is stopped, so that it is no p
     },
   };
   fixture.routesByEngine = true;
-  await fixture.restart();
-  await clock.advance(minute);
+  await play("restart", minute);
   isSlow = true;
   const accepting = fixture.accept();
   await clock.settle();
@@ -166,8 +164,7 @@ it("gives back what routing claims while the lane is stopped, so that it is no p
   await clock.advance(3 * second);
   const id = await accepting;
   isSlow = false;
-  await fixture.restart();
-  await clock.advance(minute);
+  await play("restart", minute);
   expect(fixture.hook.repeats).toEqual([false]);
   expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
 });
@@ -179,7 +176,7 @@ it.each([
   ["claimDeliveries", "at once", telegramTo("hook")],
   ["claimDeliveries", "late", telegramTo("hook")],
 ] as const)("sends unmarked what %s has claimed %s, without an answer", async (method, when, destination) => {
-  const { fixture, store, clock } = await startFixture([destination]);
+  const { fixture, store, clock, play } = await startFixture([destination]);
   let isLost = false;
   fixture.seen = {
     ...store,
@@ -193,8 +190,7 @@ it.each([
     },
   };
   fixture.routesByEngine = method === "recordRouting";
-  await fixture.restart();
-  await clock.advance(minute);
+  await play("restart", minute);
   isLost = true;
   await fixture.accept().catch(() => {});
   await clock.advance(when === "late" ? 20 * second : 10 * second);

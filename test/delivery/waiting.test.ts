@@ -34,12 +34,10 @@ describe("time", () => {
   });
 
   it("tries what was never tried after a stop of more than a day, and says how late it is", async () => {
-    const { fixture, clock, chat } = await startFixture([telegramTo("chat")]);
+    const { fixture, clock, chat, play } = await startFixture([telegramTo("chat")]);
     await stopEngine(fixture.engine, clock);
     const id = await fixture.accept();
-    await clock.jump(30 * hour);
-    await fixture.restart();
-    await clock.advance(5 * second);
+    await play(30 * hour, "restart", 5 * second);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
     expect(chat.texts[0]).toMatch(/30 h.* late/);
   });
@@ -138,13 +136,12 @@ describe("what comes for a dead destination", () => {
   });
 
   it("goes out as one message too when a relay that was killed starts again", async () => {
-    const { fixture, accept, chat, clock, states } = await startChat();
+    const { accept, chat, clock, states, play } = await startChat();
     chat.script.push(kicked);
     const ids = [await accept(), await accept()];
     await clock.advance(30 * minute);
     chat.probes.push({ kind: "sent" });
-    await fixture.kill();
-    await clock.advance(10 * second);
+    await play("kill", 10 * second);
     expect(await Promise.all(ids.map(states))).toEqual(ids.map(() => ({ chat: "digested" })));
     expect(chat.calls).toHaveLength(2);
   });
