@@ -32,34 +32,25 @@ describe("the relays on a database", () => {
       ["two", true, false],
       ["one", false, true],
     ]);
-    expect(shown[1]?.destinations).toEqual([
-      { name: "desk", since: 7 },
-      { name: "night", since: 7 },
-    ]);
-    expect([...holdersOf(shown)]).toEqual([
-      ["hook", "two"],
-      ["desk", "one"],
-      ["night", "one"],
-    ]);
+    expect(shown[1]?.destinations).toEqual(["desk", "night"].map((name) => ({ name, since: 7 })));
+    expect(Object.fromEntries(holdersOf(shown))).toEqual({ hook: "two", desk: "one", night: "one" });
     expect(judgeRelays(shown)).toEqual([]);
   });
 
   it("of one machine are told apart by their ports, and by the end of their ids where those are alike too", () => {
     const report = { started: true, ready: true, reasons: [], accepted: 0, hooks: {} };
     const of = (id: string, port?: number) => relay("host", { id, report: { ...report, port } });
-    const namesOf = (relays: RelayView[]) => view(relays).map(({ name }) => name);
-    expect(namesOf([of("0001-aaaa", 8080)])).toEqual(["host"]);
-    expect(namesOf([of("0001-aaaa", 8080), of("0002-bbbb", 8081), relay("other")])).toEqual([
-      "host:8080",
-      "host:8081",
-      "other",
-    ]);
-    expect(namesOf([of("0001-aaaa", 8080), of("0002-bbbb", 8080), of("0003-cccc")])).toEqual([
-      "host",
-      "host:8080 (aaaa)",
-      "host:8080 (bbbb)",
-    ]);
-    expect(namesOf([of("0003-cccc"), of("0004-dddd")])).toEqual(["host (cccc)", "host (dddd)"]);
+    for (const [relays, names] of [
+      [[of("0001-aaaa", 8080)], "host"],
+      [[of("0001-aaaa", 8080), of("0002-bbbb", 8081), relay("other")], "host:8080, host:8081, other"],
+      [[of("1-aaaa", 8080), of("2-bbbb", 8080), of("3-cccc")], "host, host:8080 (aaaa), host:8080 (bbbb)"],
+      [[of("0003-cccc"), of("0004-dddd")], "host (cccc), host (dddd)"],
+    ] as const)
+      expect(
+        view([...relays])
+          .map(({ name }) => name)
+          .join(", "),
+      ).toBe(names);
   });
 
   it("are one with SQLite, which does everything, and no card names it", () => {
@@ -96,16 +87,11 @@ describe("the relays on a database", () => {
   });
 
   it("are shown as not heard of when the others have said since that they run", () => {
-    const relays = [
-      relay("two", { seenAt: 20_000 }),
-      relay("late", { seenAt: 12_000 }),
-      relay("gone", { seenAt: 11_000 }),
-    ];
-    expect(view(relays).map(({ name, unheardMs }) => [name, unheardMs])).toEqual([
-      ["two", undefined],
-      ["gone", 9_000],
-      ["late", undefined],
-    ]);
+    const relays = Object.entries({ two: 20_000, late: 12_000, gone: 11_000 }).map(([name, seenAt]) =>
+      relay(name, { seenAt }),
+    );
+    const unheard = view(relays).map(({ name, unheardMs }) => `${name} ${unheardMs}`);
+    expect(unheard).toEqual(["two undefined", "gone 9000", "late undefined"]);
   });
 
   it("do not count with a newer configuration until they were ready", () => {
