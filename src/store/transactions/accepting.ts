@@ -8,16 +8,16 @@ import type { Arriving } from "./repeats.ts";
 import type { Routing } from "./routing.ts";
 import type { AskedBy, NewRequest, RoutedAlert } from "./writing.ts";
 
-/** What one call asks to accept. */
+/** One call to accept a request. */
 export interface Asked {
   request: IncomingRequest;
-  /** How its alerts are routed in the same transaction, in their order. Default: they wait for routing. */
+  /** The routing of its alerts, in their order, which the same transaction records. Default: the alerts wait for routing. */
   drafts?: readonly RoutingDraft[];
 }
 
 /** An earlier request with the same key, within its window. */
 interface Earlier {
-  /** Null: its body is another. */
+  /** Null: the earlier request has another body. */
   seq: number | null;
   items: number;
   ids: string[];
@@ -38,12 +38,12 @@ interface NewVerdict {
 type Verdict = NewVerdict | { kind: "duplicate"; ids: string[]; seq?: number } | { kind: "again" };
 
 const noneEarlier: ReadonlyMap<IncomingRequest, readonly Earlier[]> = new Map();
-/** The position of an alert that is not stored yet: behind all that are. */
+/** The position of an alert that is not stored yet: after all stored ones. */
 const firstPosition = 9_000_000_000_000_000;
 
 /**
- * T1. Requests and their alerts go to disk together; an alert without `routed_at` is its own outbox entry. One that comes with a draft is
- * routed in the same transaction (T2).
+ * T1. Requests and their alerts go to disk together. An alert without `routed_at` is its own outbox entry. An alert with a draft
+ * is routed in the same transaction (T2).
  */
 export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: Routing) {
   const findStored = sql.statement(
@@ -78,7 +78,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     return new Map(keyed.map(({ request }, index) => [request, found[index] ?? []]));
   }
 
-  /** Counts those that are not stored. */
+  /** Counts the requests that are not stored. */
   async function countVerdicts(tx: Tx, verdicts: readonly Verdict[]): Promise<void> {
     const duplicates = verdicts.filter((verdict) => verdict.kind === "duplicate");
     if (duplicates.length === 0) return;
@@ -128,7 +128,7 @@ function toArriving(asked: readonly Asked[], given: readonly Given[]): (Arriving
   );
 }
 
-/** One after another: what is stored of one is an earlier request for the next. */
+/** Decides one request after another, since each stored one is an earlier request for the next. */
 function decide(
   given: readonly Given[],
   storedIds: ReadonlySet<string>,
@@ -151,7 +151,7 @@ function decide(
     }
     const earlier = earlierOf.get(request) ?? [];
     const same = earlier.find(({ seq }) => seq !== null);
-    // To answer with alerts that are gone would lose this one.
+    // An answer with the ids of removed alerts would lose this request.
     if (same !== undefined && same.ids.length === same.items)
       return { kind: "duplicate", ids: same.ids, seq: same.seq as number };
     verdict.conflict = beside.length > 0 || earlier.some(({ seq }) => seq === null);

@@ -8,7 +8,7 @@ import { fromRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
-/** Facts that are given at once, as JSON text: a few milliseconds. */
+/** Bytes of facts, as JSON text, in one answer: a few milliseconds. */
 const mostFactsBytes = 1024 * 1024;
 
 type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
@@ -90,7 +90,7 @@ function statementsOf(sql: Dialect) {
   return { listSizes, readFacts, listPast, readBodies, list, follow, findRouted };
 }
 
-/** What came by webhooks, for those who look back over it and follow it. */
+/** The alerts that came by webhooks, for readers that look back over the log or follow it. */
 export function createArrivals(sql: Dialect) {
   const { listSizes, readFacts, listPast, readBodies, list, follow, findRouted } = statementsOf(sql);
   const toWithin = ({ fromAt, before, limit }: FactsQuery) => {
@@ -139,7 +139,7 @@ export function createArrivals(sql: Dialect) {
     listArrivals: async (tx, query) => tx.run(list, toWithin(query)),
 
     async followArrivals(tx, after, limit) {
-      // First: what is routed by then is listed.
+      // Asked first: alerts that are routed at that moment are in the list.
       const [routed = 0] = await tx.run(findRouted, {});
       const [place] = after === undefined ? [] : fromPosition(after);
       const arrivals = place === undefined ? [] : await tx.run(follow, { after: place, limit });

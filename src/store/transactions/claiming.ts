@@ -10,7 +10,7 @@ import type { Fences } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {
   facts: string;
-  /** What was sent before of its alert key there: JSON of its row; null when nothing was. */
+  /** The row of its thread as JSON: what was sent there of its alert key. Null when nothing was. */
   thread: string | null;
 }
 
@@ -21,7 +21,7 @@ export type ClaimCall = [lane: LaneFence, claims: readonly ClaimInput[]];
 const threadColumns = Object.fromEntries(columnNames("threads").map((name) => [name, `t.${name}`]));
 const sameKey = "t.destination = d.destination AND t.recipient = d.recipient AND t.alert_key = a.alert_key";
 
-/** T3: the first claim of a delivery has it. `due_at` is set exactly while a delivery may be claimed. */
+/** T3: the first claim of a delivery gets it. `due_at` is set exactly while a delivery may be claimed. */
 export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InTx<Dispatch, "savePaces">) {
   const take = sql.step({
     given: { token: "text", lease_ms: "int8", digest_id: "text" },
@@ -32,7 +32,7 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InT
       columns: `${claimedColumns}, CASE WHEN t.alert_key IS NOT NULL THEN ${sql.jsonOf(threadColumns)} END AS thread`,
       joins: {
         sqlite: `JOIN alerts a ON a.seq = d.alert_seq LEFT JOIN threads t ON ${sameKey}`,
-        // Each is looked up by itself: a plan that was made while the tables were empty would read them from end to end.
+        // Each alert is looked up by itself: a plan from the time of empty tables would read them from end to end.
         postgres: `JOIN alerts a ON a.seq = d.alert_seq AND a.seq = ANY(ARRAY(SELECT alert_seq FROM changed))
           LEFT JOIN LATERAL (SELECT * FROM threads t WHERE ${sameKey} LIMIT 1) AS t ON true`,
       },
@@ -43,7 +43,7 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InT
     },
   });
 
-  /** In the order asked. What stands in several claims belongs to the first. */
+  /** Claims in the order asked. A delivery that several claims name belongs to the first. */
   async function claim(tx: Tx, calls: readonly ClaimCall[], which: WhichLanes): Promise<ClaimedTogether[][]> {
     const asked = new Map<number, StepItem<(typeof take)["given"]>>();
     for (const [{ group, fence }, claims] of calls) {

@@ -3,8 +3,8 @@ import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
 /**
- * Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. To look
- * at 100,000 for each page takes a tenth of a second.
+ * Deliveries of one kind that are read to find how long the oldest waits: those that are due first, or of the oldest alerts.
+ * Reading 100,000 for each page would take a tenth of a second.
  */
 const mostLookedAt = 500;
 const ofDestination = "destination = :destination";
@@ -16,7 +16,7 @@ const anyState = deliveryStates.map((state) => `'${state}'`).join(", ");
 const deliveriesBy = (sql: Dialect) => (index: string) =>
   `FROM deliveries ${sql.indexedBy(index)} WHERE ${ofDestination}`;
 
-/** What waits at each destination, and how its messages went. */
+/** The waiting deliveries of each destination, and the outcomes of its messages. */
 export function createDestinationCounts(sql: Dialect) {
   const list = sql.statement(
     {},
@@ -89,7 +89,7 @@ export function createDestinationCounts(sql: Dialect) {
       });
       unsent.forEach((row, index) => {
         const entry = entryOf(row);
-        // It may have been resent or removed since it was counted.
+        // The delivery may have been resent or removed since it was counted.
         const [at] = unsentAt[index] ?? [];
         if (at !== undefined) entry.lastFailedAt = Math.max(entry.lastFailedAt ?? at, at);
       });

@@ -18,11 +18,11 @@ export const findThreadIn = (sql: Dialect) =>
 
 function dueStatements(sql: Dialect) {
   const columns = deliveryColumnsWith(sql.statusOf("a"));
-  /** One kind of what is due at a destination, and has an index of its own. */
+  /** One kind of due deliveries of a destination. Each kind has an index of its own. */
   const dueOf = (kind: string) =>
     `SELECT seq, due_at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND due_at <= :now AND ${kind}
      ORDER BY due_at, seq ${sql.limit(":limit")}`;
-  // With fewer than the limit all are listed, and planning finds the urgent ones among them.
+  // A list that is shorter than the limit has all due deliveries, and planning finds the urgent ones in it.
   const listDue = sql.statement(
     { destination: "text", now: "int8", limit: "int8", resent_first: "int8" },
     `WITH usual AS MATERIALIZED (${dueOf(sql.isBulk(false))}),
@@ -83,7 +83,7 @@ function dueStatements(sql: Dialect) {
   return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue };
 }
 
-/** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
+/** The lists of due deliveries. `due_at` is set exactly while a delivery may be claimed. */
 export function createDueLists(sql: Dialect) {
   const findThread = findThreadIn(sql);
   const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);
@@ -113,7 +113,7 @@ export function createDueLists(sql: Dialect) {
 type ShownRow = Pick<Row<"alerts">, "id" | "received_at" | "origin"> &
   Pick<Row<"deliveries">, "extras"> & { routed_at: number; facts: string };
 
-/** What a message is written from. */
+/** The reads that messages are composed from. */
 export function createMessageReading(sql: Dialect) {
   const findFacts = sql.statement(
     { seq: "int8", destination: "text" },

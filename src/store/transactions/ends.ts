@@ -5,20 +5,20 @@ import { readTime } from "../../ground/time/read-time.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createLockedLook } from "./name-lock.ts";
 
-/** Another alert of the same key that says that it is over, since the key last fired. Routed before, and mostly accepted before. */
+/** Another end of the same key since the key last fired. It was routed before, and mostly accepted before. */
 interface EarlierEnd {
   id: string;
   facts: AlertFacts;
-  /** Where that was sent, or is about to be. */
+  /** Where that end was sent, or is about to be sent. */
   told: readonly Pick<PlannedDelivery, "destination" | "recipient">[];
 }
 
 /** The most ends of a key that are looked at. */
 const mostEnds = 20;
-/** A delivery in one of these has told nobody. */
+/** Nobody has read the message of a delivery in one of these states. */
 export const untoldStates = "('failed', 'expired', 'muted')";
 
-/** An alert of the key that came before the one that is asked about. */
+/** An earlier alert of the key. */
 type Earlier = EarlierEnd & { seq: number };
 
 type LeftToSend = (record: RoutingRecord, id: string) => ReturnType<typeof withoutToldEnd>;
@@ -34,8 +34,8 @@ interface Row {
 }
 
 /**
- * What was told before of the keys that are over. Another relay that routes an end of the same key waits until this transaction
- * has ended. What is left to send is asked in the order of the records: what one of them sends counts for the next.
+ * Finds the earlier ends of keys that are over. Another relay that routes an end of the same key waits until this transaction has
+ * ended. Ask for the records in their order: an end that one of them sends counts for the next.
  */
 export function createEnds(sql: Dialect) {
   const lookLocked = createLockedLook(sql, "endedKey");
@@ -88,8 +88,8 @@ function toEarlier({ seq, id, facts, told }: Row): Earlier[] {
 }
 
 /**
- * What of an alert that is over has still to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour, and
- * Alertmanager with each notification of the group. A destination that has heard that this occurrence is over does not hear it again; a
+ * The deliveries of an end that still have to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour, and
+ * Alertmanager with each notification of the group. A destination that got the end of this occurrence does not get it again. A
  * later end changes the message where the channel can do so.
  *
  * @param earlier newest first

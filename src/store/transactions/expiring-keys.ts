@@ -4,7 +4,7 @@ import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
 export function createExpiringKeys(sql: Dialect) {
-  // One that has expired and was not removed yet is taken over.
+  // A key that has expired and was not removed yet is taken over.
   const put = sql.statement(
     { kind: "text", key: "text", expires_at: "int8", now: "int8" },
     `INSERT INTO expiring_keys (kind, key, expires_at) VALUES (:kind, :key, :expires_at)
@@ -27,7 +27,7 @@ export function createExpiringKeys(sql: Dialect) {
       (await tx.run(put, { kind, key, expires_at: expiresAt, now })).length > 0,
     hasKey: async (tx, kind, key, now) => (await tx.run(find, { kind, key, now })).length > 0,
     listKeys: async (tx, kind, now) => tx.run(list, { kind, now }),
-    /** How many there were. */
+    /** Gives the number of removed keys. */
     removeExpiredKeys: async (tx, now) => (await tx.run(remove, { now })).length,
   } satisfies InTx<ExpiringKeyStore & { removeExpiredKeys(now: number): Promise<number> }>;
 }

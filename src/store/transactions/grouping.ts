@@ -22,7 +22,7 @@ import { createMaking } from "./writing.ts";
 export type Grouping = ReturnType<typeof createGrouping>;
 
 export interface Groups {
-  /** In the order of the records: what one of them begins, the next one joins. */
+  /** Called in the order of the records: the next one joins a group that one of them begins. */
   gather(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
   /** Called after the deliveries are made. Absent: nothing is grouped. */
   save?(tx: Tx): Promise<void>;
@@ -30,14 +30,14 @@ export interface Groups {
 
 type CauseRow = Pick<Row<"deliveries">, "alert_seq" | "channel" | "recipient" | "route" | "extras">;
 
-/** Longer than any cause holds back. */
+/** A memory is kept longer than any cause may hold back. */
 const keptMs = 14 * 24 * 3_600_000;
 const overBefore = "it began and was over while its cause fired";
-/** A message that does not name all that its cause holds back is changed no more often. */
+/** A message that cannot name all that its cause holds back is changed no more often than this. */
 const recountMs = 10_000;
-/** One step changes no more deliveries: that takes the writing thread some 10 ms, and accepting alerts waits for it. */
+/** Deliveries that one step changes at most: the writing thread takes some 10 ms, and accepting alerts waits for it. */
 const mostAtOnce = 400;
-/** What takes several steps is due only then, so that its messages know how many they tell. */
+/** Deliveries that take several steps are due this much later, so that their messages know how many there are. */
 const gatherMs = 3_000;
 /** The rest of the steps is remembered by this name. */
 const restOfSteps = '["rest"]';
@@ -54,13 +54,13 @@ function statementsOf(sql: Dialect) {
   );
   const picked = `d.seq ${sql.isOneOf(":seqs")} AND d.state = 'held'`;
   const isEnd = (alert: string) => `${sql.statusOf(alert)} = 'resolved'`;
-  // An end of its key came behind it: sent or not, but behind an end one that the same chat gets.
+  // An end of its key followed. Where the delivery is an end itself, the following one has to go to the same chat.
   const isFollowed = `EXISTS (
     SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL AND f.routed_at IS NOT NULL
       AND ${isEnd("f")} AND (${sql.statusOf("a")} <> 'resolved' OR EXISTS (
         SELECT 1 FROM deliveries e WHERE e.alert_seq = f.seq AND e.destination = d.destination
           AND e.recipient = d.recipient AND e.state NOT IN ${untoldStates})))`;
-  // What was told last of its key in the same chat.
+  // The status of its key that the same chat was told last.
   const toldBefore = `(
     SELECT ${sql.statusOf("b")} FROM alerts b JOIN deliveries e ON e.alert_seq = b.seq
     WHERE b.alert_key = a.alert_key AND b.seq < a.seq AND e.destination = d.destination AND e.recipient = d.recipient
@@ -119,8 +119,8 @@ function statementsOf(sql: Dialect) {
 }
 
 /**
- * Lets alerts of one group out together, and those behind a cause when that is over. What is known of a group, or of a cause, is one row
- * for each destination, which is read and advanced where the alert is routed, behind the rows of what rings.
+ * Holds alerts of one group until they go out together, and alerts behind a cause until it is over. The memory of a group or a
+ * cause is one row for each destination. Routing an alert reads and advances it, after the rows of what rings.
  *
  *     of a group ──▶ held until the group goes out; with its name, by which the lane sends all that are due as one message
  *     critical ──▶ at once, and what waits in its group with it
@@ -135,7 +135,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   const { findUntold, findCause, recount } = statements;
   const apply = createSteps(memories, statements);
 
-  /** The message of a cause says in place what it holds back. What waits to be said already says this instead. */
+  /** Has the message of a cause count what it holds back. A count that still waits is replaced. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
     const [rows = []] = await tx.look(findCause, [{ id: causeId, destination }]);
     const [first] = rows;
@@ -182,7 +182,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       };
     },
 
-    /** Deliveries did not arrive in time: a cause that nobody at its destination was told of holds nothing back there. */
+    /** Called when deliveries did not arrive in time: a cause that nobody at its destination knows of holds nothing back there. */
     async forgetUntold(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const untold = deliverySeqs.length === 0 ? [] : await tx.run(findUntold, { seqs: deliverySeqs });
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();
@@ -211,7 +211,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   };
 }
 
-/** In their order behind what is left of former ones, as many as one step may change. True: some are left. */
+/** Makes changes in their order, after the rest of earlier ones, as many as one step may change. True: some are left. */
 function createSteps(
   { findLocked, save }: ReturnType<typeof createMemories<KeptGroup>>,
   { pick, endOver, hasten, move }: ReturnType<typeof statementsOf>,
@@ -249,7 +249,7 @@ function createSteps(
 
 type PlacedChange = GroupChange & { destination: string };
 
-/** `rest`: what is still to be done at the destination, under the name `restOfSteps`. */
+/** `rest`: the changes that are left for the destination, under the name `restOfSteps`. */
 type KeptGroup = GroupMemory & { rest?: PlacedChange[] };
 
 interface CountedCause extends NonNullable<Gathered["behind"]> {
@@ -258,7 +258,7 @@ interface CountedCause extends NonNullable<Gathered["behind"]> {
 
 /** Judges records in their order, by what is remembered of their groups and causes. */
 class GroupDesk {
-  /** What is remembered now, by place. */
+  /** The memories after the judged records, by place. */
   readonly touched = new Map<string, Remembered<GroupMemory>>();
   readonly changes: PlacedChange[] = [];
   readonly counts = new Map<string, CountedCause>();
@@ -293,7 +293,7 @@ function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
   return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));
 }
 
-/** Other relays need not wait for an alert that changes nothing of the causes: it is judged by what was known when it was read. */
+/** The places that an alert locks. An alert that changes no cause locks none of them: other relays need not wait for it. */
 function placesToLock({ deliveries, facts }: RoutingRecord, memories: ReadonlyMap<string, GroupMemory>): string[] {
   return deliveries.flatMap(({ destination, group = {} }) => {
     const key = keyOf({ destination, name: allCauses });
@@ -305,7 +305,7 @@ function namesOf({ group, holds, heldBy }: GroupRule = {}): string[] {
   return [...(group ? [group.name] : []), ...(holds || heldBy ? [allCauses] : [])];
 }
 
-/** What becomes of an alert that was judged. Pure. */
+/** Applies the judgement to an alert's decisions and deliveries. Pure. */
 function withGroups({ decisions, deliveries, counts }: Judged, found: ReadonlyMap<string, Gathered>): Judged {
   const whyAt = (destination = "") => found.get(destination)?.why ?? "";
   return {

@@ -3,11 +3,11 @@ import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { Decision } from "../../core/rules.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
 
-/** Where a delivery leaves the state `held` for a try or a wait: from then on its age counts. */
+/** Notes when a delivery leaves the state `held` for a try or a wait: its age counts from then on. */
 export const noteHold = (when = ""): string =>
   `held_until = CASE WHEN state = 'held' AND due_at > coalesce(held_until, 0) ${when} THEN due_at ELSE held_until END`;
 
-/** What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides. */
+/** Deliveries that quiet hours hold: state `held` with a time. Without a time the outcome was ambiguous, and a person decides. */
 export function createHolding(sql: Dialect) {
   const list = sql.statement(
     { destination: "text", due_at: "int8", seq: "int8", limit: "int8" },
@@ -45,7 +45,7 @@ export function createHolding(sql: Dialect) {
   );
   const saveDecisions = sql.change("alerts", { decisions: "text" }, "decisions = :decisions");
 
-  /** The reason of a delivery goes with its next state; that of the decision stays. */
+  /** Adds the reason to the alert's decisions. Its deliveries lose their reason with their next state. */
   async function explain(tx: Tx, alertSeqs: number[], destination: string, why: string): Promise<void> {
     const rows = await tx.run(lockDecisions, { seqs: alertSeqs });
     const explained = rows.map(({ seq, decisions }) => ({

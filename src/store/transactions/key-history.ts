@@ -11,13 +11,13 @@ type PlaceRow = { seq: number; bytes: number };
 
 type EventRow = Pick<Row<"alerts">, "seq" | "id" | "origin" | "received_at" | "repeat_of"> & { facts: string };
 
-/** Alerts that were found until their texts were too long, in the order in which they were looked for. */
+/** The alerts that fit into the bound on bytes, in the order of the search. */
 interface SomeEvents {
   seqs: number[];
   isCut: boolean;
 }
 
-/** Facts with long texts take long to look into: a millisecond or two for this many bytes. */
+/** Bytes of facts that are read at once, in a millisecond or two. */
 const mostBytes = 192 * 1024;
 /** Bytes of a page of keys. */
 const mostBytesOfPage = 2 * 1024 * 1024;

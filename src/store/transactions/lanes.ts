@@ -5,17 +5,17 @@ import { rowOf, toPace } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
 
-/** The process that asks, among several relays of one database. */
+/** The process that calls, among several relays of one database. */
 export interface Self {
-  /** The relay's name: what a former process of this name held is free to the next one. */
+  /** The relay's name: lanes of an earlier process of this name are free for the next one. */
   relayName: string;
   /** When this process began, by the database's clock: ISO 8601. */
   startedAt: string;
 }
 
 /**
- * The condition of a statement that writes for a lane. A relay that acquires the group takes its row FOR UPDATE, and so waits until
- * what was written under the old fence is committed; what comes later finds another fence there. To renew a lease disturbs neither.
+ * The condition of a statement that writes for a lane. A relay that acquires the group takes its row FOR UPDATE. It waits until
+ * all writes under the old fence are committed, and later writes find another fence. Renewing a lease disturbs neither.
  */
 export const underFence = ({ forKeyShare }: Dialect) => ({
   given: { group: "text", fence: "int8" } as const,
@@ -24,7 +24,7 @@ export const underFence = ({ forKeyShare }: Dialect) => ({
 
 export type Fences = ReturnType<typeof createFences>;
 
-/** Looks at lanes. One that is held cannot be lost before the transaction has ended. */
+/** Looks at lanes. A lane that is held stays held until the transaction has ended. */
 export function createFences(sql: Dialect) {
   const find = sql.statement(
     { group: "text", fence: "int8" },
@@ -42,8 +42,8 @@ export function createFences(sql: Dialect) {
 const paceColumns = columnNames("paces");
 
 /**
- * What is free: nobody's, or past its lease by the database's clock, the asker's own (the answer to it was lost), or held by
- * the process of this name that ran before this one. When two relays wrongly have one name, the younger takes it once.
+ * A lane is free if nobody has it, if its lease is over by the database's clock, if the asker has it (the answer was lost), or if
+ * an earlier process of this name has it. When two relays wrongly have one name, the younger takes the lane once.
  */
 const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timestamp() OR lanes.owner = :owner
   OR (lanes.relay = :relay AND lanes.granted_at < :started_at::timestamptz))`;
@@ -58,7 +58,7 @@ const prepareGrant = (sql: Dialect) =>
       sqlite: `INSERT INTO lanes (lane_group, fence)
         SELECT value, (SELECT coalesce(max(fence), 0) FROM lanes) + key + 1 FROM json_each(:groups) WHERE true LIMIT :most
         ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING lane_group, fence`,
-      // Setting the key, though to its own value, locks the row as FOR UPDATE does: it waits for every write under the old fence
+      // Setting the key, even to its own value, locks the row as FOR UPDATE does: it waits for every write under the old fence
       // that is under way, which holds the row with FOR KEY SHARE. None of them commits once the new holder has begun.
       postgres: `INSERT INTO lanes (lane_group, fence, owner, relay, granted_at, lease_until, destinations)
         SELECT lane_group, nextval('lane_fences'), :owner, :relay, clock_timestamp(),
@@ -76,14 +76,14 @@ const prepareGrant = (sql: Dialect) =>
   );
 
 /**
- * Who holds which lane group, and its memory. A database of SQLite has one process: it is granted all groups, and holds them without
- * a lease until somebody asks again. On PostgreSQL a group is held by a lease, which ends by the database's clock.
+ * Which relay holds which lane group, and the group's memory. A SQLite database has one process: it gets all groups, without a
+ * lease, until the next process asks. On PostgreSQL a group is held by a lease, which ends by the database's clock.
  */
 export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   const { readMemories, ...memory } = createLaneMemory(sql);
   const grant = prepareGrant(sql);
   const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
-  // SQLite keeps the largest fence of all in the table for ever.
+  // The table of SQLite keeps the largest fence for ever.
   const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
   const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
   const renew = sql.statement(
@@ -157,7 +157,7 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   } satisfies InTx<Lanes> & typeof memory;
 }
 
-/** What a lane group's holder knows of its vendor and its destinations. */
+/** The paces and statuses that go from one holder of a lane group to the next. */
 function createLaneMemory(sql: Dialect) {
   const readPaces = sql.statement(
     { keys: "text[]" },
@@ -177,7 +177,7 @@ function createLaneMemory(sql: Dialect) {
     where: underFence(sql),
   });
 
-  /** @returns what is kept for each of them */
+  /** @returns the memory of each requested group */
   async function readMemories(tx: Tx, requests: readonly LaneRequest[]) {
     const keys = requests.flatMap(({ statuses }) => statuses);
     const [paces, statuses] = await Promise.all([

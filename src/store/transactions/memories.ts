@@ -20,7 +20,7 @@ const kinds = {
 /** A step takes the writing thread some 10 ms, and accepting alerts waits for it. */
 const rowsAtOnce = 10_000;
 
-/** What is remembered of each place, one row each. */
+/** Keeps one memory for each place, a row each. */
 export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, keptMs: number) {
   const { column, kind } = kinds[table];
   const lookLocked = createLockedLook(sql, kind);
@@ -36,10 +36,10 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
     new Map(places.flatMap((place, index) => (found[index] ?? []).map((memory) => [keyOf(place), memory])));
 
   return {
-    /** Those that there are, by `keyOf`. */
+    /** The memories that exist, by `keyOf`. */
     find: async (tx: Tx, places: readonly Place[]) => byPlace(places, await tx.look(find, places)),
 
-    /** The same. Another relay that looks for one of the places waits until this transaction has ended. */
+    /** As `find`. Another relay that looks for one of the places waits until this transaction has ended. */
     findLocked: async (tx: Tx, places: readonly Place[]) => byPlace(places, await lookLocked(tx, find, places, keyOf)),
 
     save: (tx: Tx, memories: readonly Remembered<Memory>[]) =>
@@ -53,8 +53,8 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
       ),
 
     /**
-     * Removes what was not written for so long, a step through the rows: an index by that time would make each alert dearer. True: this
-     * was not the last step.
+     * Removes memories that were not written for this long, a step through the rows. An index by time would cost each alert more.
+     * True: this was not the last step.
      */
     forgetOld: (tx: Tx, now: number): Promise<boolean> => removeOld(tx, rowsAtOnce, { before: now - keptMs }),
   };

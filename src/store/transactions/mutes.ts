@@ -41,7 +41,7 @@ export function createMutes(sql: Dialect) {
     },
     async endMute(tx, id, at) {
       const ended = await tx.run(end, { id, at });
-      // Signalled for a mute that had ended too: another relay may not have heard of it.
+      // Signalled even if the mute had ended before: another relay may not know of it.
       tx.notes.mutes = true;
       return ended.length > 0;
     },
@@ -49,10 +49,10 @@ export function createMutes(sql: Dialect) {
   } satisfies InTx<MuteStore, "addMute" | "endMute" | "listMutes">;
 }
 
-/** The mutes until it is over that hold for what is routed. */
+/** The mutes "until it is over" that concern the alerts that are routed. */
 export type OverMutes = Awaited<ReturnType<ReturnType<typeof createOverMutes>>>;
 
-/** An end ends the mutes until its key is over, where it is routed. Another relay that routes an alert of the key waits for that. */
+/** Routing an end ends the mutes "until it is over" of its key. Another relay that routes an alert of the key waits for that. */
 export function createOverMutes(sql: Dialect) {
   const find = sql.statement(
     { keys: "text[]", at: "int8" },
@@ -72,7 +72,7 @@ export function createOverMutes(sql: Dialect) {
     const holding = new Set(keys.length === 0 ? [] : await tx.run(find, { keys, at }));
     const over = new Set<string>();
     return {
-      /** In the order of the records. What such a mute holds back is planned without it where it has ended. */
+      /** Called in the order of the records. Where the mute has ended, the deliveries that it held back are planned without it. */
       settle(record: RoutingRecord): RoutingRecord {
         const key = keyOf(record);
         if (isEnd(record) && holding.delete(key)) over.add(key);
@@ -93,7 +93,7 @@ type LatestRow = Pick<Row<"alerts">, "id" | "seq" | "origin" | "received_at"> &
 
 type CountedRow = { destination: string; severity: Severity } & Record<"is_over" | "alerts" | "keys", number>;
 
-/** What mutes have held back and nobody has released. A delivery that was sent since, by a release or by hand, is none of them. */
+/** The deliveries that mutes have held back, without those that were sent since by a release or by hand. */
 export function createSilenced(sql: Dialect) {
   const muted = `deliveries d ${sql.indexedBy("deliveries_muted")}`;
   const isLeft = "d.resent_by IS NULL";
@@ -105,7 +105,7 @@ export function createSilenced(sql: Dialect) {
   );
   const rankOf = (alert: string) =>
     `CASE ${alert}.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 WHEN 'info' THEN 0 ELSE 1 END`;
-  // The number in front of a position makes the newest of the worst severity the largest of a key.
+  // The rank before the position makes the newest alert of the worst severity the largest of its key.
   const step = 1_000_000_000_000_000;
   const keys = `
     last AS MATERIALIZED (

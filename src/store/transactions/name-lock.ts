@@ -1,6 +1,6 @@
 import type { Dialect, Given, Statement, Tx, Values } from "../tx.ts";
 
-/** What kinds of names there are: the seed of their hashes, which relays of other versions have as well. */
+/** The kinds of names with the seeds of their hashes. Relays of other versions use the same seeds. */
 export const seeds = { key: 0, body: 1, endedKey: 2, ring: 3, group: 4 };
 
 /** Locks each hash of a query of texts named `name`, in one order, so that no two transactions wait for each other. */
@@ -9,8 +9,8 @@ export const lockEach = (kind: keyof typeof seeds, names: string) => `
     SELECT DISTINCT hashtextextended(name, ${seeds[kind]}) AS hash FROM (${names}) AS named ORDER BY 1) AS hashes`;
 
 /**
- * Locks the name of each item until the transaction has ended, and looks for each as `tx.look` does. Another relay that locks one of them
- * waits until then, and sees what this one has written. On SQLite there is no other relay.
+ * Locks the name of each item until the transaction has ended, and looks for each item as `tx.look` does. Another relay that
+ * locks one of the names waits until then, and sees the rows that this one has written. On SQLite there is no other relay.
  */
 export function createLockedLook(sql: Dialect, kind: keyof typeof seeds) {
   const lock = sql.isShared
@@ -22,7 +22,7 @@ export function createLockedLook(sql: Dialect, kind: keyof typeof seeds) {
     items: readonly Item[],
     nameOf: (item: Item, index: number) => string,
   ): Promise<Result[][]> => {
-    // A statement of its own first: the other one sees what was committed until the locks were given.
+    // Locking is a statement of its own: the next one sees all that was committed before the locks were given.
     const [, found] = await Promise.all([
       lock && items.length > 0 ? tx.run(lock, { names: items.map(nameOf) }) : undefined,
       tx.look(find, items),

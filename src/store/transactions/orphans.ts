@@ -6,7 +6,7 @@ import { type Fences, type Self, underFence } from "./lanes.ts";
 
 const claimed = "state = 'sending' AND claim_token IS NOT NULL";
 
-/** The destinations of one kind of deliveries, each found by one look into an index that begins with them. */
+/** The destinations of one kind of deliveries, each found by one step in an index that begins with the destination. */
 const destinationsOf = (name: string, kind: string) => `
   ${name} AS (
     (SELECT destination FROM deliveries WHERE ${kind} ORDER BY destination LIMIT 1)
@@ -15,11 +15,11 @@ const destinationsOf = (name: string, kind: string) => `
       SELECT destination FROM deliveries WHERE ${kind} AND deliveries.destination > ${name}.destination
       ORDER BY destination LIMIT 1) AS next)`;
 
-/** What waits for destinations that no configuration has. */
+/** Deliveries that wait for destinations that no configuration has. */
 export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences) {
   const dueOf = (isBulk: boolean) => `due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
   const [usual, bulk] = [dueOf(false), dueOf(true)];
-  /** The configuration of another relay that sends to it may be newer. */
+  /** Another relay may have a newer configuration that knows the destination. */
   const isNotElsewhere = sql.isShared
     ? `destination NOT IN (
          SELECT unnest(destinations) FROM lanes WHERE lease_until > clock_timestamp() AND relay IS DISTINCT FROM :relay)`
@@ -27,7 +27,7 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences
   const listBusy = sql.statement(
     { relay: "text" },
     {
-      // Few rows are unfinished, and SQLite has no other way to the names in an index.
+      // Few rows are unfinished, and SQLite has no other way to the distinct names of an index.
       sqlite: `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
         UNION SELECT destination FROM deliveries INDEXED BY deliveries_by_state WHERE ${claimed}`,
       postgres: `WITH RECURSIVE ${destinationsOf("usual", usual)}, ${destinationsOf("bulk", bulk)}

@@ -38,13 +38,13 @@ const asGiven = (names: readonly string[]) => Object.fromEntries(names.map((name
 
 type RecordingDeps = { newId: NewId } & Ringing & Grouping & Fences & InTx<Dispatch, "savePaces">;
 
-/** After them an alert may have reached nobody. */
+/** Whether the alert may have reached nobody after this step. */
 const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
   next !== undefined && ["failed", "expired", "muted"].includes(next.state);
 
 /**
- * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence of its
- * lane. An attempt is a fact, and is kept in any case.
+ * T4: attempts and the next steps of their deliveries. The statement that writes a step checks the token of the claim and the
+ * fence of its lane. An attempt is a fact, so it is kept in any case.
  */
 export function createRecording(
   sql: Dialect,
@@ -75,7 +75,7 @@ export function createRecording(
     await forgetUntold(tx, deliverySeqs, at);
   }
 
-  /** What each record of each call has written; undefined for one that wrote nothing. */
+  /** The rows that each record of each call has written. Undefined for a record that wrote nothing. */
   async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
     const kept = calls.map(([, records]) => records.map((): Kept | undefined => undefined));
     for (const wave of toWaves(calls)) {
@@ -158,7 +158,7 @@ function prepareSteps(sql: Dialect) {
       fallback_at = CASE WHEN :finished_at IS NULL THEN fallback_at END, claim_token = :next_token,
       lease_until = CASE WHEN :lease_ms IS NOT NULL THEN ${sql.inMs(":lease_ms")} END`,
     where: "claim_token = :token",
-    // A late one may be of a delivery that was removed since.
+    // The delivery of a late attempt may have been removed since.
     log: { table: "attempts", values: { delivery_seq: ":seq", ...asGiven(attemptColumns) } },
     memory: {
       table: "threads",
@@ -188,7 +188,7 @@ interface Placed {
   record: AttemptRecord;
 }
 
-/** Two attempts of one delivery cannot be in one statement. */
+/** Splits records into waves: two attempts of one delivery cannot be in one statement. */
 function toWaves(calls: readonly RecordCall[]): Placed[][] {
   const waves: { seqs: Set<number>; records: Placed[] }[] = [];
   calls.forEach(([lane, records], call) => {
@@ -205,7 +205,7 @@ function toWaves(calls: readonly RecordCall[]): Placed[][] {
   return waves.map((wave) => wave.records);
 }
 
-/** Null for what it does not change. The first delivery saves the thread. */
+/** Columns that do not change are null. The first delivery saves the thread. */
 function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<typeof given>[] {
   const { next, outcome, countsAsAttempt, thread } = record;
   const isFinal = next !== undefined && next.state !== "waiting" && next.state !== "held";

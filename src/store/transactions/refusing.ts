@@ -7,13 +7,13 @@ import type { Dialect, InTx } from "../tx.ts";
 /** One refused request that is kept. */
 type RefusedSize = { seq: number; address: string; bytes: number };
 
-/** What is kept of one source, so that a flood at one leaves what others have. */
+/** The most that is kept of one source, so that a flood at one source does not remove the requests of others. */
 const mostKept = 200;
 const mostKeptBytes = 4 * 1024 * 1024;
 
 const summaryColumns = `${refusedColumns.join(", ")}, octet_length(body) AS body_bytes, released_at, alert_ids`;
 
-/** What was refused, and how it is kept from filling the disk. */
+/** Refused requests, with a bound that keeps them from filling the disk. */
 export function createRefusing(sql: Dialect) {
   const insert = sql.insertion("refused_requests");
   const sizes = sql.statement(
@@ -76,8 +76,8 @@ export function createRefusing(sql: Dialect) {
 }
 
 /**
- * Which of a source's refused requests have to go, see `RefusedLog`: the newest always stays; then the oldest goes of
- * the source that has filled the most.
+ * The refused requests of a source that have to go, see `RefusedLog`. The newest always stays. Then the oldest request goes of
+ * the address that has filled the most.
  * @param rows newest first
  */
 function listOverflow([newest, ...others]: readonly RefusedSize[]): number[] {

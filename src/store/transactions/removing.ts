@@ -6,35 +6,41 @@ import type { Dialect, Given, Tx, Values } from "../tx.ts";
 interface OldAlert
   extends Pick<Row<"alerts">, "seq" | "request_seq" | "item" | "received_at" | "routed_at" | "repeat_of"> {
   /**
-   * Behind the first of these nothing is old: what is stored later came later, whatever a clock that was behind says. One from
-   * the future says nothing of the others: a clock that was ahead for a while must not keep the log for as long.
+   * All alerts after the first young one are young: an alert that was stored later came later, even if a clock was behind. An
+   * alert from the future is no such mark: a clock that was ahead for a while must not keep the log for as long.
    */
   is_young: boolean | 0 | 1;
 }
 
-/** There are at most about as many threads as deliveries, so all are gone through while a part of the log is removed. */
+/**
+ * Threads that are looked at for each removed alert. There are about as many threads as deliveries at most, so all get their
+ * turn.
+ */
 const threadsPerAlert = 2;
-/** One of before may not know its last alert (0). */
+/** A thread of an earlier version may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
-/** The name of routes that were kept for alerts, see `createKeptRoutes`. */
+/** Whether a name is that of routes that are kept for alerts, see `createKeptRoutes`. */
 const areRoutes = "name >= 'routes:' AND name < 'routes;'";
-/** No alert refers to them that came so long after they were used: that is said every hour, and clocks of relays differ. */
+/**
+ * Routes are kept this long after their last use, which is noted every hour by clocks that may differ. No later alert refers to
+ * them.
+ */
 const routesOutliveMs = 86_400_000;
 
-/** Something may still become of it. */
+/** Whether a delivery may still change. */
 const isUnfinished = `(due_at IS NOT NULL OR claim_token IS NOT NULL OR fallback_at IS NOT NULL
   OR NOT (state IN ('sent', 'failed', 'muted', 'expired', 'digested') OR (state = 'held' AND resent_by IS NOT NULL)))`;
 
-/** What a step has removed, and which alerts it has looked at: those behind the position `from`, as far as `to`. */
+/** The result of a step, and the alerts that it has looked at: those after the position `from`, as far as `to`. */
 export interface OldRemoved extends Pick<Removal, "removed" | "next"> {
   from: number;
   to: number;
 }
 
 /**
- * Removes what is old, oldest first, a small step at a time. Alerts that hold the last number of something stay until there are
- * later ones: a reader that follows the log continues behind them, and what names a removed row never names one that came later.
+ * Removes old alerts, oldest first, in small steps. An alert with the last number of a table stays until there is a later one: a
+ * reader that follows the log continues after it, and the number of a removed row is never used again.
  */
 export function createRemoving(sql: Dialect) {
   const removeFinished = createFinishedRemoving(sql);
@@ -49,7 +55,7 @@ export function createRemoving(sql: Dialect) {
   const listLast = sql.statement(
     {},
     {
-      // It gives a new row the number behind the last that there is.
+      // SQLite gives a new row the number after the last existing one.
       sqlite: `SELECT max(seq) AS seq, NULL AS request_seq FROM alerts
         UNION ALL SELECT * FROM (SELECT alert_seq, NULL FROM deliveries ORDER BY seq DESC LIMIT 1)
         UNION ALL SELECT NULL, max(seq) FROM requests
@@ -65,7 +71,7 @@ export function createRemoving(sql: Dialect) {
     {},
     {
       sqlite: `DELETE FROM watch_states WHERE ${areRoutes} AND state ->> '$.usedAt' < ${oldest} - ${routesOutliveMs}`,
-      // Its JSON refuses U+0000, which a matcher may have.
+      // PostgreSQL's JSON refuses U+0000, which a matcher may have.
       postgres: `DELETE FROM watch_states
         WHERE ${areRoutes} AND substring(state FROM '^{"usedAt":([0-9]+)')::bigint < ${oldest} - ${routesOutliveMs}`,
     },
@@ -107,7 +113,7 @@ export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", tabl
     },
   );
 
-/** Removes those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
+/** Removes the finished ones of these alerts, and gives their number. Their rows are locked, so no delivery is added meanwhile. */
 function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
     { seqs: "int8[]" },
@@ -131,7 +137,7 @@ function createFinishedRemoving(sql: Dialect) {
   const findOthers = sql.statement(
     { request: "int8", first: "int8" },
     {
-      // It has no index of requests; alerts of one were stored one behind the other.
+      // SQLite has no index of requests. The alerts of a request were stored one after another.
       sqlite: `SELECT 1 FROM alerts WHERE seq >= :first AND seq < :first + (SELECT items FROM requests WHERE seq = :request)
         AND request_seq = :request LIMIT 1`,
       postgres: "SELECT 1 FROM alerts WHERE request_seq = :request LIMIT 1",
@@ -145,7 +151,7 @@ function createFinishedRemoving(sql: Dialect) {
   const countRemoved = createCounting(sql, "removed", "removed_alerts");
   const countDuplicates = createCounting(sql, "duplicate", "duplicate_count");
 
-  /** Removes the requests that have no alert any more, of those that had one removed. Returns their duplicates. */
+  /** Removes the touched requests that have no alert any more. Returns the number of their duplicates. */
   async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {
     const others = await tx.look(findOthers, touched);
     const seqs = touched.flatMap(({ request }, index) => (others[index]?.length === 0 ? [request] : []));
@@ -181,8 +187,8 @@ function createFinishedRemoving(sql: Dialect) {
 }
 
 /**
- * Removes the threads of keys whose last alert is gone. They lie by destination and key, and those of one step are all
- * over the table: to remove each with its alert would write a page for nearly every one.
+ * Removes the threads of keys whose last alert is gone. The table is sorted by destination and key, so removing each thread with
+ * its alert would write nearly one page for each.
  */
 function createThreadRemoving(sql: Dialect) {
   const removeSome = createRounds(
@@ -192,7 +198,7 @@ function createThreadRemoving(sql: Dialect) {
     `${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
        AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})`,
   );
-  /** There are no gaps behind it, so whether an alert is there need not be asked. */
+  /** Positions after this one have no gaps, so whether an alert exists need not be asked. */
   let walkedTo = 0;
 
   return async (tx: Tx, alerts: number, to: number, before: number): Promise<void> => {
@@ -202,8 +208,8 @@ function createThreadRemoving(sql: Dialect) {
 }
 
 /**
- * Removes old rows of a table whose key is texts, step by step through all rows, round and round. Some of a step that is run again wait
- * for the next round.
+ * Removes old rows of a table whose key is texts, in steps through all rows, again and again. A step that is run again may leave
+ * some rows for the next round.
  *
  * @returns a step through this many rows. True: it was not the last one of the round
  */
@@ -230,7 +236,7 @@ export function createRounds<G extends Given>(
      DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM gone)`,
   );
   const first = key.map(() => "");
-  /** The last place of all: no text has a larger character. */
+  /** The place after all others: no text has a larger character. */
   const last = ["\u{10FFFF}", ...first.slice(1)];
   const placeOf = (prefix: string, place: string[]) =>
     Object.fromEntries(key.map((name, index) => [`${prefix}${name}`, place[index] as string]));

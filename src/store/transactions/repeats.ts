@@ -5,7 +5,7 @@ import { digestOf } from "../fingerprint.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createLockedLook, lockEach } from "./name-lock.ts";
 
-/** What routing has to know of an alert that waits for it. */
+/** The facts that routing needs of an alert that waits for it. */
 export interface Unrouted {
   id: string;
   origin: AlertOrigin;
@@ -31,7 +31,7 @@ interface Row {
   origin: AlertOrigin;
   received_at: number;
   fingerprint: number | null;
-  /** What has to be the same of a repeat. Null: the alert is not compared. */
+  /** The text that a repeat has in common with its first alert. Null: the alert is not compared. */
   body: string | null;
   /** The first alert, which this one repeats. */
   first?: First;
@@ -39,16 +39,16 @@ interface Row {
 
 type First = Pick<Row, "seq" | "id">;
 
-/** Bodies that a sender makes collide on purpose cost no more than this many rows and comparisons, however old. */
+/** The most rows that are compared for one body: a sender may make fingerprints collide on purpose. */
 const mostCompared = 10;
 
 const likeness = "concat_ws(' ', r.fingerprint, a.item, a.origin, a.source)";
 /** The alert is compared by its body, because no key of its request counts. */
 const isCompared = (despiteKey: string) => `r.seq = a.request_seq AND (r.dedupe_key IS NULL OR ${despiteKey} = 1)`;
-/** For rows that are found by another index than that of all that is unrouted: a planner may think that it has none. */
+/** Written so that no planner uses the index of unrouted alerts here: a planner may think that it is empty. */
 export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 0`;
 
-/** The newest of those that an alert may repeat. */
+/** The newest alert that another one may repeat. */
 const firstOf = (columns: string, { fingerprint, item, origin, source, since, isSame }: Record<string, string>) => `
   SELECT ${columns} FROM (
     SELECT seq, id, request_seq, received_at FROM alerts
@@ -58,10 +58,10 @@ const firstOf = (columns: string, { fingerprint, item, origin, source, since, is
   WHERE one.received_at > ${since} AND ${isSame} ORDER BY one.seq DESC LIMIT 1`;
 
 /**
- * Finds those of the alerts that are not routed yet, and which of them repeat another one byte for byte. A fingerprint is stored only
- * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key that
- * counts and is no repeat itself. What could not be read is therefore never the first of a pair, and a repeat points at the alert
- * that was sent. Another relay that routes the same body waits until this transaction has ended.
+ * Finds the alerts that are not routed yet, and those of them that repeat another one byte for byte. A fingerprint is stored only
+ * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), whose key does not
+ * count, and that is no repeat itself. An unreadable alert is therefore never the first of a pair, and a repeat points at the
+ * alert that was sent. Another relay that routes the same body waits until this transaction has ended.
  */
 export function createRepeats(sql: Dialect) {
   const lockStored = sql.isShared
@@ -116,12 +116,12 @@ export function createRepeats(sql: Dialect) {
               despite_keys: compared.map(({ despite_key }) => despite_key),
             })
           : undefined;
-      // A statement of its own: it sees what was committed until the locks were given.
+      // A statement of its own sees all that was committed before the locks were given.
       const [, found] = await Promise.all([locked, tx.look(findStored, asked)]);
       return decide(found.flat(), records);
     },
 
-    /** Finds repeats among alerts that are about to be stored. The answer is for those of them that then are. */
+    /** Finds repeats among alerts that are about to be stored. Ask only for alerts that are then stored. */
     async findArriving(tx: Tx, arriving: readonly Arriving[]) {
       const compared = arriving.filter(({ request: { dedupeKey }, record }) => {
         return record.repeatWindowMs !== undefined && (dedupeKey === undefined || record.isRepeatDespiteKey === true);
@@ -153,7 +153,7 @@ export function createRepeats(sql: Dialect) {
   };
 }
 
-/** One after another, since the first of one may stand before it in the list. */
+/** Decides one alert after another, since the first alert of a pair may be in the same list. */
 function decide(rows: readonly Row[], records: readonly RoutingRecord[]): Map<number, Unrouted> {
   const windows = new Map(records.map(({ alertSeq, repeatWindowMs = 0 }) => [alertSeq, repeatWindowMs]));
   const decided = new Map<number, Unrouted>();

@@ -12,13 +12,13 @@ type KnownRow = Pick<
   "seq" | "alert_seq" | "destination" | "recipient" | "purpose" | "state" | "resent_by"
 >;
 
-/** What a resend of many stands for. */
+/** The states that a bulk resend resends. */
 const resendable: readonly DeliveryState[] = ["failed", "expired", "muted"];
 const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
 
 /**
- * A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice: a relay that resends
- * holds the alert's row meanwhile.
+ * Makes resends. A resend at once replaces the deliveries that did not get through, so nothing is resent twice: a relay that
+ * resends holds the alert's row meanwhile.
  */
 export function createResending(sql: Dialect, newId: NewId) {
   const make = createMaking(sql);
@@ -73,7 +73,7 @@ export function createResending(sql: Dialect, newId: NewId) {
 
     async resendFailed(tx, calls, at) {
       const seqs = calls.map(({ deliverySeq }) => deliverySeq);
-      // A statement of its own first: the other one sees what was committed until the locks were given.
+      // Locking is a statement of its own: the next one sees all that was committed before the locks were given.
       const [, known] = await Promise.all([tx.run(lockAlerts, { seqs }), tx.run(listKnown, { seqs })]);
       const rows = known.sort((one, other) => one.seq - other.seq);
       const { count, made, resent } = decide(calls, rows, at, newId);
@@ -91,11 +91,11 @@ export function createResending(sql: Dialect, newId: NewId) {
   } satisfies InTx<Dispatch, "addDeliveries" | "resendFailed">;
 }
 
-/** One call after another: what is made for one may stand for the next. */
+/** Decides one call after another: a resend of one may serve the next. */
 function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId) {
   const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
   const made: NewDelivery[] = [];
-  /** `by`: the position of what stands for it, or will when it is released itself, or the id of one that is to be made. */
+  /** `by`: the position of the delivery that replaces the failed one (also when that is released later), or the id of a new one. */
   const resent: { failed: KnownRow; by: number | string }[] = [];
   const isOpen = ({ state, resent_by }: KnownRow) => resent_by === null && resendable.includes(state);
   const open = new Map(rows.filter(isOpen).map((row) => [row.seq, row]));

@@ -10,11 +10,11 @@ import type { Unrouted } from "./repeats.ts";
 
 export type Ringing = ReturnType<typeof createRinging>;
 
-/** What of an alert is sent, and the counts that are made besides: deliveries that only change a message. */
+/** The decisions and deliveries of an alert, and its counts: deliveries that only change a message. */
 export type Judged = ReturnType<typeof withoutToldEnd> & { counts?: PlannedDelivery[] };
 
 export interface Rings {
-  /** In the order of the records: a ring of one counts for the next. */
+  /** Called in the order of the records: a ring of one counts for the next. */
   judge(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
   /** Called after the deliveries are made. Absent: nothing is judged. */
   save?(tx: Tx): Promise<void>;
@@ -26,7 +26,7 @@ const countedElsewhere = "counted: the next message about its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };
 
 function statementsOf(sql: Dialect) {
-  // What is claimed goes on: its message may have left.
+  // A claimed delivery is not ended: its message may have left.
   const mayEnd = "due_at IS NOT NULL AND (updates = 'count' OR updates = 'summary' AND state = 'held')";
   const endFormer = sql.statement(
     { ids: "text[]", destinations: "text[]", at: "int8" },
@@ -54,16 +54,16 @@ function statementsOf(sql: Dialect) {
 }
 
 /**
- * Decides whether an alert rings. What a key last rang with is one row for each destination, which is read and advanced where the alert
- * is routed. Another relay that routes an alert of the same key waits until this transaction has ended.
+ * Decides whether an alert rings. The last rings of a key are one row for each destination. Routing an alert reads and advances
+ * it. Another relay that routes an alert of the same key waits until this transaction has ended.
  *
  *     rings ──▶ delivery as planned; it says what did not ring since the last one
  *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
  *     muted ──▶ as planned; it is only remembered, and ends nothing but a summary that is not so any more
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
- * At most one summary of a key waits at a destination, and at most one count. A ring that reached nobody is forgotten; one that did not
- * reach some recipients is made good to them by what fires next.
+ * At most one summary of a key waits at a destination, and at most one count. A ring that reached nobody is forgotten. Recipients
+ * that a ring did not reach get the next firing.
  */
 export function createRinging(sql: Dialect) {
   const rings = createMemories<RingMemory>(sql, "rings", keptMs);
@@ -96,7 +96,7 @@ export function createRinging(sql: Dialect) {
       };
     },
 
-    /** Deliveries failed or expired: a ring holds nothing back from recipients that it did not reach. */
+    /** Called when deliveries failed or expired: a ring holds nothing back from recipients that it did not reach. */
     async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
       if (unheard.length === 0) return;
@@ -121,14 +121,14 @@ export function createRinging(sql: Dialect) {
 /** Judges records in their order, by what is remembered of their keys. */
 class RingDesk {
   readonly #ids = new Set<string>();
-  /** What is remembered now of those that were judged. */
+  /** The memories after the judged records. */
   readonly judged = new Map<string, Remembered<RingMemory>>();
-  /** Alerts that did not ring, and behind which another of their key came. */
+  /** Alerts that did not ring and were followed by another alert of their key. */
   readonly former: { destination: string; id: string }[] = [];
 
   constructor(readonly memories: Map<string, RingMemory>) {}
 
-  /** It was judged here as well, so its deliveries change in any case. */
+  /** Whether the alert was judged here, so that its deliveries change in any case. */
   readonly isOwn = ({ id }: { id: string }): boolean => this.#ids.has(id);
 
   judge(record: RoutingRecord, { id, receivedAt }: Unrouted, left: Judged): Judged {
@@ -151,7 +151,7 @@ class RingDesk {
   }
 }
 
-/** Where the alert is judged, each destination once: it rings there for all recipients or for none. */
+/** The places where the alert is judged, each destination once: it rings there for all recipients or for none. */
 function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "facts">) {
   const pairs = deliveries.flatMap(({ destination, ring: rule, state, updates }) =>
     rule === undefined || updates === "later_end"
@@ -164,13 +164,13 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
 type Held = Damped & { dueAt: number; ringsFor: readonly string[] };
 
 interface Rung {
-  /** What did not ring since the ring before. */
+  /** Alerts since the last ring that did not ring. */
   damped?: Damped;
   /** The key rang before, and this is a ring of its own. */
   isAgain: boolean;
 }
 
-/** What becomes of an alert that was judged. Pure. */
+/** Applies the judgement to an alert's decisions and deliveries. Pure. */
 function withJudgement(
   { decisions, deliveries }: Judged,
   { countsIn = [] }: RoutingRecord,
@@ -209,7 +209,7 @@ function withJudgement(
   };
 }
 
-/** A ring of a key that rang before is a message, and no change of one. */
+/** A ring of a key that rang before gets a message of its own. */
 function ring(planned: PlannedDelivery, rung: Rung | undefined): PlannedDelivery {
   if (rung === undefined) return planned;
   const { updates } = planned;

@@ -23,13 +23,13 @@ import {
   type Written,
 } from "./writing.ts";
 
-/** How an alert is routed, with the place of each delivery that was planned for it. Undefined: it was told before. */
+/** The routing of an alert, with the place of each planned delivery. Undefined: the end was told before. */
 interface Entry {
   routed: RoutedAlert;
   places: (RoutedDelivery | undefined)[];
 }
 
-/** What is to be written of alerts that are routed. */
+/** The rows to write for routed alerts. */
 interface Planned {
   entries: Entry[];
   rings: Rings;
@@ -37,7 +37,7 @@ interface Planned {
   mutes?: OverMutes;
 }
 
-/** For a lock that only routing needs. */
+/** The longest wait for a lock that only routing needs. */
 const longestLockMs = 50;
 
 const nothingToSend: Judged = { decisions: [], deliveries: [] };
@@ -51,7 +51,7 @@ type RoutingDeps = { newId: NewId } & Ringing &
   InTx<Dispatch, "saveStatus"> &
   InTx<WatchStore, "saveWatchState">;
 
-/** T2: what was decided for an alert, and the deliveries that follow from it. */
+/** T2: the decisions about an alert, and its deliveries. */
 export function createRouting(
   sql: Dialect,
   { newId, listHeldLanes, saveStatus, saveWatchState, lookUpRings, lookUpGroups }: RoutingDeps,
@@ -97,11 +97,11 @@ export function createRouting(
     ({ seq }: { seq: number }) => seq,
   );
 
-  /** The lanes of the claims that are held. */
+  /** The lanes of the claims that are still held. */
   async function holdLanes(tx: Tx, records: readonly RoutingRecord[]): Promise<Set<string>> {
     const claims = records.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
     const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()]
-      // In one order, so that no two relays wait for each other.
+      // All relays use the same order, so that no two wait for each other.
       .sort((one, other) => (one.group < other.group ? -1 : 1));
     return new Set((await listHeldLanes(tx, lanes)).map(nameOf));
   }
@@ -122,19 +122,19 @@ export function createRouting(
   }
 
   /**
-   * @param find asks what has to be known of their alerts, behind the locks of rings and before those of ends
-   * @returns what that has found, and `plan`, which says what is to be written of records whose alerts are unrouted
+   * @param find looks the alerts up, after the locks of rings and before those of ends
+   * @returns the result of `find`, and `plan`, which gives the rows to write for records whose alerts are unrouted
    */
   async function lookUp<Found>(tx: Tx, records: readonly RoutingRecord[], find: () => Promise<Found>) {
     const judged = records.flatMap(withIfOver);
     const [held, rings, groups, found, leftToSend, mutes] = await Promise.all([
       holdLanes(tx, records),
-      // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
+      // Locked before the unrouted alerts are looked up: of two relays that route one alert, the later one waits here and finds it routed.
       lookUpRings(tx, judged),
       lookUpGroups(tx, judged),
       find(),
       lookUpEnds(tx, records),
-      // Read after their locks, which the maker of a mute until it is over takes as well.
+      // Read after the locks of ends, which making a mute "until it is over" takes as well.
       lookUpMutes(tx, records),
     ]);
     const plan = (records: readonly RoutingRecord[], unrouted: Map<number, Unrouted>): Planned => {
@@ -180,14 +180,14 @@ export function createRouting(
       rings.save?.(tx),
       mutes?.save(tx),
     ]);
-    // It changes what was written now as well.
+    // The changes concern the rows that were just written, too.
     await groups.save?.(tx);
     const threadOf = new Map(claimed.map(({ id }, index) => [id, threads[index]?.[0]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
       const alertSeq = written.get(routed.alert.id);
       if (alertSeq === undefined) return [];
       for (const { planned, claim } of routed.deliveries) {
-        // What was claimed with it is due no more; the relay that asked for the claim looks whether it was made.
+        // A claimed delivery is not due. The relay that asked for the claim looks whether it was made.
         if (claim === undefined) tx.notes.due.add(planned.destination);
       }
       const deliveries = places.slice(0, routed.record.deliveries.length).map((delivery): MadeDelivery | null => {
@@ -206,9 +206,9 @@ export function createRouting(
 
   return {
     /**
-     * Looks up what routing has to know of alerts that are about to be stored. What waits there for another transaction fails soon:
-     * whatever is accepted behind it waits for this one.
-     * @returns what is to be written of those whose records it is given
+     * Looks up what routing needs for alerts that are about to be stored. A wait for another transaction fails soon, since all
+     * requests that are accepted later wait for this one.
+     * @returns a function that gives the rows to write for records
      */
     async lookUpArriving(tx: Tx, arriving: readonly Arriving[]) {
       if (arriving.length === 0) return (): Planned => ({ entries: [], rings: unjudged, groups: ungrouped });
@@ -281,7 +281,7 @@ function toEntry(
   return { routed: { record, alert, decisions, isUnmatched, isDropped, deliveries }, places };
 }
 
-/** The deliveries whose messages are over with it. */
+/** The deliveries whose messages end with this alert. */
 function overWith({ routed: { record, deliveries } }: Entry) {
   const { facts, purpose } = record;
   if (facts.status !== "resolved" || purpose !== "alert") return [];
@@ -292,7 +292,7 @@ function overWith({ routed: { record, deliveries } }: Entry) {
   }));
 }
 
-/** As it would be read back. */
+/** The claimed delivery as a read would give it. */
 function toClaimed(
   alertSeq: number,
   seq: number,

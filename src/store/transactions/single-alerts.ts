@@ -24,10 +24,10 @@ type AttemptRow = Omit<Row<"attempts">, "seq" | "delivery_seq"> & { delivery: st
 
 const attemptColumns = columnNames("attempts").filter((name) => name !== "seq" && name !== "delivery_seq");
 
-/** This many ids are compared by their ends: some milliseconds, along the index of ids. */
+/** The most ids that are compared by their endings: some milliseconds, along the index of ids. */
 const mostEndings = 100_000;
 
-/** What is shown of one alert. What is read together is one statement, so that it is of one moment. */
+/** Reads one alert for its page. Parts that belong together are one statement, so that they show one moment. */
 export function createSingleAlerts(sql: Dialect) {
   const columns = listedColumns(sql);
   const get = sql.statement(
@@ -55,7 +55,7 @@ export function createSingleAlerts(sql: Dialect) {
   );
   const listEnding = sql.statement(
     { part: "text", length: "int8" },
-    // An aggregate of them all, so that the plan is the walk along the index and nothing else.
+    // An aggregate over all of them allows no other plan than the walk along the index.
     `SELECT count(*) AS count, min(id) AS first, ${sql.jsonRowsOf({ id: "id" }, `${sql.endOf("id", ":length")} = :part`)} AS named
      FROM (SELECT id FROM alerts ORDER BY id DESC LIMIT ${mostEndings}) AS newest`,
     (row: { count: number; first: string | null; named: string }) => row,

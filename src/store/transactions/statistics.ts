@@ -14,11 +14,11 @@ import type { Dialect, InTx, Tx } from "../tx.ts";
 export const hourMs = 3_600_000;
 const dayHours = 24;
 const weekHours = 7 * dayHours;
-/** A day more than is shown, so that a clock that was set back for a while finds them still. */
+/** A day more than is shown, so that the counts are still there after a clock was set back. */
 const keptHours = 8 * dayHours;
 const mostLast = 50;
 const longestTitle = 120;
-/** How waits are counted: this many steps to each doubling of the milliseconds. */
+/** Waits are counted in steps: this many for each doubling of the milliseconds. */
 const stepsToDouble = 8;
 
 const hourOf = (at: number) => Math.floor(at / hourMs);
@@ -27,8 +27,8 @@ type EndedRow = Pick<Row<"deliveries">, "seq" | "alert_seq" | "destination" | "r
   Pick<Row<"alerts">, "id" | "received_at"> & { state: EndState; title: string | null; at: number };
 
 /**
- * Statistics from counts by the hour, so that none is made by reading deliveries. The last outcomes are those of the newest alerts of
- * each state: 200 entries of an index.
+ * Statistics from counts by the hour, so that none is made by reading deliveries. The last outcomes are those of the newest
+ * alerts of each state: 200 entries of an index.
  */
 export function createStatistics(sql: Dialect) {
   const ofHours = { names: "text[]", since: "int8" } as const;
@@ -102,7 +102,7 @@ export function createStatistics(sql: Dialect) {
   } satisfies InTx<Statistics, "destinationStatistics">;
 }
 
-/** What routes took, how much came in all, and how both are forgotten. */
+/** The alerts that each route took, the number of all alerts, and the removal of old counts. */
 export function createRouteStatistics(sql: Dialect) {
   const countRoutes = sql.statement(
     { day: "int8", week: "int8" },
@@ -121,11 +121,11 @@ export function createRouteStatistics(sql: Dialect) {
   const countSince = sql.statement(
     { first: "text", next: "text", hour: "int8" },
     {
-      // It numbers alerts without a gap.
+      // SQLite numbers alerts without a gap.
       sqlite: `SELECT coalesce(
         (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1) + 1
           - (SELECT seq FROM alerts WHERE id >= :first ORDER BY id LIMIT 1), 0) AS count`,
-      // Hours from their counts, and what is left of the first one along the index of ids.
+      // Whole hours come from their counts, and the rest of the first hour from the index of ids.
       postgres: `SELECT (SELECT count(*) FROM alerts WHERE id >= :first AND id < :next)
         + (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted' AND name = '' AND part = '' AND hour > :hour) AS count`,
     },
@@ -140,7 +140,7 @@ export function createRouteStatistics(sql: Dialect) {
       },
     ),
   );
-  /** The last hour of a route stays: when it last matched is asked however long ago that is. */
+  /** The last hour of each route stays, since pages show when it last matched. */
   const forgetRouteHours = sql.statement(
     { before: "int8" },
     `DELETE FROM route_hours WHERE hour < :before

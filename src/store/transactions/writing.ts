@@ -71,11 +71,11 @@ export function createMaking(sql: Dialect) {
 
 /** A delivery of an alert that is being routed. */
 export interface RoutedDelivery extends NewDelivery {
-  /** Made with it, under a lane that is held: the transaction has its row. */
+  /** A claim that is made with the delivery. The transaction holds the row of its lane. */
   claim?: PlannedClaim;
 }
 
-/** What a delivery that is made has not yet, but for its lease, which is by the database's clock. */
+/** Columns that a new delivery does not have yet, and its lease, which is by the database's clock. */
 const later = [
   ...["attempts", "ambiguous", "last_detail", "last_reason", "form", "progress", "digest_id"],
   ...["lease_until", "resent_by"],
@@ -83,7 +83,7 @@ const later = [
 /** The columns of `toRoutedRow`. */
 export const newColumns = insertedColumns("deliveries").filter(([name]) => !later.includes(name));
 
-/** @returns with `lease_ms`: null for one that is not claimed */
+/** @returns the row, with `lease_ms`: null where the delivery is not claimed */
 export function toRoutedRow({ claim, ...delivery }: RoutedDelivery) {
   const row = toDeliveryRow(delivery);
   if (claim === undefined) return { ...row, claim_token: null, lease_ms: null };
@@ -98,7 +98,7 @@ export function toRoutedRow({ claim, ...delivery }: RoutedDelivery) {
   };
 }
 
-/** How one alert is routed. A repeat has neither decisions nor deliveries. */
+/** The routing of one alert. A repeat has neither decisions nor deliveries. */
 export interface RoutedAlert {
   record: RoutingRecord;
   alert: Unrouted;
@@ -108,7 +108,7 @@ export interface RoutedAlert {
   deliveries: RoutedDelivery[];
 }
 
-/** What routing fills of an alert. */
+/** The columns of an alert that routing fills. */
 export const toRoutedColumns = ({ record, alert, decisions, isUnmatched, isDropped }: RoutedAlert) => ({
   routed_at: record.routedAt,
   severity: record.facts.severity,
@@ -124,16 +124,16 @@ export const toRoutedColumns = ({ record, alert, decisions, isUnmatched, isDropp
 
 export interface NewRequest {
   row: InsertedRow<"requests">;
-  /** Default of `routed`: it waits for routing. */
+  /** `routed` absent: the alert waits for routing. */
   alerts: {
     row: Pick<InsertedRow<"alerts">, "id" | "item" | "origin" | "source" | "received_at">;
     routed?: RoutedAlert;
   }[];
 }
 
-/** The relay whose requests they are, where several relays share a database. */
+/** The relay of these requests, where several relays share a database. */
 export interface AskedBy {
-  /** Which relay routes first what is not routed yet. Default: whichever looks first. */
+  /** The relay that routes these alerts first. Default: the relay that looks first. */
   router?: string;
   /** When the first of them asked, by the database's clock. Epoch milliseconds. */
   askedAt: number;
