@@ -4,7 +4,7 @@ import type { Json } from "./json.ts";
 import type { MappableFact } from "./mapping.ts";
 import type { BodyShape } from "./shape.ts";
 
-/** `unknown` is what a body that names no severity gets; it is shown as "no severity". */
+/** A body that names no severity gets `unknown`, shown as "no severity". */
 export const severities = ["critical", "warning", "info", "unknown"] as const;
 export type Severity = (typeof severities)[number];
 
@@ -15,15 +15,15 @@ export function isWorse(severity: Severity, than: Severity): boolean {
 export const statuses = ["firing", "resolved", "unknown"] as const;
 export type AlertStatus = (typeof statuses)[number];
 
-/** How the body could be read. `unreadable`: reading it failed twice, so that it is shown as received. */
+/** How the body could be read. `unreadable`: reading it failed twice, so the page shows it as received. */
 export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty", "unreadable"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 
-/** Where an alert came from: the hook, a person who tries it, or the relay itself (a notice about a dead destination). */
+/** The hook, a person who tries Tocsin, or the relay itself (a notice about a dead destination). */
 export const alertOrigins = ["hook", "test", "notice"] as const;
 export type AlertOrigin = (typeof alertOrigins)[number];
 
-/** What the body of a canary has, a test that Tocsin sends to its own hook, so that routing knows it again. */
+/** The body of a canary, a test that Tocsin sends to its own hook. Routing knows the canary by it. */
 export const canaryMark = { tocsin: "canary" } as const;
 
 /** One line of the short field list: what the body offers beyond the named facts, as text. */
@@ -33,12 +33,12 @@ export interface AlertField {
 }
 
 /**
- * What could be read from a body. Pure data, stored with the raw body, and made again from it at any time.
- * Every text is plain text of the sender's: never markup, and to be escaped wherever it is shown.
+ * The facts that were read from a body. Pure data, stored with the raw body. They can be read from it again at any time. Every
+ * text is the sender's plain text: it is never markup, and is escaped wherever it is shown.
  */
 export interface AlertFacts {
   /**
-   * Never empty: a body without any title gets one made of what it has, e.g. "Alert (empty body)". At most 300
+   * Never empty. A body without a title gets one that is made of its content, e.g. "Alert (empty body)". At most 300
    * characters.
    */
   title: string;
@@ -55,7 +55,7 @@ export interface AlertFacts {
   previousValue?: string;
   threshold?: string;
   unit?: string;
-  /** When it happened by the sender's word, epoch milliseconds. */
+  /** When the event happened, as the sender says. Epoch milliseconds. */
   occurredAt?: number;
   /** An http or https address. */
   link?: string;
@@ -63,29 +63,26 @@ export interface AlertFacts {
   externalId?: string;
   /** What the sender calls itself, if it does. */
   source?: string;
-  /** Names the thing that fires and resolves, so that updates find their first message. Never empty. */
+  /** Names the trouble that fires and resolves, so updates find its first message. Never empty. */
   alertKey: string;
-  /** What remains of the body, in its order, at most 40 entries. */
+  /** The rest of the body, in its order, at most 40 entries. */
   fields: AlertField[];
-  /** How many more the body has than `fields` lists. Absent: none. */
+  /** How many fields of the body `fields` leaves out. Absent: none. */
   unlistedFields?: number;
-  /** Set when something had to be guessed or left out, in words for the page ("broken JSON at line 3: …"). */
+  /** Guesses and omissions, in words for the page ("broken JSON at line 3: …"). */
   notes: string[];
 }
 
-/** What a translator makes of an alert. */
+/** The result of translating one alert. */
 export interface Translation {
   facts: AlertFacts;
-  /** What matchers look into; absent when the body is neither JSON nor a form. */
+  /** The value that matchers look into. Absent when the body is neither JSON nor a form. */
   payload?: Json;
-  /**
-   * Its body carries an event id or time of its own, so that the very same bytes again are the same event. Default
-   * false.
-   */
+  /** Whether the body has an event id or time of its own. Then the same bytes again are the same event. Default false. */
   namesItself?: boolean;
-  /** Absent: it has none, or more places than are followed, or nobody asked for it. */
+  /** Absent: the body has no shape, its places are too many to follow, or nobody asked for it. */
   shape?: BodyShape;
-  /** The paths of the mapping by which facts were found. Absent: all are guesses. */
+  /** The paths of the mapping that found facts. Absent: all facts are guesses. */
   mapped?: Partial<Record<MappableFact, string>>;
 }
 
@@ -100,7 +97,10 @@ export interface Alert {
   facts: AlertFacts;
 }
 
-/** From the first message of an occurrence to its end by the sender's word, or ours where the two do not fit. */
+/**
+ * The time from the first message of an occurrence to its end. The end is the sender's, or the arrival where the sender's time
+ * does not fit.
+ */
 export function resolvedAfterMs({ receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">, firstAt: number): number {
   const occurredAt = facts.occurredAt ?? receivedAt;
   return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
@@ -110,8 +110,8 @@ const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison)$/i;
 
 /**
- * Whether the sender says that the threshold is one of a change ("change_percent", 2.5) and not of the value itself:
- * then 3305 USD is not "above 2.5", and the value's unit is not the threshold's.
+ * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. Then 3305 USD is not "above 2.5", and
+ * the threshold has another unit than the value.
  */
 export function limitsChange({ fields, title }: Partial<Pick<AlertFacts, "fields" | "title">>): boolean {
   const isSaid = (fields ?? []).some(
@@ -127,29 +127,26 @@ export function changeInTitle(title: string): string | undefined {
 
 const movedBy = /\b(?:moved|changed)(?: by)? (\d{1,6}(?:\.\d{1,6})?) ?%/i;
 
-/**
- * Whether a unit multiplies the value before it ("M USD", "bn"): its threshold may stand in single units or
- * not.
- */
+/** Whether a unit multiplies the value before it ("M USD", "bn"). The threshold may then be in single units or not. */
 export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
 }
 
-/** A hole where it is no plain number. */
+/** Null where the text is no plain number. */
 export function toNumber(sent: string | undefined): number | null {
   const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
   return Number.isFinite(value) ? value : null;
 }
 
-/** The threshold where it can be drawn with the values: it is one of them, and of their unit. */
+/** The threshold, if a chart can draw it with the values: it limits the value itself, in the same unit. */
 export function drawableThreshold(facts: AlertFacts): number | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
   return toNumber(facts.threshold) ?? undefined;
 }
 
 /**
- * On which side of its threshold the value is, where that is certain: both plain decimals, or both with a multiplier, of the same unit,
- * and the sender says nothing else of what is not over.
+ * The side of its threshold on which the value is. Undefined where that is uncertain: both must be plain decimals, or both have
+ * a multiplier, of the same unit. While the alert is not over, the sender must not say the opposite.
  */
 export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
@@ -159,7 +156,7 @@ export function sideOfThreshold(
   const order = alike && compareDecimals(...alike);
   if (order === undefined || order === 0) return undefined;
   const side = order < 0 ? "below" : "above";
-  // The two are of different units then, or one of them is of another time.
+  // If the sender says the opposite, the two numbers differ in unit or in time.
   const isDenied =
     facts.status !== "resolved" &&
     [sideOfCondition({ fields: facts.fields ?? [] }), sideInTitle(facts)].some((said) => said && said !== side);
@@ -170,7 +167,7 @@ const sideAndNumber =
   /\b(above|over|exceed(?:s|ed)|below|under)\s{1,3}([$€£¥₿]?\d[\d,]{0,40}(?:\.\d{1,40})?(?: ?(?:k|[mbt]n?|[mb]illion)(?![\p{L}\d]))?)/giu;
 const denial = /\b(?:not|no longer|never)(?: \w{1,12}){0,2} ?$|n't(?: \w{1,12}){0,2} ?$/i;
 
-/** On which side of its threshold a title says that the value is: "fell below 5,000,000". */
+/** The side of its threshold on which the value is by the title: "fell below 5,000,000". */
 export function sideInTitle({
   title = "",
   threshold = "",
@@ -193,7 +190,7 @@ const sides = mapWords({
     "below under lt < lessthan lessthanthreshold lte le <= atmost lessthanorequalto lessthanorequaltothreshold down",
 });
 
-/** Which side of its threshold a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
+/** The side of a threshold that a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
 export function sideOfWord(said: string): "above" | "below" | undefined {
   return sides.get(said.toLowerCase().replace(/[\s_-]+/g, ""));
 }
@@ -201,7 +198,7 @@ export function sideOfWord(said: string): "above" | "below" | undefined {
 const directionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator))?|condition_?type|direction|operator|comparator|comparison_?operator)$/i;
 
-/** On which side of its threshold an alert fires, by the sender's word among the fields. */
+/** The side of its threshold on which an alert fires, by the sender's word among the fields. */
 export function sideOfCondition({ fields }: Pick<AlertFacts, "fields">): "above" | "below" | undefined {
   for (const { name, value } of fields) {
     if (value.length > 40 || !directionNames.test(name)) continue;

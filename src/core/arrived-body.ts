@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** What is known of a body that has arrived: enough to compare it with the one that was sent. */
+/** Describes a body that has arrived: enough to compare it with the body that was sent. */
 export interface ArrivedBody {
   bytes: number;
   /** base64url. */
   sha256: string;
-  /** The body's Content-Encoding, when something on the way has given it one. */
+  /** The body's Content-Encoding, when a proxy on the way has added one. */
   encoding?: string;
 }
 
 /**
- * In words how a body differs from the one that was sent, as the end of a sentence about an alert.
+ * Says in words how a body differs from the sent one, as the end of a sentence about an alert.
  *
- * @returns undefined when it is the same
+ * @returns undefined when both are the same
  */
 export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
   const sizes = `${countOf(sent.byteLength, "byte")} sent, ${groupThousands(bytes)} arrived`;

@@ -3,7 +3,7 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
 import { parseTimeOfDay } from "./hours.ts";
 
-/** When canaries are sent: after each wait, or at times of the wall clock. */
+/** When canaries are sent: at an interval, or at times of the wall clock. */
 export type CanarySchedule =
   | { kind: "every"; everyMs: number }
   | {
@@ -16,7 +16,7 @@ export type CanarySchedule =
       timeZone: string;
     };
 
-/** For people, behind "Tocsin sends a test": `every 1 h`, `at 07:30 and 19:30 on Mon, Tue, Europe/Zurich`. */
+/** For people, after "Tocsin sends a test": `every 1 h`, `at 07:30 and 19:30 on Mon, Tue, Europe/Zurich`. */
 export function describeCanarySchedule(schedule: CanarySchedule): string {
   if (schedule.kind === "every") return `every ${formatDuration(schedule.everyMs)}`;
   const { times, days, timeZone } = schedule;
@@ -25,8 +25,8 @@ export function describeCanarySchedule(schedule: CanarySchedule): string {
 }
 
 /**
- * The first time to send one that lies behind an instant, both epoch milliseconds. A time that the clocks jump over is
- * the instant of the jump; one that comes twice counts once.
+ * Finds the first time to send a canary after an instant, both epoch milliseconds. A time that the clocks jump over is the
+ * instant of the jump. A time that comes twice counts once.
  */
 export function compileCanarySchedule(schedule: CanarySchedule): (after: number) => number {
   if (schedule.kind === "every") return (after) => after + schedule.everyMs;
@@ -34,7 +34,7 @@ export function compileCanarySchedule(schedule: CanarySchedule): (after: number)
   const clock = createZonedClock(timeZone);
   return (after) => {
     const { year, month, day, weekday } = clock.wallTimeAt(after);
-    // A week from now it is the same day again, and its time of today may be over.
+    // The same weekday in a week is included, since today's time may be over.
     const instants = Array.from({ length: 8 }, (_, ahead) => ahead)
       .filter((ahead) => days === undefined || days.includes((weekday + ahead) % 7))
       .flatMap((ahead) => times.map((time) => clock.instantOf(year, month, day + ahead, ...parseTimeOfDay(time))));

@@ -1,23 +1,23 @@
-/** Epoch milliseconds now. Injected everywhere, so that tests move time by hand. */
+/** Epoch milliseconds now. Injected everywhere, so tests move time by hand. */
 export type Now = () => number;
 
 /** Uniform in [0, 1). Injected; used for jitter only. */
 export type Random = () => number;
 
-/** Time as the long-running parts see it; tests move it by hand. */
+/** Time for the long-running parts. Tests move it by hand. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Acts after `ms`, unless the returned function is called before. For time limits that are rarely reached: a signal costs more
-   * than the timer.
+   * Acts after `ms`, unless the returned function is called before. Meant for time limits that are rarely reached: a signal
+   * costs more than the timer.
    */
   after(ms: number, act: () => void): () => void;
 }
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+/** Made once, since each `abort()` without a reason makes an exception with a stack. */
 const over = new Error("the wait is over");
 
 /** Undefined when no answer comes within `ms` by the clock, or the signal is aborted. Rejects as `asked` does. */
@@ -39,7 +39,7 @@ export async function within<T>(
   }
 }
 
-/** Resolves when `signal` is aborted, at once when it is already. */
+/** Resolves when `signal` is aborted, at once when it is aborted already. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

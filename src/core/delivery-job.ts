@@ -4,7 +4,7 @@ import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
 import type { PlannedDelivery } from "./rules.ts";
 
-/** A delivery as the engine plans with it. */
+/** A delivery in the form that the engine plans with. */
 export interface DueDelivery
   extends Omit<PlannedDelivery, "channel" | "route" | "state" | "fallback" | "mutedBy" | "ring" | "group"> {
   seq: number;
@@ -15,7 +15,7 @@ export interface DueDelivery
   purpose: DeliveryPurpose;
   state: DeliveryState;
   createdAt: number;
-  /** When what held it was over: quiet hours, its group, a cause. Absent: nothing has held it, or it is still held. */
+  /** When quiet hours, its group or a cause stopped holding the delivery. Absent: never held, or still held. */
   heldUntil?: number;
   receivedAt: number;
   alertKey: string;
@@ -26,14 +26,14 @@ export interface DueDelivery
   /** How many of them ended ambiguous. */
   ambiguous: number;
   form: MessageForm;
-  /** Parts of the message that are known to be delivered, and the vendor's ids of them. */
+  /** The parts of the message that are known to be delivered, and the vendor's ids of them. */
   progress: DeliveryProgress;
   digestId?: string;
   /** For a fallback: the destination that it replaces. */
   insteadOf?: string;
   /** The fallback destination, until it was called. */
   fallbackTo?: string;
-  /** Why the last attempt did not succeed: for the page, and as a code for "late because". */
+  /** Why the last attempt did not succeed: words for the page, and a code for "late because". */
   lastDetail?: string;
   lastReason?: ReasonCode;
 }
@@ -41,7 +41,7 @@ export interface DueDelivery
 export interface DeliveryProgress {
   /** The vendor's ids of the parts that are delivered, in order; null where the vendor gives none. */
   refs: (string | null)[];
-  /** What the parts already sent said of themselves, so that the rest is cut in the same places. */
+  /** What the parts already sent say about time and lateness, so the rest is cut in the same places. */
   madeAt?: number;
   late?: { byMs: number; why: string };
   /** How often the destination has moved during this delivery. */
@@ -54,7 +54,7 @@ export interface ClaimedDelivery extends DueDelivery {
   facts: AlertFacts;
 }
 
-/** What happens to the deliveries of a claim after an attempt; decided purely by the delivery policy. */
+/** The fate of a claim's deliveries after an attempt. The delivery policy decides it, purely. */
 export type NextStep =
   | { state: "sent" | "digested"; reason: string }
   | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm }
@@ -66,7 +66,8 @@ export interface Thread {
   recipient: string;
   alertKey: string;
   /**
-   * The first message of the current occurrence, and the alert that it shows now. No ref where the vendor gives none.
+   * The first message of the current occurrence, and the alert that it shows now. The ref is absent where the vendor gives
+   * none.
    */
   rootRef?: string;
   rootAlertSeq: number;
@@ -81,9 +82,9 @@ export interface Thread {
   count: number;
   severity: Severity;
   status: AlertStatus;
-  /** When an alert said that it is over, while that has not been sent here: it waits, or went out in a digest. */
+  /** When an alert said that the occurrence is over, while that has not been sent here: it waits, or went out in a digest. */
   overAt?: number;
 }
 
-/** Saving one clears `overAt`. */
+/** Saving an update clears `overAt`. */
 export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey" | "overAt">;

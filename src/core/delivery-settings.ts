@@ -8,21 +8,21 @@ const hour = 60 * minute;
 export interface RetrySchedule {
   /** The wait after the first failed attempt, after the second, and so on. Milliseconds. */
   stepsMs: number[];
-  /** The wait once the steps are used up; absent: the delivery fails after the last step. Milliseconds. */
+  /** The wait when the steps are used up. Absent: the delivery fails after the last step. Milliseconds. */
   thenEveryMs?: number;
-  /** Counted from the creation of the delivery; the first retry that would fall after it is not made. Milliseconds. */
+  /** Counted from the creation of the delivery. A retry that would fall after it is not made. Milliseconds. */
   giveUpAfterMs: number;
 }
 
-/** What follows when nobody can know whether a message arrived and the destination's policy is `retry`. */
+/** Applies when a message may have arrived, and the destination's policy is `retry`. */
 export interface AmbiguousSettings {
   /** Least wait before a repeat, milliseconds. */
   waitMs: number;
-  /** Repeats made at most; then the delivery is held for a person. */
+  /** Repeats made at most. After them the delivery is held for a person. */
   maxRepeats: number;
 }
 
-/** Stops trying a destination that fails every time; waiting at an open breaker is no attempt. */
+/** Stops trying a destination that fails every time. Waiting at an open breaker is no attempt. */
 export interface BreakerSettings {
   /** Failures in a row that open it. */
   openAfter: number;
@@ -31,7 +31,7 @@ export interface BreakerSettings {
   maxPauseMs: number;
 }
 
-/** How the engine delivers; every value can be set under `delivery:` in the YAML file. */
+/** How the engine delivers. Every value can be set under `delivery:` in the YAML file. */
 export interface DeliverySettings {
   /** For every channel except outgoing webhooks. */
   schedule: RetrySchedule;
@@ -39,25 +39,22 @@ export interface DeliverySettings {
   /** Every wait of a schedule is multiplied by a random factor in [1 − jitter, 1 + jitter]. 0 to 0.5. */
   jitter: number;
   ambiguous: AmbiguousSettings;
-  /** E-mail is repeated under the same Message-ID, later and once. */
+  /** E-mail is repeated under the same Message-ID, once and later. */
   ambiguousEmail: AmbiguousSettings;
   breaker: BreakerSettings;
   /** For all chats of one Telegram bot together. */
   telegramBotPace: Pace;
-  /**
-   * A claim that is older may be taken over. Longer than `sendTimeoutMs`, so that a slow send is not doubled.
-   * Milliseconds.
-   */
+  /** An older claim may be taken over. Longer than `sendTimeoutMs`, so a slow send is not doubled. Milliseconds. */
   leaseMs: number;
-  /** One call to a vendor, from claim to outcome; mail servers get `emailSendTimeoutMs`. Milliseconds. */
+  /** One call to a vendor, from claim to outcome. Mail servers get `emailSendTimeoutMs`. Milliseconds. */
   sendTimeoutMs: number;
-  /** A mail server may think for up to ten minutes about the end of DATA (RFC 5321, 4.5.3.2.6). Milliseconds. */
+  /** A mail server may take ten minutes to answer the end of DATA (RFC 5321, 4.5.3.2.6). Milliseconds. */
   emailSendTimeoutMs: number;
   /** How long a shutdown waits for sends in flight before it records them as ambiguous. Milliseconds. */
   shutdownMs: number;
 }
 
-/** The defaults; a caller gets its own copy. */
+/** The defaults. Each caller gets its own copy. */
 export function defaultDeliverySettings(): DeliverySettings {
   return {
     schedule: {

@@ -28,46 +28,43 @@ export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as con
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /**
- * Why the delivery exists; everything but `alert` is said in the message. A `resend` is of one alert and is tried at
- * once; a `bulk_resend` is one of many, which have one message in four while others are due, as digests when there are many.
+ * Why the delivery exists. The message names every purpose but `alert`. A `resend` is for one alert and is tried at once. A
+ * `bulk_resend` is one of many: they get one message in four while others are due, as digests when there are many.
  */
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 
-/** For every reader, of what is resent together. */
+/** How far a bulk resend is, for every reader. */
 export function describeResending({ made, arrived }: { made: number; arrived: number }): string {
   return `${groupThousands(arrived)} of ${groupThousands(made)} resent`;
 }
 
 const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
 
-/**
- * Whether it stays so unless a person acts, or quiet hours that hold it end: nobody who waits for an outcome need
- * wait on.
- */
+/** Whether nobody need wait any more for an outcome: only a person, or the end of quiet hours, changes the state. */
 export function isSettled({ state }: { state: DeliveryState }): boolean {
   return settledStates.includes(state);
 }
 
-/** States that a resend of all that failed takes up. A `held` one may have arrived, so a person judges each. */
+/** States that a bulk resend of failures takes up. A `held` delivery may have arrived, so a person judges each. */
 export const failedStates = ["failed", "expired"] as const satisfies DeliveryState[];
 export type FailedState = (typeof failedStates)[number];
 
-/** The type of a vendor (`vendors/index.ts` has them all); of an old delivery perhaps of one that is no more. */
+/** The type of a vendor (`vendors/index.ts` has them all). An old delivery may have a type that no longer exists. */
 export type ChannelType = string;
 
-/** What is asked of a delivery to say where its alert stands. */
+/** The part of a delivery that `standingDeliveries` needs. */
 export interface Standing {
   destination: string;
   channel: ChannelType;
   recipient: string;
-  /** Set when a resend stands for it. */
+  /** The delivery that replaces this one. */
   resentBy?: string;
 }
 
 /**
- * The deliveries that say where an alert stands: of each destination (of each address, for mail) the newest, without
- * those that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
+ * The deliveries that count for an alert's state: the newest of each destination (of each address, for mail), without those
+ * that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
  * @param hasSeveralRecipients of a channel type: recipients of one destination are independent, as mailboxes are
  */
 export function standingDeliveries<T extends Standing>(
@@ -85,8 +82,8 @@ export function standingDeliveries<T extends Standing>(
 }
 
 /**
- * What a channel says about one call to the other side. Expected failures are values; a channel throws only for bugs.
- * `detail` is for people, at most 300 characters, in our words or the vendor's, and holds no secret.
+ * What a channel says about one call to the other side. Expected failures are values, and a channel throws only for bugs.
+ * `detail` is for people, at most 300 characters, in our words or the vendor's, without secrets.
  */
 export type Outcome =
   | {
@@ -96,8 +93,8 @@ export type Outcome =
       /** Something worth showing that did not stop the delivery, e.g. "topic gone, sent to the group". */
       note?: string;
       /**
-       * What the destination lacks since it was configured; it counts as degraded until a message arrives without
-       * this.
+       * What the destination has lost since it was configured. It counts as degraded until a message arrives without
+       * `degraded`.
        */
       degraded?: string;
     }
@@ -105,21 +102,20 @@ export type Outcome =
       kind: "retry";
       reason: ReasonCode;
       detail: string;
-      /** Milliseconds from now before which nothing may be tried; absent: the schedule decides. */
+      /** Milliseconds from now before which nothing may be tried. Absent: the schedule decides. */
       waitMs?: number;
-      /** `false` when the other side only asked to wait (429): it does not use up the schedule. Default true. */
+      /** `false` when the other side only asked to wait (429). Then the schedule is not used up. Default true. */
       countsAsAttempt?: boolean;
-      /** Who has to wait: this chat (default) or the whole account. */
+      /** What has to wait: this chat (default) or the whole account. */
       scope?: "destination" | "account";
-      /** The destination has a new address from now on (a group became a supergroup); try again at once. */
+      /** The destination's new address (a group became a supergroup). Try again at once. */
       movedTo?: string;
     }
   | {
       kind: "rejected";
       /**
-       * `message`: this rendering was refused, the plain one may pass. `recipient`: this address is refused.
-       * `destination`: nothing can be delivered there until a human acts. `account`: the bot or mail account is
-       * refused.
+       * `message`: this rendering was refused, the plain one may pass. `recipient`: this address is refused. `destination`: a
+       * person has to act before anything can be delivered there. `account`: the bot or mail account is refused.
        */
       scope: "message" | "recipient" | "destination" | "account";
       reason: ReasonCode;
@@ -172,5 +168,5 @@ export const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** What is stored with a delivery that failed because its destination has left the configuration. */
+/** The stored reason of a delivery that failed because its destination has left the configuration. */
 export const orphanReason = "this destination is no longer configured";

@@ -3,10 +3,10 @@ import type { Destination } from "./rules.ts";
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
 
-/** Alerts that one destination did not get though it works, for one notice to people. */
+/** Alerts that one destination did not get although it works, for one notice to people. */
 export interface UndeliveredSummary {
   destination: string;
-  /** Without those that are only held. */
+  /** Deliveries that failed, without those that are only held. */
   failed: number;
   /** Deliveries that may or may not have arrived. */
   held: number;
@@ -16,48 +16,48 @@ export interface UndeliveredSummary {
   reason: string;
 }
 
-/** Where a destination stands on its page: an id there, and the fragment of links to it. */
+/** The id of a destination's part of the page, for links to it. */
 export function cardIdOf(name: string): string {
   return `destination-${encodeURIComponent(name)}`;
 }
 
-/** A destination may have the name of an account. */
+/** The kind is needed because a destination and an account may have the same name. */
 export interface StatusKey {
   kind: "destination" | "account";
   name: string;
 }
 
-/** What came of a probe. `parked`: the other side has asked for silence until then, and was not called. */
+/** The result of a probe. `parked`: the other side was not called, since it has asked to wait until then. */
 export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string };
 
-/** What is known of one destination (or account) beyond its configuration; survives restarts. */
+/** The state of one destination (or account) beyond its configuration. It survives restarts. */
 export interface DestinationStatus extends StatusKey {
   health: DestinationHealth;
   reason: string;
-  /** The reason as a code; absent when it is well, or has been bad since before there were codes. */
+  /** The reason as a code. Absent when all is well, or for a state older than the codes. */
   reasonCode?: ReasonCode;
   since: number;
   /** Failures in a row. */
   failures: number;
-  /** The breaker is open until then. */
+  /** The breaker is open until this time. */
   openUntil?: number;
   probeAt?: number;
-  /** When the first alert came to a dead one after a time without any: it is asked more often again. */
+  /** When a dead destination got its first alert after a time without any. It is probed more often from then on. */
   neededAt?: number;
   lastSentAt?: number;
-  /** When it last said yes to a probe. What that proves is the vendor's `probeProves`. */
+  /** When the last probe succeeded. `probeProves` of the vendor says what a success proves. */
   lastProvenAt?: number;
-  /** Probes that nobody asked for and that came to nothing, in a row; absent since its last yes or message. */
+  /** Failed probes in a row that nobody asked for. Absent since the last success or message. */
   failedProbes?: { count: number; reason: ReasonCode; detail: string };
-  /** A person has asked for nothing to be sent there until somebody says otherwise: what comes for it waits. */
+  /** A person has paused the destination. Its messages wait until somebody resumes it. */
   paused?: { at: number; by: string };
-  /** When that was last over: what waited meanwhile is not older for it. */
+  /** When the last pause ended. Alerts that waited in it do not count as older for it. */
   resumedAt?: number;
-  /** The last time a person has had it tried, where several relays run. */
+  /** The last probe that a person asked for, where several relays run. */
   tried?: { at: number; trial: Trial };
-  /** Where a group went when it was upgraded, and the configured id that this is about. */
+  /** The new id of a group that was upgraded, and the configured id that it replaces. */
   moved?: { from: string; to: string };
-  /** The last notice about it on another destination; kept after it is over, so that flapping is not a storm. */
+  /** The last notice about the state on another destination. It is kept after recovery, so flapping does not cause a storm. */
   notice?: {
     health: DestinationHealth;
     at: number;
@@ -66,18 +66,18 @@ export interface DestinationStatus extends StatusKey {
     /** It has recovered since. */
     over: boolean;
   };
-  /** Single alerts that did not arrive: those that no notice has named yet, and when the last notice was sent. */
+  /** Alerts that did not arrive and that no notice has named yet, and when the last notice was sent. */
   undelivered?: { pending?: UndeliveredSummary; notifiedAt?: number };
 }
 
-/** A destination, how it is, and how the account is that it shares with others, if it has one. */
+/** A destination, its state, and the state of the account that it shares with others, if it has one. */
 export interface DestinationState {
   destination: Destination;
   own: DestinationStatus;
   account?: DestinationStatus;
 }
 
-/** Times of recent calls under one pace key, and until when the other side asked us to be silent. */
+/** Times of recent calls under one pace key, and until when the other side asked us to wait. */
 export interface PaceRecord {
   key: string;
   sentAt: number[];

@@ -33,14 +33,11 @@ const httpStatuses = {
 export type ErrorCode = keyof typeof httpStatuses;
 export const errorCodes = Object.keys(httpStatuses) as ErrorCode[];
 
-/**
- * An expected failure with words for a person: what happened and where (`message`), and what to do (`hint`). Holds no
- * secret.
- */
+/** An expected failure with words for a person: what happened and where (`message`), and what to do (`hint`). Holds no secret. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly hint?: string;
-  /** Milliseconds after which a try makes sense, when that is known. */
+  /** Milliseconds until a new try makes sense, when known. */
   readonly retryAfterMs?: number;
 
   constructor(
@@ -56,12 +53,12 @@ export class AppError extends Error {
   }
 }
 
-/** The store takes nothing now, and may do so in a while. */
+/** Whether the store refuses writes now, but may take them later. */
 export function isStoreAway(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "store_unavailable";
 }
 
-/** The HTTP status that each code is answered with. */
+/** The HTTP status of the answer for each code. */
 export function httpStatusOf(code: ErrorCode): (typeof httpStatuses)[ErrorCode] {
   return httpStatuses[code];
 }

@@ -14,32 +14,37 @@ import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "./metric-key
 import { type BareSubject, nameInFacts, shortAddress, subjectOf } from "./subject-name.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
-/** What a locked phone shows of a message, after the chat's name. */
+/** Characters of a message that a locked phone shows after the chat's name. */
 export const lockScreenUnits = 110;
 const maxNameUnits = 40;
-/** A longer number is for the line below: a part of it would be another number. */
+/** A longer number is left to the line below, since a part of it would be another number. */
 const maxNumberUnits = 30;
 
-/** What the facts of an alert say, in the few words of a first line. */
+/** The facts of an alert in the few words of a first line. */
 export interface FactLine {
-  /** `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`; or the sender's own title, with it
-   * behind where there is room. */
+  /**
+   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`. Or the sender's own title, followed by these facts where
+   * there is room.
+   */
   title: string;
-  /** Once it is over: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where the title is the sender's. */
+  /**
+   * The line of an alert that is over: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the
+   * sender's.
+   */
   over: string;
   /**
-   * The line that is equal for each alert of one key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000
+   * The line that is equal for all alerts of a key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000
    * (polygon)`.
    */
   steady: string;
-  /** Set where the name is not the sender's: what it is the name of. */
+  /** The subject whose name was learned elsewhere. Absent: the name is the sender's. */
   learned?: BareSubject;
 }
 
-/** What is called otherwise than by its address, by another's word than the sender's. */
+/** Finds a name for a token or pool when its sender gives only an address. */
 export type SubjectName = (subject: BareSubject) => string | undefined;
 
-/** `4812345.67`, `$1,200`, `101.2%`, `3.2M`: what a sender calls its value may be any text. */
+/** `4812345.67`, `$1,200`, `101.2%`, `3.2M`. A sender's value may be any text, so others are not used. */
 const amountLike = /^[+-]?[$€£¥₿]?\d[\d.,]{0,58}(?:[eE][+-]?\d{1,3})?[ ]?[a-zA-Z%]{0,8}$/;
 
 interface Subject {
@@ -53,8 +58,8 @@ interface Subject {
 }
 
 /**
- * The first line of an alert by what is known of it, for people: the title as read stays what alerts are known by.
- * Undefined where the facts are too few to say what has become of what; then the sender's title is all there is.
+ * Writes an alert's first line from its facts, for people. The title as read stays its name elsewhere. Undefined where the
+ * facts are too few. Then only the sender's title is left.
  */
 export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine | undefined {
   const { value, format } = facts;
@@ -78,7 +83,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   const limited = limit === "" ? "" : side === undefined ? `, limit ${limit}` : `, ${side} ${limit}`;
   const moved = changeLimit === undefined ? "" : `, limit ${changeLimit} %`;
   const isBack = side !== undefined && sideOfAlert !== undefined && side !== sideOfAlert;
-  // Some senders repeat the value that fired, which must not read as the one that it came back to.
+  // Some senders repeat the value that fired. The line must not read as if the value came back to it.
   const limitNow = side !== undefined && sideOfAlert === undefined ? `, limit ${limit}` : limited;
   const backTo = isBack ? `back ${side} ${limit} (${[amount, chain].filter(Boolean).join(", ")})` : undefined;
   const limitAlone = limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`;
@@ -91,7 +96,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   };
 }
 
-/** Without commas between groups of digits, so that they are compared and shortened as all others are. */
+/** Removes commas between groups of digits, so all numbers are compared and shortened alike. */
 export function withPlainNumbers<T extends Partial<Pick<AlertFacts, "value" | "previousValue" | "threshold">>>(
   facts: T,
 ): T {
@@ -109,21 +114,18 @@ interface Numbers {
   amount: string;
   /** `, −3.2 %`, or empty. */
   change: string;
-  /** Empty without a threshold that the value can be held against. */
+  /** Empty without a threshold that can be compared with the value. */
   limit: string;
-  /** Where the value is now. */
+  /** The side of the limit on which the value is now. */
   side?: Side;
-  /**
-   * The side of the limit where the value is while the alert fires, as far as that is certain; `condition`: by the sender's own
-   * condition alone.
-   */
+  /** The side of the limit on which the alert fires, where that is certain. `condition`: by the sender's own condition alone. */
   sideOfAlert?: Side;
   condition?: Side;
-  /** In percent, where the limit is one of the change. */
+  /** In percent, where the limit is for a change. */
   changeLimit?: string;
 }
 
-/** Undefined where one of them is too long for a first line. */
+/** Undefined where a number is too long for a first line. */
 function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | undefined {
   const { previousValue } = facts;
   const [value, threshold] = [cleanLine(facts.value ?? ""), cleanLine(facts.threshold ?? "")];
@@ -134,14 +136,14 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
   if (shownValue.length > maxNumberUnits || shownThreshold.length > maxNumberUnits) return undefined;
   const named = isPercent ? " %" : unit === "" || unit.length > 12 ? "" : ` ${isolate(unit)}`;
   const amount = `${shownValue}${named}`;
-  // The change of a percentage in percent is for nobody who has just been woken.
+  // The change of a percentage in percent would confuse a reader who has just been woken.
   const share = isPercent || previousValue === undefined ? undefined : writeChange(cleanLine(previousValue), value);
   const change = share === undefined ? "" : `, ${share}`;
   if (moved !== undefined) return { amount, change, limit: "", changeLimit: moved };
   if (threshold === "") return { amount, change, limit: "" };
   if (limitsChange(facts))
     return { amount, change, limit: "", changeLimit: isInPercent(facts) ? threshold : undefined };
-  // Where nobody can compare the two, the sender has: "is 24.3M, below 25,000,000".
+  // Where the two cannot be compared, the title may say the side: "is 24.3M, below 25,000,000".
   const isComparable = decimalLike.test(value) && decimalLike.test(threshold);
   const said = isComparable || facts.status === "resolved" ? undefined : sideInTitle(facts);
   const side = sideOfThreshold(facts) ?? said;
@@ -152,27 +154,29 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
 
 const decimalLike = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** The side of the value before, if the value has crossed the limit since. */
+/** The side of the previous value, if the value has crossed the limit since. */
 function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {
   if (facts.previousValue === undefined || side === undefined) return undefined;
   const before = sideOfThreshold({ ...facts, value: facts.previousValue });
   return before === side ? undefined : before;
 }
 
-/** "change_percent", 2.5 */
+/** Whether the threshold is a percentage: "change_percent", 2.5. */
 function isInPercent({ fields, threshold = "" }: AlertFacts): boolean {
   return (
     /^\d{1,6}(?:\.\d{1,6})?$/.test(threshold) && fields.some(({ value }) => /^\w{0,20}(?:percent|pct)/i.test(value))
   );
 }
 
-/** `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`: what the title leaves out, where there is room for it. */
+/**
+ * Adds the facts that the title leaves out, where there is room: `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`.
+ */
 function addToTitle(subject: Subject, facts: AlertFacts, numbers: Numbers): string {
   const title = writeTitle(facts);
   const framed = readFrame(cleanLine(facts.title), facts.status);
   const { amount, change, limit, side } = numbers;
   const { threshold, previousValue, unit, metric } = facts;
-  // A number of nobody knows what is left to the line below.
+  // A number without a threshold, previous value, unit or metric explains nothing here: the line below has it.
   if ((threshold ?? previousValue ?? unit ?? metric) === undefined) return title;
   const said = title.toLowerCase();
   const says = (part: string): boolean => part === "" || said.includes(part.toLowerCase());
@@ -208,18 +212,18 @@ function readSubject(facts: AlertFacts, title: string, nameOf: SubjectName | und
 
 function chainOf(facts: AlertFacts, parts: MetricKeyParts | undefined): string {
   const chain = cleanLine(facts.chain ?? parts?.chain ?? "");
-  // A bare number ("1") is an id that a chain has among wallets.
+  // A bare number ("1") is a chain's id among wallets, and no name for people.
   return /\p{L}/u.test(chain) && chain.length <= 20 ? chain : "";
 }
 
-/** What an alert measures and on which chain, to count alerts by; empty where nothing says it. */
+/** The measure and the chain of an alert, to count alerts by. Empty where nothing says it. */
 export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
   const measure = readMeasure(facts, parts);
   return { measure: measure.length > maxNameUnits ? "" : measure, chain: chainOf(facts, parts) };
 }
 
-/** The pair of a pool, the symbol of a token; else the name that was learned for the address; else the short address. */
+/** The pair of a pool or the symbol of a token. Otherwise the name that was learned for the address, or the short address. */
 function readName(
   facts: AlertFacts,
   parts: MetricKeyParts | undefined,
@@ -237,7 +241,7 @@ const quantityNames = /(?:price|tvl|volume|amount|ratio|rate)$/i;
 
 function readMeasure({ metric, fields, value }: AlertFacts, parts: MetricKeyParts | undefined): string {
   if (parts !== undefined) {
-    // A token has one TVL, and so has a pool.
+    // "Total" is dropped: a token has only one TVL, and so has a pool.
     const words = wordsOfMeasure(parts.measure).replace(/^total (?=.)/, "");
     return parts.kind === "pool" ? `pool ${words}`.trim() : words;
   }
@@ -246,7 +250,7 @@ function readMeasure({ metric, fields, value }: AlertFacts, parts: MetricKeyPart
   return (quantityNames.exec(name)?.[0] ?? "").toLowerCase();
 }
 
-/** What stands between names and numbers, and says nothing that the facts do not. */
+/** Words between names and numbers that add nothing to the facts. */
 const littleWords = new Set(
   `a an the of on in at to for from with by than and or more is are was were be has have had its it now then before
   after again back normal below above under over beneath beyond down up fell fall falls fallen falling rose rise rises risen
@@ -255,20 +259,20 @@ const littleWords = new Set(
   resolved recovered ok closed ended problem current value total token metric usd min h`.split(/\s+/),
 );
 
-/** They tell another number than the value, but where the limit is one of a change. */
+/** These words make a number another one than the value, unless the limit is for a change. */
 const wordsOfChange = new Set(["change", "changed", "percent", "pct"]);
 
-/** "Pool A" and "Tranche H" are names, where "a pool" and "24 h" are none. */
+/** "Pool A" and "Tranche H" are names. "A pool" and "24 h" are none. */
 const nameOfOneLetter = /[a-z] [AH](?![\p{L}\d-])/u;
 
-/** Whether a title says anything beyond the facts and their names, or something else than they do. */
+/** Whether a title says more than the facts and their names, or contradicts them. */
 function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
   const compared = sideOfThreshold({ ...facts, status: "resolved" });
   if (facts.status !== "resolved" && compared !== undefined && (sideInTitle(facts) ?? compared) !== compared)
     return true;
   if (makesAnotherNumber(title, facts) || nameOfOneLetter.test(title)) return true;
   const names = `${subject.name} ${subject.measure} ${subject.chain} ${facts.token ?? ""} ${facts.metric ?? ""} ${facts.unit ?? ""}`;
-  // "24h volume" says what "24 h volume" does.
+  // The title's "24h volume" means "24 h volume".
   const known = new Set(wordsOf(`${names} ${subject.measure.replace("24 h", "24h")}`.toLowerCase(), isOfName));
   const address = subject.parts?.address ?? facts.token ?? "";
   const isOfChange = limitsChange(facts);
@@ -288,7 +292,7 @@ const percentBehind = /^ ?(?:%|percent\b|pct\b|bps\b)/i;
 const motionBefore =
   /\b(?:by|down|up|fell|rose|dropped|gained|lost|increased|decreased|climbed|slipped|jumped) [$€£]?[+−-]?$/i;
 
-/** Whether the value stands there as a percentage that it is not, or as how far something has moved: "price down 5%". */
+/** Whether the title uses the value as a percentage or as a change, which it is not: "price down 5%". */
 function makesAnotherNumber(title: string, { value = "", unit = "" }: AlertFacts): boolean {
   if (value === "" || cleanLine(unit) === "%") return false;
   for (let at = title.indexOf(value); at !== -1; at = title.indexOf(value, at + value.length)) {
@@ -299,7 +303,7 @@ function makesAnotherNumber(title: string, { value = "", unit = "" }: AlertFacts
   return false;
 }
 
-/** In one loop, as the titles of all alerts go through it. */
+/** A single loop without regular expressions, since the titles of all alerts go through it. */
 function wordsOf(text: string, isPart: (code: number) => boolean): string[] {
   const words: string[] = [];
   let start = -1;
@@ -321,7 +325,7 @@ function isOfName(code: number): boolean {
 
 const wordSigns = new Set([0x2026, 0x2212]);
 
-/** These, and what belongs to a number, an address or a compound: `$ + , - . ' … −`. */
+/** Letters and digits, and the signs in a number, an address or a compound: `$ + , - . ' … −`. */
 function isOfWord(code: number): boolean {
   return isOfName(code) || code === 0x24 || code === 0x27 || (code > 0x2a && code < 0x2f) || wordSigns.has(code);
 }

@@ -1,7 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { AlertDetail, AlertLog } from "./ports/alert-log.ts";
 
-/** What a person means by an id. @throws AppError `not_found`. */
+/** @throws AppError `not_found`. */
 export async function findAlert(store: Pick<AlertLog, "getAlert">, id: string): Promise<AlertDetail> {
   const alert = await store.getAlert(id);
   if (alert) return alert;

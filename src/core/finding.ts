@@ -1,18 +1,18 @@
 import { AppError } from "./errors.ts";
 
 /**
- * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts or will. `skipped`:
- * could not be asked.
+ * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts, now or later. `skipped`: could
+ * not be checked.
  */
 export type Verdict = "ok" | "warning" | "problem" | "skipped";
 
-/** What one check has found. Holds no secret. */
+/** The result of one check. Holds no secret. */
 export interface Finding {
-  /** What was looked at, e.g. `destination trading-desk`. */
+  /** The thing that was checked, e.g. `destination trading-desk`. */
   check: string;
   verdict: Verdict;
   detail: string;
-  /** What to do about it. */
+  /** How to mend it. */
   mend?: string;
 }
 
@@ -28,7 +28,7 @@ export const warning = found("warning");
 export const problem = found("problem");
 export const skipped = found("skipped");
 
-/** What could not be asked is a problem with the words of the failure. An interruption is none. */
+/** A check that failed is a problem with the words of the failure. An interruption is not, so it is thrown. */
 export function toFinding(check: string, error: unknown): Finding {
   if (!(error instanceof AppError) || error.code === "cancelled") throw error;
   return problem(check, error.message, error.hint);

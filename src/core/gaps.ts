@@ -1,11 +1,11 @@
 import { groupThousands, writeNumber } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** How certain it is that an alert is missing. What cannot be told is not in the list. */
+/** How certain it is that an alert is missing. Uncertain cases are not listed. */
 export const gapVerdicts = ["sure", "likely"] as const;
 export type GapVerdict = (typeof gapVerdicts)[number];
 
-/** A crossing of a rule, whatever its subscription is called. Epoch milliseconds. */
+/** A crossing of a rule's threshold, whatever name its subscription has. Epoch milliseconds. */
 export interface RuleTurn {
   metricKey: string;
   condition: string;
@@ -14,7 +14,7 @@ export interface RuleTurn {
   toAt: number;
 }
 
-/** The rule of a turn, whatever its subscription is called: that may be another name each time. */
+/** Identifies a rule by metric and condition: its subscription may have another name each time. */
 export function ruleOfTurn({ metricKey, condition }: Pick<RuleTurn, "metricKey" | "condition">): string {
   return `${metricKey} ${condition}`;
 }
@@ -33,19 +33,19 @@ export interface Downtime {
   toAt: number;
   /** A relay ran and did nothing: its machine was asleep, or its clock was set. */
   asleep?: boolean;
-  /** A relay may have run: its log was replaced by a backup, in which the alerts of that time are missing. */
+  /** A relay may have run. A backup has replaced its log, without the alerts of that time. */
   restored?: boolean;
 }
 
-/** What a look could see: it decides what became of alerts that seemed lost before. */
+/** The scope of one look for gaps. It decides which missing alerts of earlier looks are still missing. */
 export interface GapSight {
   /** Crossings that have their alert. */
   answers: RuleTurn[];
-  /** Rules that were compared, see `ruleOfTurn`. */
+  /** Rules whose history was compared, see `ruleOfTurn`. */
   compared: string[];
-  /** All rules that there are. Absent: not all are known. */
+  /** All rules of the account. Absent: not all are known. */
   existing?: string[];
-  /** Alerts that arrived wait to be read. */
+  /** Alerts that arrived still wait to be read. */
   isBehind: boolean;
 }
 
@@ -57,7 +57,7 @@ type Counts = Record<"rules" | "crossings" | "answered" | "fresh" | "unclear" | 
   unknown: readonly unknown[];
 };
 
-/** What a report comes to, in one sentence without its end. */
+/** The result of a report in one sentence, without a full stop. */
 export function summarizeGaps(counts: Counts): string {
   const { missing, rules, crossings, answered, fresh, unclear } = counts;
   if (missing.length > 0) {
@@ -75,12 +75,12 @@ export function summarizeGaps(counts: Counts): string {
     : "No alert is missing, as far as the records show";
 }
 
-/** Nothing was found well, and something could not be looked at. */
+/** Whether nothing can be said: no crossing could be judged, and some rules could not be looked at. */
 export function isUndecided({ answered, missing, unknown }: Counts): boolean {
   return answered + missing.length === 0 && unknown.length > 0;
 }
 
-/** `6 crossings of 24 rules: 2 brought an alert, 3 came before an alert was due, 1 is too fresh to judge` */
+/** `6 crossings of 24 rules: 2 brought an alert, 1 is too fresh to judge, 3 are of a time when no alert was due` */
 export function describeCrossings(counts: Omit<Counts, "unknown">): string {
   const { rules, crossings, answered, missing, fresh, unclear, notDue } = counts;
   const whole = `${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}`;

@@ -2,20 +2,23 @@ import { oneLine } from "../ground/text/clean.ts";
 import type { AlertStatus, Severity } from "./alert.ts";
 import { hashText } from "./secret.ts";
 
-/** What an alert may wait for at its destination: others of its group, or the end of its cause. Names are those of `nameGroup`. */
+/** What an alert may wait for at its destination: others of its group, or the end of its cause. `nameGroup` makes the names. */
 export interface GroupRule {
   group?: {
     name: string;
-    /** Milliseconds that the first one waits. */
+    /** How long the first alert of the group waits. Milliseconds. */
     waitMs: number;
-    /** How long after a message of the group the next one is sent. Milliseconds. */
+    /** The time from one message of the group to the next. Milliseconds. */
     againMs: number;
-    /** What it waits at most if it is critical and fires. Milliseconds. */
+    /** The longest wait of a critical alert that fires. Milliseconds. */
     waitCriticalMs: number;
   };
-  /** What it holds back while it fires, for `atMostMs` at most. Empty for an end: it ends causes by its key. */
+  /**
+   * Causes that this alert is: while it fires, each holds others back, for `atMostMs` at most. Empty for an end, which ends
+   * causes by its key.
+   */
   holds?: { name: string; atMostMs: number }[];
-  /** What may hold it back. */
+  /** Causes that may hold this alert back. */
   heldBy?: string[];
 }
 
@@ -29,58 +32,61 @@ export interface GroupEvent {
   title: string;
 }
 
-/** What is known of a group, or of all causes, at one destination. It is kept as JSON. */
+/** The memory of a group, or of all causes, at one destination. Stored as JSON. */
 export interface GroupMemory {
-  /** When a group's last message goes out, or went. Epoch milliseconds. */
+  /** When the group's last message goes out, or went. Epoch milliseconds. */
   dueAt?: number;
-  /** The latest keys of a group that fired as critical, and when. */
+  /** The latest keys of the group that fired as critical, with the times. */
   critical?: Record<string, number>;
-  /** With `allCauses`: those that fire, by their names. They are one memory, as an alert may be held by several. */
+  /** For `allCauses`: the causes that fire, by name. One record has them all, as an alert may be held by several. */
   causes?: Record<string, CauseMemory>;
 }
 
-/** What is remembered of one cause at one destination. */
+/** The memory of one cause at one destination. */
 export interface CauseMemory {
-  /** The alerts that are the cause and fire, by their keys. */
+  /** The firing alerts that are the cause, by their keys. */
   firing?: Record<string, FiringCause>;
-  /** What they hold back, `until` then at most. */
+  /** The alerts that the cause holds back, at most until `until`. */
   held?: {
     count: number;
-    /** What is held back, by key, as far as it is known by name. `by`: the names of all causes that may hold it back. */
+    /** The held alerts that are kept by name, by their keys. `by`: the names of all causes that may hold the alert back. */
     titles: Record<string, { title: string; severity: Severity; by: string[] }>;
-    /** Hashes of the keys of the others. */
+    /** Hashes of the keys of the other held alerts. */
     others?: string[];
     until: number;
   };
 }
 
-/** The name of what is known of all causes at a destination. */
+/** The name of the record of all causes at a destination. */
 export const allCauses = '["causes"]';
 
 export interface FiringCause {
-  /** Its latest alert. */
+  /** The id of the cause's latest alert. */
   id: string;
   title: string;
   severity: Severity;
-  /** When people hear of it. Epoch milliseconds. */
+  /** When people see the cause. Epoch milliseconds. */
   toldAt: number;
-  /** Until when it holds back at most. */
+  /** The latest end of holding back. Epoch milliseconds. */
   until: number;
   /** The group whose message mentions the cause. */
   group?: string;
 }
 
-/** What a message about a cause says of those that it holds back: how many alerts, and the titles of the first. */
+/** What a cause's message says about the alerts that it holds back: their number, and the first titles. */
 export interface HeldWith {
   count: number;
   titles: string[];
 }
 
-/** Letters of each value in a name: people read the name, and it is in indexes. */
+/** Characters of each value in a name. People read names, and indexes contain them. */
 const mostOfValue = 40;
 const mostFacts = 8;
 
-/** A name by which alerts belong together; `facts`: in the order of the configuration. A hash tells apart what it does not show. */
+/**
+ * Makes the name by which alerts belong together. `facts` are in the order of the configuration. A hash replaces what the name
+ * cuts.
+ */
 export function nameGroup(
   kind: "group" | "cause",
   of: string,
@@ -96,7 +102,7 @@ const writeValue = (value: string): string => {
   return /[\s,"“”()]/u.test(value) ? `“${value.replaceAll(/["“”]/gu, "'")}”` : value;
 };
 
-/** For people: of a group `token USDC, chain eth`, of a cause `bridge down (chain eth)`. */
+/** For people. A group: `token USDC, chain eth`. A cause: `bridge down (chain eth)`. */
 export function writeGroup(name: string): string {
   const [kind, of, ...parts] = JSON.parse(name) as string[];
   const facts = parts.flatMap((part, index) => (index % 2 === 1 ? [`${parts[index - 1]} ${writeValue(part)}`] : []));

@@ -3,16 +3,16 @@ import type { ArrivedBody } from "./arrived-body.ts";
 import type { Secret } from "./secret.ts";
 
 /**
- * How a program that knows the hook's secret finds out whether a relay that knows it too is behind an address, before the
- * secret itself is sent there, and whether a body arrives there whole:
+ * How a program that knows the hook's secret asks whether a relay that knows it too is behind an address, before it sends the
+ * secret there. It also shows whether a body arrives there whole:
  *
  *     GET  /hooks/proof.<nonce>.<mac of the question>  →  200 {"data":{"relay":"<id>","mac":"<mac of the answer>"}}
  *     POST the same, with a body                       →  200 and in `data` also "body":{"bytes":…,"sha256":"…"}
  *
- * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's mark. Only a program
- * that knows the secret can ask, and only one that knows it can answer; a stranger who asks gets the 404 of every unknown
- * path, and a stranger who is asked learns nothing. Nothing is stored or counted. A question costs a hash for each secret
- * that is taken, and a hash of its body; the body is not kept.
+ * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's mark. Only programs that
+ * know the secret can ask and answer. A stranger who asks gets the 404 of every unknown path, and one who is asked learns
+ * nothing. Nothing is stored or counted. A question costs a hash for each accepted secret and a hash of its body, which is not
+ * kept.
  */
 const prefix = "proof.";
 /** 256 bits in base64url. */
@@ -24,16 +24,16 @@ const longestQuestion = prefix.length + 3 * partLength + 2;
 export interface Proof {
   /** The id of the relay that has answered: another one after each start. */
   relay: string;
-  /** What arrived of the question's body; absent after GET. */
+  /** The size and hash of the question's body as it arrived. Absent after GET. */
   body?: ArrivedBody;
 }
 
 /**
- * The part of the path that follows `/hooks/`.
+ * The part of the path after `/hooks/`.
  *
  * @param nonce 32 fresh random bytes in base64url
- * @param known another secret that the relay takes for sure. With it the relay does not count the question as a guess
- *   while it does not know `secret` yet.
+ * @param known another secret that the relay surely accepts. With it the relay does not count the question as a guess while it
+ *   does not know `secret` yet.
  */
 export function askForProof(secret: Secret, nonce: string, known?: Secret): string {
   const macs = [secret, known].flatMap((one) => (one ? macOf(one.reveal(), `question ${nonce}`) : []));
@@ -43,11 +43,11 @@ export function askForProof(secret: Secret, nonce: string, known?: Secret): stri
 /** A question of a program that knows one of the secrets. */
 export interface ProofQuestion {
   nonce: string;
-  /** The secret that is asked for; absent: the relay does not take it. */
+  /** The secret that is asked for. Absent: the relay does not accept it. */
   secret?: Buffer;
 }
 
-/** @returns undefined for a stranger's question, and for what is no question */
+/** @returns undefined for a stranger's question, and for any other text */
 export function readQuestion(secrets: readonly Buffer[], given: string): ProofQuestion | undefined {
   if (given.length > longestQuestion) return undefined;
   const [, nonce, asked, known] = questionForm.exec(given) ?? [];

@@ -1,13 +1,13 @@
 import { createZonedClock } from "../ground/time/zoned-time.ts";
 import type { Hours } from "./rules.ts";
 
-/** The window that an instant lies in. `endsAt`: epoch milliseconds, the first instant after it. */
+/** Finds the window that contains an instant. `endsAt`: epoch milliseconds, the first instant after the window. */
 export type FindWindow = (at: number) => { endsAt: number } | undefined;
 
 /**
- * Windows are read off the wall clock: on the night when clocks change they still begin and end at the times written,
- * and are an hour longer or shorter. A time that the clocks jump over is the instant of the jump; of a time that
- * comes twice the first counts. `from` equal to `to` is a whole day.
+ * Windows follow the wall clock. On the night when clocks change they begin and end at the written times, and are an hour
+ * longer or shorter. A time that the clocks jump over is the instant of the jump. Of a time that comes twice, the first counts.
+ * A window with `from` equal to `to` is a whole day.
  */
 export function compileHours(hours: Hours, timeZone: string): FindWindow {
   const clock = createZonedClock(timeZone);
@@ -17,7 +17,7 @@ export function compileHours(hours: Hours, timeZone: string): FindWindow {
 
   let known: LocalDay | undefined;
 
-  /** Reading the wall clock costs a tenth of a millisecond, so a day is read once. */
+  /** Each day is read once, since reading the wall clock costs a tenth of a millisecond. */
   function dayAt(at: number): LocalDay {
     if (known !== undefined && known.startsAt <= at && at < known.endsAt) return known;
     const { year, month, day, weekday } = clock.wallTimeAt(at);

@@ -2,19 +2,19 @@ import { randomFillSync } from "node:crypto";
 import type { Now } from "./clock.ts";
 
 /**
- * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source unless the clock is set back
- * by more than `mostBehindMs`: an id never claims a time that is further than that from the clock's.
+ * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source. Only a clock that is set back by more
+ * than `mostBehindMs` breaks the order: no id's time is further than that from the clock.
  */
 export type NewId = () => string;
 
-/** Milliseconds that an id may be ahead of a clock that was set back. */
+/** How far an id's time may be ahead of a clock that was set back. */
 export const mostBehindMs = 1_000;
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /**
- * The 12 bits behind the millisecond count up within it (RFC 9562, method 1), so that ids made in one
- * millisecond sort in the order they were made; the last 62 bits are random.
+ * The 12 bits after the milliseconds count up within one millisecond (RFC 9562, method 1), so its ids sort in their order of
+ * making. The last 62 bits are random.
  */
 export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = randomFillSync): NewId {
   const pool = new Uint8Array(8 * 128);
@@ -41,7 +41,7 @@ export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = ran
   };
 }
 
-/** Ids made at `ms` (epoch milliseconds) and later sort at or behind this. */
+/** Ids made at `ms` (epoch milliseconds) and later sort at or after this. */
 export function firstIdAt(ms: number): string {
   return `${timePart(ms)}-7000-8000-000000000000`;
 }
@@ -78,5 +78,5 @@ function formatId(time: string, counter: number, random: Uint8Array): string {
 
 export const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What may stand for an id where it is the beginning or the end of one only: at least four characters. */
+/** A beginning or end that is accepted for an id if only one id fits: at least four characters. */
 export const idPartPattern = /^[0-9a-f-]{4,36}$/;

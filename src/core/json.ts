@@ -1,11 +1,11 @@
 /**
- * JSON as the relay keeps it: like the values of `JSON.parse`, except that a number stays the text it was sent as.
+ * A number that keeps the text in which it was sent. JSON is otherwise kept like the values of `JSON.parse`.
  *
- * A price of `1.10` or an amount of `123456789012345678901` must reach a reader digit for digit, and a
- * JavaScript number cannot do that.
+ * A price of `1.10` or an amount of `123456789012345678901` must reach a reader digit for digit. A JavaScript number cannot do
+ * that.
  */
 export class JsonNumber {
-  /** The number's digits as they stood in the body, e.g. `"1.10"` or `"6.02e23"`. */
+  /** The number's digits as in the body, e.g. `"1.10"` or `"6.02e23"`. */
   readonly text: string;
 
   constructor(text: string) {
@@ -21,7 +21,7 @@ export class JsonNumber {
     return this.text;
   }
 
-  /** Lets `JSON.stringify` show the value; the digits beyond a double's precision are lost there. */
+  /** Lets `JSON.stringify` show the value. The digits beyond a double's precision are lost there. */
   toJSON(): number {
     return Number(this.text);
   }
@@ -39,16 +39,15 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** What JSON does not write as it is; lone surrogates among it, so pairs as well. */
+/** Characters that JSON escapes. Lone surrogates are escaped too, and this does not tell them from pairs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
-/** To look at a longer text costs as much as to have it written. */
+/** Testing a longer text costs as much as `JSON.stringify`. */
 const shortText = 200;
 
 /**
- * As `JSON.stringify` without indentation, except that a `JsonNumber` keeps its digits: an amount beyond the
- * precision of a double passes through unchanged. `undefined` and functions are left out of objects and are null in
- * arrays.
+ * Writes like `JSON.stringify` without indentation, except that a `JsonNumber` keeps its digits. An amount beyond the precision
+ * of a double passes through unchanged. `undefined` and functions are left out of objects and are null in arrays.
  */
 export function writeJson(value: unknown): string {
   if (typeof value === "string") return writeText(value);
@@ -58,7 +57,7 @@ export function writeJson(value: unknown): string {
   return Array.isArray(value) ? writeArray(value) : writeObject(value as Record<string, unknown>);
 }
 
-/** Most names and values are short and need no escape; to call `JSON.stringify` for each costs more than the rest. */
+/** Most names and values are short and need no escape. Calling `JSON.stringify` for each would cost more than the rest. */
 function writeText(text: string): string {
   return text.length < shortText && !escaped.test(text) ? `"${text}"` : JSON.stringify(text);
 }

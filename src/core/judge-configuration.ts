@@ -1,14 +1,15 @@
 import type { RelayView } from "./ports/relays.ts";
 
 /**
- * What a relay's configuration lets it do: `newest` routes and delivers. `older` and `starting` only accept: the first since a
- * newer one runs elsewhere, the second until it was ready once, so that one that cannot run takes nothing from those that do.
+ * What a relay's configuration lets it do. `newest` routes and delivers. `older` and `starting` only accept: `older` since a
+ * newer one runs elsewhere, `starting` until the relay was ready once. So a relay that cannot run takes nothing from the
+ * others.
  */
 export type ConfigurationState = "newest" | "older" | "starting";
 
 /**
- * The relays with the latest configuration route and deliver, among those that run and were ready once; among all that run while
- * none was ready. When the last of them ends, an older one routes and delivers again.
+ * The relays with the latest configuration route and deliver. Only relays that run and were ready once are compared, or all
+ * that run while none was ready. When the last of the newest ends, an older one routes and delivers again.
  */
 export function judgeConfiguration(
   { configurationVersion: version }: Pick<RelayView, "configurationVersion">,

@@ -1,27 +1,27 @@
 import type { KeyEvent, KeyHistory } from "./ports/alert-log.ts";
 
-/** Where an alert key stands, and where one of its alerts stands in it. */
+/** The state of an alert key, and the place of one of its alerts in it. */
 export interface KeyState {
-  /** What the latest alert of the key says. `unknown`: its alerts say neither that they fire nor that they are over. */
+  /** The state by the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
   now: "firing" | "over" | "unknown";
-  /** Since when: of a row of alerts that say the same, the first. For `unknown` the latest. */
+  /** When the first of the latest alerts with the same state came. For `unknown`: the latest alert. */
   since: number;
-  /** `since` may be earlier: older alerts of the key were not looked at. */
+  /** `since` may be earlier, as older alerts of the key were not looked at. */
   isSinceLeast: boolean;
-  /** The alert itself belongs to what is true now. False: it was over, and it has fired again since. */
+  /** Whether the asked alert belongs to the present state. False: it was over, and the key has fired again since. */
   isCurrent: boolean;
-  /** From when to when the alert's own trouble lasted, as far as that is known. */
+  /** When the trouble of the asked alert began and ended, as far as known. */
   episode?: { from: number; to?: number };
-  /** The which time it is that the key fires in a row of alerts without a day between them, and since when. */
+  /** How many times the key has fired in a series of alerts with gaps below a day, and since when. */
   time?: { number: number; isLeast: boolean; since: number };
 }
 
-/** Alerts further apart have nothing to do with each other: their messages are not joined either. */
+/** Alerts with a longer gap are unrelated. Their messages are not joined either. */
 const joinedWithinMs = 24 * 60 * 60 * 1000;
 
 /**
- * Says of one alert what its key has been through, from what is known of it; of a repeat, the same as of what came
- * before it. Undefined when nothing is known.
+ * Describes the history of an alert's key, from the given events. A repeat gets the description of the alert before it.
+ * Undefined when the alert is unknown.
  */
 export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string): KeyState | undefined {
   const asked = events.findIndex((event) => event.id === id);
@@ -36,7 +36,7 @@ export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string
   const before = oldestFirst.slice(0, at + 1);
   const sayWhich = oldestFirst.some(({ status }) => status !== "unknown");
 
-  /** The first of the row of alerts up to `last` that are all over, or all not. */
+  /** The first of the consecutive alerts up to `last` that are all over, or all not. */
   const startOf = (last: number): number => {
     let start = last;
     while (start > 0 && isOver(oldestFirst[start - 1]) === isOver(oldestFirst[last])) start -= 1;

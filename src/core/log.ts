@@ -1,6 +1,6 @@
 import { errorText } from "../ground/text/error-text.ts";
 
-/** One wide event a step. Fields hold ids, durations, reasons; never a secret, never a webhook path. */
+/** One wide event per step. Fields hold ids, durations, reasons. They never hold a secret or a webhook path. */
 export type Log = Record<
   "debug" | "info" | "warn" | "error",
   (event: string, fields?: Record<string, unknown>) => void
@@ -8,7 +8,7 @@ export type Log = Record<
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Logs what was thrown, e.g. by a look that is made again. */
+/** Makes a logger of thrown errors, e.g. for a look that is repeated. */
 export const logFailure =
   (log: Pick<Log, "error">, event: string, fields?: Record<string, unknown>) =>
   (error: unknown): void =>

@@ -1,15 +1,15 @@
 import { type CommonStates, changeTogether } from "./ports/watch.ts";
 
 /**
- * What relays on one database leave for the one that has a lane: a list in one record. What came of a letter shows in
- * what its reader saves, or in a letter that the reader leaves in turn.
+ * Letters that relays on one database leave for the relay that has a lane: a list in one record. Its reader answers by what it
+ * saves, or by a letter in turn.
  */
 export class Mailbox<Letter> {
   readonly #store: CommonStates;
   readonly #name: string;
   readonly #most: number;
 
-  /** @param most of more letters the oldest are lost */
+  /** @param most letters kept: beyond it the oldest are lost */
   constructor(store: CommonStates, name: string, most: number) {
     this.#store = store;
     this.#name = `mail:${name}`;
@@ -24,7 +24,7 @@ export class Mailbox<Letter> {
     }));
   }
 
-  /** The oldest first; each is given once, whichever relays ask. Rejects as the store does. */
+  /** Takes the wanted letters, the oldest first. Only one relay gets each. Rejects as the store does. */
   take(isWanted: (letter: Letter) => boolean = () => true): Promise<Letter[]> {
     return changeTogether(this.#store, this.#name, (from = []) => {
       const given = (from as Letter[]).filter(isWanted);

@@ -22,10 +22,10 @@ export const mappableFacts = [
 export type MappableFact = (typeof mappableFacts)[number];
 
 /**
- * Where senders keep a fact, by the one who runs the relay: for each fact paths to one value of the payload
- * (`payload.rule.headline`), asked in their order and before any guess. See `readKeyPath` for the grammar.
+ * The places where senders keep a fact, as the operator configures them. Each fact has paths to one value of the payload
+ * (`payload.rule.headline`). They are tried in order, before any guess. See `readKeyPath` for the grammar.
  */
 export interface FactMapping extends Partial<Record<MappableFact, string[]>> {
-  /** What a sender's own words for a severity mean, before the words that are known: `{ havoc: "critical" }`. */
+  /** The meaning of a sender's own words for a severity: `{ havoc: "critical" }`. Looked up before the known words. */
   severities?: Record<string, Severity>;
 }

@@ -6,38 +6,36 @@ import type { MessageDetail, MessageExtras } from "./rules.ts";
 
 /** What a message says besides the alert itself. */
 export interface MessageContext {
-  /** Epoch milliseconds of making the message. */
+  /** When the message is made, epoch milliseconds. */
   now: number;
   purpose: DeliveryPurpose;
   /**
-   * A former attempt ended ambiguous: the reader may see this a second time. Says "(possible repeat)" and the alert's
-   * id.
+   * Whether the reader may see this a second time, since an earlier attempt ended ambiguous. The message then says "(possible
+   * repeat)" and the alert's id.
    */
   possibleRepeat: boolean;
-  /**
-   * Said when the alert reaches the reader more than a minute after it was accepted; `why` is one clause for people.
-   */
+  /** Set when the alert reaches the reader more than a minute after it was accepted. `why` is one clause for people. */
   late?: { byMs: number; why: string };
-  /** Set for a `fallback`: the destination that could not take it. */
+  /** For a `fallback`: the destination that could not take the alert. */
   insteadOf?: string;
-  /** Why that is, in words that follow "because". */
+  /** The reason for the fallback, in words that follow "because". */
   insteadBecause?: string;
-  /** Set when an earlier message of the same alert key is edited, answered or followed. */
+  /** Set when an earlier message of the alert key is edited, answered or followed. */
   history?: { count: number; firstAt: number; lastAt: number };
-  /** An alert of its key was sent here before, be it long ago. Default false. */
+  /** Whether an alert of its key was sent here before, however long ago. Default false. */
   hasEarlier?: boolean;
-  /** The message answers the first one, which says what it is about. Default false. */
+  /** Whether the message answers the first one, which names the subject. Default false. */
   isAnswer?: boolean;
-  /** For a resolution that comes late: since when the same alert fires again, as its reader knows. */
+  /** For a late resolution: since when the alert fires again, as the reader knows. */
   firesAgainAt?: number;
-  /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
+  /** The resolving alert, when the message is the edited first message of a resolved one. */
   resolvedBy?: Alert;
   /**
-   * What did not ring of its key. With `by`: nor did this alert. `isSummary`: the message of a key that is calm, or whose
-   * last message was wrong for long.
+   * Alerts of the key that did not ring. With `by`: this alert does not ring either. `isSummary`: the message is for a key that
+   * is calm, or whose last message was wrong for a long time.
    */
   damped?: Damped & { isSummary: boolean };
-  /** What its route adds. */
+  /** The route's additions. */
   extras?: MessageExtras;
   /** Default `normal`. */
   detail?: MessageDetail;
@@ -47,23 +45,23 @@ export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resen
 
 export interface DigestContext extends Pick<MessageContext, "now" | "possibleRepeat" | "late"> {
   reason: DigestReason;
-  /** For `quiet_hours`: when they are, `HH:MM`; absent when the destination has none any more. */
+  /** For `quiet_hours`: their times, `HH:MM`. Absent when the destination has none any more. */
   quietHours?: { from: string; to: string };
   /** For `group`: its name, see `nameGroup`. */
   groupName?: string;
-  /** How many go out together, in several messages. Default: those of this message. */
+  /** The number of alerts that go out together in several messages. Default: the alerts of this message. */
   total?: number;
-  /** The name of the one that it goes to: its link leads to what it got. */
+  /** The destination's name. The link leads to the alerts that it got. */
   destination?: string;
-  /** What routes add, by the ids of their alerts. */
+  /** The routes' additions, by alert id. */
   extras?: ReadonlyMap<string, MessageExtras>;
-  /** What did not ring before them, by the ids of their alerts. */
+  /** The alerts that did not ring before these, by alert id. */
   damped?: ReadonlyMap<string, HeldBack>;
 }
 
-/** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */
+/** Rendering for the engine. Pure. It may lose text only by cutting, and the message says so. */
 export interface Rendering {
   composeAlert(alert: Alert, context: MessageContext): Document;
-  /** At least one alert; any order. Says how many, the worst first, and where to read the rest. */
+  /** Takes at least one alert, in any order. The digest says how many there are, the worst first, and where to read the rest. */
   composeDigest(alerts: Alert[], context: DigestContext): Document;
 }

@@ -2,36 +2,36 @@ import type { AlertStatus, Severity } from "./alert.ts";
 import type { ChannelType } from "./delivery.ts";
 
 /**
- * One call to one vendor, made by the vendor's rendering and sent by its channel, which alone know what else it holds.
- * A long alert becomes several Telegram messages, each with its `[i/N]`; every other kind is one message.
+ * One call to one vendor. Only the vendor's rendering, which makes it, and its channel, which sends it, know the rest of its
+ * content. A long alert becomes several Telegram messages, each with its `[i/N]`. Every other kind is one message.
  */
 export interface Message {
   /** The vendor's type. */
   readonly kind: ChannelType;
 }
 
-/** `rich` is the message as designed; `plain` is unformatted text that no vendor has a reason to refuse. */
+/** `rich` is the message as designed. `plain` is unformatted text that no vendor has a reason to refuse. */
 export type MessageForm = "rich" | "plain";
 
 export interface RenderOptions {
   form: MessageForm;
-  /** IANA name, e.g. `Europe/Zurich`; times of the message are shown in it. Default UTC. */
+  /** IANA name, e.g. `Europe/Zurich`, for the times of the message. Default UTC. */
   timeZone: string;
   /** For vendors whose messages carry more than the text. */
   data?: MessageData;
-  /** For vendors whose messages are composed with a picture. Absent: this one has none. */
+  /** For vendors whose messages include a picture. Absent: this message has none. */
   picture?: MessagePicture;
 }
 
-/** A picture that a message is composed with. */
+/** A picture that a message includes. */
 export interface MessagePicture {
-  /** Where the program that shows the message fetches it: https. Absent: the channel brings the picture itself. */
+  /** The https address from which the reader's program fetches the picture. Absent: the channel brings the picture itself. */
   url?: string;
-  /** What it shows, as far as that is known before it is drawn. One line. */
+  /** The content of the picture, as far as known before it is drawn. One line. */
   alt: string;
 }
 
-/** What a message is about, for vendors that carry it next to the text. */
+/** The content of a message as data, for vendors that carry it next to the text. */
 export interface MessageData {
   type: "alert" | "digest" | "notice";
   deliveryId: string;
@@ -50,32 +50,29 @@ export interface MessageData {
     url?: string;
   }[];
   repeat: boolean;
-  /** How often the alert has come since it first fired here, and when that was; set from the second time on. */
+  /** How often the alert has come since it first fired here, and when. Set from the second time on. */
   history?: {
     count: number;
     firstAt: number;
     /** How long a resolved alert lasted. Milliseconds. */
     lastedMs?: number;
   };
-  /** Good news only (all of it is resolved): nothing that should ring. */
+  /** Whether the message should not ring, since all its alerts are resolved. */
   silent: boolean;
 }
 
 /**
- * A message before any channel's syntax: what rendering makes of one alert, a digest or a notice, and what each
- * channel's renderer turns into Telegram entities, HTML, or plain text. Text is always literal.
+ * A message before any channel's syntax. Rendering makes it of one alert, a digest or a notice. Each channel's renderer turns
+ * it into Telegram entities, HTML or plain text. Text is always literal.
  */
 export type Inline =
   | { kind: "text" | "bold" | "italic" | "code"; text: string }
   | { kind: "link"; text: string; href: string }
-  /** An instant; a channel shows it in the destination's zone, or in the reader's own where it can. */
+  /** An instant. A channel shows it in the destination's zone, or in the reader's own where possible. */
   | {
       kind: "time";
       at: number;
-      /**
-       * `clock`: hours and minutes are enough, as the instant is less than twelve hours from the message. Default: all
-       * of it.
-       */
+      /** `clock`: hours and minutes are enough, since the message is less than twelve hours away. Default: date and time. */
       shown?: "clock";
     };
 
@@ -84,10 +81,10 @@ export type Block =
   | {
       kind: "paragraph";
       inlines: Inline[];
-      /** The sender's own words, set apart so that they cannot pass for ours. Default false. */
+      /** Whether the block is the sender's own words, set apart from ours. Default false. */
       quoted?: boolean;
     }
-  /** Small print that says something about the message itself: how late, a possible repeat, a resend, a test. */
+  /** Small print about the message itself: its delay, a possible repeat, a resend, a test. */
   | { kind: "note"; inlines: Inline[] }
   | { kind: "fields"; rows: { label: string; value: Inline[] }[] }
   | { kind: "list"; items: Inline[][] }
@@ -100,11 +97,11 @@ export interface Document {
    */
   subject: string;
   /**
-   * The subject of a mail, where that differs: what changes from one mail of a thread to the next stands in brackets
-   * before the rest, since mail programs ignore it there when they compare subjects. Default: `subject`.
+   * The subject of a mail, where it differs. Changing parts are in brackets before the rest: mail programs ignore them there
+   * when they compare subjects of a thread. Default: `subject`.
    */
   mailSubject?: string;
-  /** For channels that colour or prioritise. */
+  /** For channels with colours or priorities. */
   severity: Severity;
   status: AlertStatus;
   blocks: Block[];

@@ -4,7 +4,7 @@ import type { AlertDetail } from "./ports/alert-log.ts";
 /** The longest metric key. */
 export const maxKeyLength = 300;
 
-/** What a metric key of the market-data service says by itself. */
+/** The parts of a metric key of the market-data service. */
 export interface MetricKeyParts {
   chain: string;
   /** `total_tvl` in `eth_token_total_tvl_0x…`. */
@@ -14,11 +14,11 @@ export interface MetricKeyParts {
   address: string;
 }
 
-/** Reads `<chain>_token_total_tvl_<token_address>` and its like for pools; undefined when the key has no such shape. */
+/** Reads `<chain>_token_total_tvl_<token_address>` and the same for pools. Undefined when the key has another form. */
 export function readMetricKey(key: string): MetricKeyParts | undefined {
   if (key.length > maxKeyLength || !/_(?:token|pool)_/.test(key)) return undefined;
   const parts = key.split("_");
-  // A chain's own name may have underscores: at most two.
+  // A chain's own name may contain up to two underscores.
   for (let at = 1; at <= 3; at += 1) {
     const kind = parts[at];
     if ((kind !== "token" && kind !== "pool") || !namesChain(parts.slice(0, at))) continue;
@@ -47,8 +47,8 @@ export function wordsOfMeasure(measure: string): string {
 }
 
 /**
- * The key by which the service may know the metric of an alert. Undefined for another account's alerts, for what is no key, and
- * for a key that is about something else than the alert says.
+ * The key by which the service may know an alert's metric. Undefined for another account's alerts, for other texts, and for a
+ * key that does not fit the alert's token or chain.
  */
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
   if (facts === undefined || source !== undefined || request === undefined) return undefined;
@@ -57,7 +57,7 @@ export function metricKeyOf({ facts, source, request }: AlertDetail): string | u
 
 type Named = Pick<AlertFacts, "metric" | "token" | "chain"> & Partial<Pick<AlertFacts, "fields">>;
 
-/** The same of the facts alone, whosever they are. */
+/** The key by the facts alone, of any sender. */
 export function recordKeyIn(facts: Named): string | undefined {
   const { metric } = facts;
   if (metric === undefined || !isMetricKey(metric)) return undefined;
@@ -67,7 +67,7 @@ export function recordKeyIn(facts: Named): string | undefined {
 
 const poolAddressNames = /(?:^|\.)(?:pool|pair)(?:[._]?address)?$/i;
 
-/** A message that names one chain, token or pool must not stand above the records of another one. */
+/** Whether the key is about the chain, token or pool of the alert: a message must not show the records of another one. */
 function isAbout({ chain, kind, address }: MetricKeyParts, { token, chain: said, fields = [] }: Named): boolean {
   if (said !== undefined && !mayBeOneChain(said, chain)) return false;
   const isOther = (text: string) => isAddress(text) && text.toLowerCase() !== address.toLowerCase();
@@ -75,7 +75,7 @@ function isAbout({ chain, kind, address }: MetricKeyParts, { token, chain: said,
   return !fields.some(({ name, value }) => poolAddressNames.test(name) && isOther(value.trim()));
 }
 
-/** What senders call the chains of many wallets: names, short names, ids. */
+/** Names, short names and ids of chains in many wallets. */
 const chainNames = [
   ["eth", "ethereum", "mainnet", "1"],
   ["arbitrum", "arb", "42161"],
@@ -109,14 +109,14 @@ function mayBeOneChain(said: string, chain: string): boolean {
 
 const chainEndings = ["mainnet", "network", "chain", "smart", "one", "pos"];
 
-/** "Arbitrum One", "polygon-pos", "BNB Smart Chain". */
+/** Knows "Arbitrum One", "polygon-pos" and "BNB Smart Chain". */
 function familyOf(name: string): readonly string[] | undefined {
   const known = chainNames.find((names) => names.includes(name));
   const ending = known === undefined ? chainEndings.find((one) => name.endsWith(one)) : undefined;
   return ending === undefined ? known : familyOf(name.slice(0, -ending.length));
 }
 
-/** Whether it has the form of the service's keys. */
+/** Whether the text has the form of the service's keys. */
 export function isMetricKey(metric: string): boolean {
   return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric);
 }

@@ -3,7 +3,7 @@ import type { AlertDetail } from "./ports/alert-log.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** When what an alert says was so: by the sender's word, unless that is of another day or of the time to come. */
+/** When the alert's statement was true: the sender's time, unless it is a day old or in the future. */
 export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "receivedAt">): number {
   const at = facts?.occurredAt;
   return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
@@ -13,8 +13,8 @@ export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "rec
 const farTimes = 10;
 
 /**
- * What an alert says that its metric is, where that is a number of the same kind as the records of the metric: not 24.3
- * million next to single units, and not a change in percent. Null where it is not, or may well not be.
+ * The alert's value of its metric, if it is of the same kind as the records. Null where it may not be: 24.3 million next to
+ * single units, or a change in percent.
  */
 export function valueAmong(facts: AlertFacts, records: readonly { value: number | null }[]): number | null {
   const value = toNumber(facts.value);
@@ -29,7 +29,7 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
     high = Math.max(high, Math.abs(known));
     least = Math.min(least, known);
   }
-  // What was never below nothing does not fall there: that is a change.
+  // A value that was never negative does not become so: this is a change.
   if (value < 0 && least === 0 && high > 0) return null;
   const isFar = Math.abs(value) * farTimes < low || Math.abs(value) > high * farTimes;
   const isDoubtful = unit === "%" || (isOfChange && unit === "");
@@ -39,8 +39,8 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
 type Series = Partial<Pick<AlertFacts, "metric" | "token" | "chain" | "unit">>;
 
 /**
- * Whether the values of two alerts may stand in one line: a key may be one rule's that watches many pools, and a sender may
- * say thousands today and millions tomorrow. What only one of them says does not tell them apart.
+ * Whether the values of two alerts may share a line. A key may belong to a rule that watches many pools, and a sender may
+ * switch from thousands to millions. A fact that only one alert names does not separate them.
  */
 export function isSameSeries(one: Series, other: Series): boolean {
   if (multiplies(one.unit) !== multiplies(other.unit)) return false;

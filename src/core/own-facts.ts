@@ -1,9 +1,9 @@
 import type { AlertFacts } from "./alert.ts";
 
-/** What Tocsin says itself: in a notice, a receipt, a test. */
+/** The words of Tocsin's own alerts: a notice, a receipt, a test. */
 export interface OwnWords extends Pick<AlertFacts, "title" | "text" | "severity" | "link"> {
   status: "firing" | "resolved";
-  /** Behind `tocsin:`; the same for the beginning and the end of one trouble. */
+  /** The part of the alert key after `tocsin:`. A trouble's beginning and end have the same. */
   key: string;
   /** Default: none. */
   fields?: AlertFacts["fields"];

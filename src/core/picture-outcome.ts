@@ -1,10 +1,10 @@
 import type { DeliveryState } from "./delivery.ts";
 
 /**
- * What became of the picture of one message. `joined`; `linked`: the message has its address, which nobody has fetched yet;
- * `fetched`; or why there is none: `not_drawn` there is nothing to show, or it could not be drawn; `too_long` the text is
- * longer than the vendor's bound for one with a picture; `many` too many messages or pictures at the time; `late` not
- * ready, or no room between the texts, in time; `refused` the vendor did not take it; `stopped` the relay ended meanwhile.
+ * The result of one message's picture. `joined`: sent with the text. `linked`: the message has its address, which nobody has
+ * fetched yet. `fetched`. The others have none. `not_drawn`: nothing to show, or drawing failed. `too_long`: the text is longer
+ * than the vendor allows with a picture. `many`: too many messages or pictures at the time. `late`: not ready in time, or no
+ * room between the texts. `refused`: the vendor did not take it. `stopped`: the relay ended meanwhile.
  */
 export const pictureResults = [
   "joined",
@@ -22,31 +22,30 @@ export type PictureResult = (typeof pictureResults)[number];
 export interface PictureOutcome {
   result: PictureResult;
   /**
-   * Milliseconds. For `joined`: from the end of the text's call to the end of the picture's. For `fetched`: from when the message
-   * was written to the first time.
+   * Milliseconds. For `joined`: from the end of the text's call to the end of the picture's. For `fetched`: from writing the
+   * message to the first fetch.
    */
   afterMs?: number;
-  /** How often it was `fetched`: each phone does so for itself. */
+  /** How often the picture was `fetched`: each phone does so for itself. */
   times?: number;
-  /** Why there is none, for people; holds no secret. */
+  /** Why there is no picture, for people. Holds no secret. */
   reason?: string;
 }
 
-/** One message. */
 export interface PicturedMessage {
   destination: string;
-  /** The delivery's; the alert's, where the message is composed with the picture's address. */
+  /** The delivery's id. The alert's id, where the message includes the picture's address. */
   id: string;
 }
 
-/** Where outcomes are noted, and read by pages. */
+/** Notes results, for pages to read. */
 export interface PictureNotes {
   note(message: PicturedMessage, outcome: PictureOutcome): void;
-  /** What is known of a message, if it is among the latest of its destination that might have had a picture; else undefined. */
+  /** The result for a message, if it is among the latest of its destination that might have a picture. Otherwise undefined. */
   find(message: PicturedMessage): PictureOutcome | undefined;
 }
 
-/** What became of the picture of a delivery's message, for pages and API. */
+/** Finds the picture's result for a delivery's message, for pages and API. */
 export type PictureOf = (
   delivery: { id: string; destination: string; state: DeliveryState },
   alertId: string,

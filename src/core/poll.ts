@@ -1,28 +1,28 @@
 import type { Clock } from "./clock.ts";
 
 export interface Poll {
-  /** Looks at once, or once more behind the look that is under way. */
+  /** Looks at once, or once more after the present look. */
   wake(): void;
-  /** Looks now, then again and again until `stop` is aborted. Never rejects. */
+  /** Looks at once, then repeatedly until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
 }
 
 export interface PollOptions {
   look(): Promise<void>;
   /**
-   * The longest wait between two looks: how late a lost signal is found. Asked anew after each look where it is a
-   * function. Milliseconds.
+   * The longest wait between two looks, which bounds the delay of a lost signal. A function is asked anew after each look.
+   * Milliseconds.
    */
   everyMs: number | (() => number);
   clock: Pick<Clock, "now" | "sleep">;
-  /** Called for the first of looks that fail one after another. */
+  /** Called for the first of consecutive failures. */
   onFailed(error: unknown): void;
 }
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+/** Made once, since each `abort()` without a reason makes an exception with a stack. */
 const woken = new Error("woken");
 
-/** One look at a time: whenever a signal wakes it, and now and then without one. */
+/** Looks whenever a signal wakes it, and at intervals without one. One look runs at a time. */
 export function createPoll({ look, everyMs, clock, onFailed }: PollOptions): Poll {
   let waiting = new AbortController();
   let isFailing = false;

@@ -1,57 +1,56 @@
-/** What differs between drivers, as data: nobody asks which driver it is. */
+/** Differences between drivers, as data: nobody asks which driver it is. */
 export interface StoreCapabilities {
-  /** Several relays may work on one database. Where not, opening it a second time is refused with `store_locked`. */
+  /** Whether several relays may work on one database. If not, opening it a second time is refused with `store_locked`. */
   sharedByRelays: boolean;
 }
 
 export interface StoreHealth {
-  /** A change was committed just now. */
+  /** Whether a change was committed just now. */
   writable: boolean;
-  /** There is no room: new alerts are refused until there is some again, and whatever else is asked for goes on. */
+  /** Whether there is no room. New alerts are refused until there is some. Everything else works. */
   full: boolean;
   /**
-   * Set when earlier alerts could not be looked up since the start, with the last reason: the database is probably
-   * damaged there, and repeats may have been sent.
+   * The last reason why earlier alerts could not be looked up since the start. The database is probably damaged there, and
+   * repeats may have been sent.
    */
   damage?: string;
   /** Alerts that wait for routing. */
   unrouted: number;
   oldestUnroutedAt?: number;
-  /** Size of the database on disk, in bytes, with what was written and not yet put into its place. */
+  /** Size of the database on disk in bytes, including the log of recent writes. */
   bytes: number;
-  /** Room on the disk of the database. Absent where that is another machine's. */
+  /** Room on the database's disk. Absent where it is another machine's. */
   freeBytes?: number;
   /** Size of that disk. Absent likewise. */
   diskBytes?: number;
 }
 
 /**
- * Whether another server that would take this one's place has every alert that was answered: `synchronous`, commits wait for one;
- * `asynchronous`, they do not; `unclear`, something copies from this server, and its user may not see whether that is a standby.
+ * Whether another server that would replace this one has every alert that was answered. `synchronous`: commits wait for one.
+ * `asynchronous`: they do not. `unclear`: something copies from this server, and its user may not see whether it is a standby.
  */
 export type Standbys = "none" | "synchronous" | "asynchronous" | "unclear";
 
-/** What was done, as fields for the log. */
+/** The work that was done, as fields for the log. */
 export type Maintenance = Record<string, number | boolean>;
 
 export interface Administration {
   readonly capabilities: StoreCapabilities;
-  /** Looks at the database anew each time: that it can be written is found by writing. */
+  /** Looks at the database anew each time. It tests writing by a write. */
   health(): Promise<StoreHealth>;
-  /** As far as it can be seen just now. Absent: there can be none. */
+  /** The standbys as far as they can be seen now. Absent: there can be none. */
   standbys?(): Promise<Standbys>;
   /**
-   * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that
-   * delay no commit for long, until `stop` is aborted. Expired keys are removed and alerts become searchable by it.
-   * Resolves with what was done now and then, about once an hour, else with nothing. Absent: the database does it by
-   * itself.
+   * The driver's own housekeeping, called about once a second. It does the work that is due at `now`, in pieces that delay no
+   * commit for long, until `stop` is aborted. It removes expired keys and makes alerts searchable. About once an hour it
+   * resolves with a summary, otherwise with nothing. Absent: the database does it by itself.
    */
   maintain?(now: number, stop?: AbortSignal): Promise<Maintenance | undefined>;
   /**
-   * A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: with the
-   * database's own tools.
+   * Makes a consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: the database has
+   * its own tools.
    */
   backup?(path: string): Promise<void>;
-  /** Waits for what was called before; whatever is called later is refused. */
+  /** Waits for earlier calls. Later calls are refused. */
   close(): Promise<void>;
 }

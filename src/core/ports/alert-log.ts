@@ -7,8 +7,8 @@ import type { StoredBody } from "./body-reader.ts";
 declare const kind: unique symbol;
 
 /**
- * A place in the list that gave it, to go on from there. Opaque: what it says is the driver's own affair. A digit
- * first, then at most 99 of `\w.-`.
+ * A place in the list that gave it, for the next page. Opaque: only the driver reads it. A digit first, then at most 99 of
+ * `\w.-`.
  */
 export type Position = string & { readonly [kind]: "position" };
 
@@ -16,8 +16,8 @@ export type Position = string & { readonly [kind]: "position" };
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
 /**
- * What a fact must be. Texts are compared without regard to the case of ASCII letters; `has` finds the start of any word. A value
- * is compared if it is a number.
+ * A condition for one fact. Texts are compared without regard to the case of ASCII letters. `has` finds the start of any word.
+ * A value is compared if it is a number.
  */
 export type FactCondition =
   | { fact: "token" | "chain" | "status"; is: string }
@@ -29,36 +29,35 @@ export interface AlertQuery {
   limit: number;
   /** Alerts older than the one at this position. */
   before?: Position;
-  /** Words that all must occur in title, text, facts or fields. */
+  /** Words that must all occur in title, text, facts or fields. */
   q?: string;
-  /** Each must occur there as well, its words one behind the other. */
+  /** Phrases that must each occur there too, with their words in this order. */
   phrases?: readonly string[];
   /**
-   * Each must occur in the body as it came, at any place, without regard to the case of ASCII letters. Bodies have no
-   * index: they are looked at one by one, newest first.
+   * Texts that must each occur anywhere in the body as it came, without regard to the case of ASCII letters. Bodies have no
+   * index, so they are searched one by one, newest first.
    */
   raw?: readonly string[];
   severity?: Severity;
   /**
-   * A delivery state that at least one delivery of the alert has and was not resent, or one of the alert itself.
-   * `problem`: a delivery failed, expired or may not have arrived, no route wanted it, or routing failed. `damped`: it did not ring
-   * somewhere.
+   * A state of at least one delivery that was not resent, or of the alert itself. `problem`: a delivery failed, expired or may
+   * not have arrived, no route wanted the alert, or routing failed. `damped`: the alert did not ring somewhere.
    */
   state?: DeliveryState | "problem" | "unmatched" | "damped" | "dropped" | "repeat" | "unrouted";
-  /** At least one delivery of the alert goes there. With `state`, that same delivery has it. */
+  /** At least one delivery goes to this destination. With `state`, the same delivery has both. */
   destination?: string;
-  /** At least one delivery of the alert is by this route. With `state` and `destination`, that same delivery. */
+  /** At least one delivery is by this route. With `state` and `destination`, the same delivery has all. */
   route?: string;
-  /** Has this alert key. */
+  /** The alert key. */
   key?: string;
-  /** All must hold. */
+  /** Conditions that must all hold. */
   facts?: readonly FactCondition[];
   /**
-   * Only the newest alert of each key, with how often the key came (`AlertSummary.run`). Repeats do not count: a repeat is
-   * listed only where the alert that it repeats is no longer kept.
+   * Only the newest alert of each key, with how often the key came (`AlertSummary.run`). A repeat is not counted, and is listed
+   * only where the alert that it repeats is no longer kept.
    */
   newestOfKey?: boolean;
-  /** Came by this source's hook. */
+  /** The source whose hook the alert came by. */
   source?: string;
   /** Received at or after. */
   fromAt?: number;
@@ -66,40 +65,40 @@ export interface AlertQuery {
   toAt?: number;
 }
 
-/** What came under one alert key since it was last over, up to this alert. */
+/** The alerts of one key since it was last over, up to this alert. */
 export interface AlertRun {
-  /** This alert resolves it. */
+  /** Whether this alert resolves the run. */
   isOver: boolean;
-  /** Alerts of the run but for the resolution. */
+  /** Alerts of the run without the resolution. */
   count: number;
-  /** There are more: only this many are counted, and `sinceAt` is not the first. */
+  /** Whether there are more: the count is limited, and `sinceAt` is not the first. */
   isMore: boolean;
-  /** When the first of those counted came. */
+  /** When the first counted alert came. */
   sinceAt: number;
 }
 
 export interface AlertSummary {
   position: Position;
   id: string;
-  /** Grows with each change of the alert; 0 until the first. */
+  /** Grows with each change of the alert. 0 until the first change. */
   version: number;
   origin: AlertOrigin;
-  /** The source whose hook it came by. Absent: the account's, or it is the relay's own. */
+  /** The source whose hook the alert came by. Absent: the account's hook, or an alert of the relay itself. */
   source?: string;
   receivedAt: number;
   routedAt?: number;
-  /** Absent until it is routed. */
+  /** Absent until the alert is routed. */
   facts?: AlertFacts;
   routingError?: string;
   /** No route wanted it. */
   unmatched: boolean;
-  /** A route dropped it on purpose, and no other sent it anywhere. Then `unmatched` is false. */
+  /** A route dropped the alert on purpose, and no other sent it anywhere. Then `unmatched` is false. */
   dropped: boolean;
-  /** Id of the first alert, when this one has its bytes and was therefore not sent. */
+  /** Id of the first alert with the same bytes. This one was therefore not sent. */
   repeatOf?: string;
-  /** Only where `newestOfKey` was asked for, and absent until it is routed. */
+  /** Only where `newestOfKey` was asked for. Absent until the alert is routed. */
   run?: AlertRun;
-  /** Only where `raw` was asked for: the body around the first of it. */
+  /** Only where `raw` was asked for: the part of the body around its first occurrence. */
   aroundRaw?: string;
   deliveries: DeliverySummary[];
 }
@@ -108,41 +107,41 @@ export interface AlertSummary {
 export interface AlertsFound {
   alerts: AlertSummary[];
   /**
-   * The time was over before the page was full. Nothing was left out so far: `position` continues there, and
-   * `receivedAt` is when the oldest alert came that was looked at, of about this many.
+   * Set when the time ran out before the page was full. Nothing is left out so far, and `position` continues there.
+   * `receivedAt` is when the oldest searched alert came, after about `looked` alerts.
    */
   stopped?: { position: Position; receivedAt: number; looked: number };
 }
 
-/** Alerts that a part of an id may mean, newest first. */
+/** The alerts that a part of an id may mean, newest first. */
 export interface AlertsNamed {
   alerts: AlertSummary[];
-  /** Endings were compared back to here, epoch milliseconds; absent: of all that are kept. */
+  /** Ends of ids were searched back to here, epoch milliseconds. Absent: in all kept alerts. */
   searchedTo?: number;
 }
 
 /**
- * `extras`: what its route adds to its message. `damped`: what its message says of the alerts of its key that did not ring; with `by`,
- * why this one does not.
+ * `extras`: the route's additions to the message. `damped`: what the message says of the alerts of its key that did not ring.
+ * With `by`: why this one does not ring.
  */
 export interface DeliverySummary
   extends Pick<PlannedDelivery, "destination" | "channel" | "recipient" | "route" | "reason" | "extras" | "damped">,
     Pick<DueDelivery, "id" | "purpose" | "state" | "createdAt" | "digestId" | "insteadOf"> {
   dueAt?: number;
   finishedAt?: number;
-  /** This delivery did not get through. The given one, of the same alert, takes its place. */
+  /** The delivery of the same alert that replaces this one, which did not get through. */
   resentBy?: string;
 }
 
-/** Deliveries that failed, or were muted, and were not resent, of the alerts that the filters let through. */
+/** Finds deliveries that failed or were muted, and were not resent, of the alerts that match. */
 export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "state"> {
   /** At least one. */
   states: readonly FailedState[];
-  /** What this mute (`keptNameOf`) has held back, in place of what failed; `states` decide nothing then. */
+  /** A mute (`keptNameOf`). Its held alerts are found instead of failures, and `states` is not used. */
   mute?: string;
-  /** For a mute: also alert keys that had an end, accepted with their latest alert or after it. Default false. */
+  /** For a mute: also alert keys whose end was accepted with or after their latest alert. Default false. */
   over?: boolean;
-  /** Failed at or before: what fails later is not what a person was asked about. */
+  /** Failed at or before. A person who was asked did not see later failures. */
   failedUntil: number;
 }
 
@@ -151,16 +150,16 @@ export interface FailedDelivery {
   deliverySeq: number;
   destination: string;
   recipient: string;
-  /** Only of a mute. */
+  /** For a mute only. */
   alert?: Pick<Alert, "id" | "receivedAt" | "facts">;
 }
 
 export interface FailedCount {
   destination: string;
-  /** `deliveries` and `alerts`; with a mute the latest of each alert key. */
+  /** Counts of `deliveries` and `alerts`. With a mute: of the latest alert of each key. */
   deliveries: number;
   alerts: number;
-  /** With a mute: all the alerts that those stand for. */
+  /** With a mute: all alerts that these represent. */
   heldBack?: number;
   /** When the oldest and the newest of the alerts came. */
   oldestAt: number;
@@ -172,7 +171,7 @@ export interface AttemptEntry {
   at: number;
   durationMs: number;
   action: "send" | "edit" | "reply";
-  /** 1-based; 1 of 1 for most. */
+  /** 1-based. Most messages are part 1 of 1. */
   part: number;
   parts: number;
   outcome: AttemptOutcome;
@@ -183,7 +182,7 @@ export interface AttemptEntry {
 export interface AlertDetail extends AlertSummary {
   decisions: Decision[];
   deliveries: (DeliverySummary & { attempts: AttemptEntry[] })[];
-  /** Absent for what the relay writes itself: notices, and tests of one destination. */
+  /** Absent for the relay's own alerts: notices, and tests of one destination. */
   request?: {
     receivedAt: number;
     contentType?: string;
@@ -192,7 +191,7 @@ export interface AlertDetail extends AlertSummary {
     item: number;
     items: number;
     dedupeKey?: string;
-    /** An earlier request carried the same key with another body. */
+    /** An earlier request had the same key with another body. */
     conflict: boolean;
     /** Later requests that were the same: answered as duplicates by their key, or stored as repeats. */
     duplicates: number;
@@ -200,13 +199,13 @@ export interface AlertDetail extends AlertSummary {
 }
 
 export interface AlertCounts {
-  /** All that were ever accepted, and the relay's own notices. */
+  /** All alerts that were ever accepted, and the relay's own notices. */
   total: number;
   /** Alerts among them that were not removed since. */
   kept: number;
   /** When the oldest kept alert came. */
   oldestReceivedAt?: number;
-  /** When the last one came from outside: of what is kept, and neither a test nor a notice of Tocsin's own. */
+  /** When the last kept alert came from outside. Tests and Tocsin's own notices do not count. */
   lastReceivedAt?: number;
 }
 
@@ -215,29 +214,29 @@ export interface FactsQuery extends Pick<AlertQuery, "before" | "limit"> {
   fromAt: number;
 }
 
-/** What matchers look at, without the alert's deliveries. */
+/** The facts that matchers look at, without the alert's deliveries. */
 export interface StoredFacts extends Pick<AlertSummary, "position" | "origin" | "source" | "receivedAt"> {
   alertSeq: number;
   facts: AlertFacts;
 }
 
-/** An alert as it came and where it went, for those who try other rules on it. */
+/** A past alert and where it went, for a trial of other rules. */
 export interface PastAlert extends Pick<AlertSummary, "id" | "receivedAt" | "dropped"> {
   routedAt: number;
   /** Absent where routing failed. */
   title?: string;
-  /** It could not be read when it came. */
+  /** The alert could not be read when it came. */
   wasUnreadable: boolean;
   decisions: Decision[];
-  /** The deliveries that its routes made: neither resends nor those that replace a failed one. */
+  /** The deliveries that the routes made, without resends and replacements of failed ones. */
   deliveries: Pick<DeliverySummary, "destination" | "state">[];
-  /** One object for all alerts of a request that are given at once. */
+  /** All alerts of a request that are returned together share one object. */
   body: StoredBody;
-  /** Its place in the body, from 0. */
+  /** The alert's place in the body, from 0. */
   item: number;
 }
 
-/** One alert that came, and the routes that took it. */
+/** An alert that came, and the routes that took it. */
 export interface StoredArrival extends Pick<AlertSummary, "position" | "id" | "receivedAt" | "source"> {
   routes: string[];
 }
@@ -246,25 +245,25 @@ export interface FollowedArrivals {
   /** The oldest first. */
   arrivals: StoredArrival[];
   /**
-   * All that is stored up to here is routed. It does not cover what another relay is storing just then: a caller who wants
-   * everything continues from where this was half a minute ago, and gets some of it twice.
+   * Everything that is stored up to here is routed. Another relay may be storing an alert before it just now. A caller who
+   * wants everything continues from the value of half a minute ago, and gets some alerts twice.
    */
   routedUpTo: Position;
 }
 
-/** One alert of a key, without its texts. What it was about is said as well: a key may be one rule's that watches many things. */
+/** One alert of a key, without its texts. It names its subject, as a key may belong to a rule that watches many. */
 export interface KeyEvent
   extends Pick<Alert, "id" | "receivedAt">,
     Pick<AlertFacts, "severity" | "status" | "value" | "threshold" | "unit" | "metric" | "token" | "chain"> {
-  /** The sender sent an earlier one again: nothing new happened. */
+  /** Whether the sender repeated an earlier alert: nothing new happened. */
   isRepeat: boolean;
 }
 
-/** The values that came under the key of one alert, up to it. */
+/** The values under the key of one alert, up to that alert. */
 export interface KeyValues {
-  /** The alert's. */
+  /** The alert's id. */
   id: string;
-  /** Oldest first, without repeats; the value as sent, cut at 100 characters. */
+  /** Oldest first, without repeats. Each value is as sent, cut at 100 characters. */
   values: { at: number; sent: string }[];
 }
 
