@@ -1,12 +1,12 @@
 import type { HmacOptions } from "./source.ts";
 
-/** A sender that signs its requests, by name: what it stands for could be written as `type: hmac` as well. */
+/** A sender that signs its requests, by name. The same check could be written as `type: hmac`. */
 export interface ReadySender extends HmacOptions {
-  /** How old or early the time that it signs may be. Default `5m`. */
+  /** How far the signed time may be from now. Default `5m`. */
   tolerance?: string;
-  /** Where its bodies have the id of an event, the same for each try to deliver it. */
+  /** The place of the event's id in its bodies. Each try to deliver the event has the same id. */
   eventId?: string;
-  /** It counts only 200 as taken, and asks with GET whether the hook is there. Default: false. */
+  /** The sender accepts only 200, and tests the hook with GET. Default false. */
   wants200?: boolean;
 }
 

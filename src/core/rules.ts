@@ -5,7 +5,7 @@ import type { ChannelType } from "./delivery.ts";
 import type { GroupRule, HeldWith } from "./group.ts";
 import type { Damped, RingRule } from "./ring.ts";
 
-/** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
+/** Limits of one pace key (a chat, or an account). Each applies by itself. */
 export interface Pace {
   perSecond?: number;
   perMinute?: number;
@@ -15,9 +15,9 @@ export interface Pace {
 export interface Hours {
   /** `HH:MM`, 24-hour. */
   from: string;
-  /** `HH:MM`; earlier than `from` means the next day, the same as `from` a whole day. */
+  /** `HH:MM`. Earlier than `from`: on the next day. Equal to `from`: a whole day. */
   to: string;
-  /** 0 is Sunday. Default: every day. The day is the one on which the window begins. */
+  /** The days on which the window begins. 0 is Sunday. Default: every day. */
   days?: number[];
 }
 
@@ -28,43 +28,40 @@ export function describeHours({ from, to, days }: Hours, timeZone: string): stri
 }
 
 /**
- * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they are sent as a digest
+ * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00. They are sent as a digest
  * afterwards.
  */
 export interface QuietHours extends Hours {
-  /** Severities that are delivered anyway. Default `["critical"]`. */
+  /** Severities that are not held. Default `["critical"]`. */
   except: string[];
 }
 
-/** What every destination has; its vendor adds its own part, which the vendor alone looks into. */
+/** The options of every destination. Its vendor adds its own, which only the vendor reads. */
 export interface Destination {
   /** The vendor's type. */
   type: ChannelType;
-  /** Unique; the name in routes, on the page and in the API. */
+  /** Unique. The name in routes, on the page and in the API. */
   name: string;
   timeZone: string;
-  /**
-   * What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default
-   * `retry`.
-   */
+  /** What to do when a message may have arrived: repeat it, marked, or hold it for a person. Default `retry`. */
   onAmbiguous: "retry" | "hold";
   /** More than this many waiting deliveries go out as one digest. Default 10. */
   digestOver: number;
-  /** How much of an alert its messages hold. Default `normal`. */
+  /** How much of an alert the messages show. Default `normal`. */
   detail?: MessageDetail;
-  /** A picture of the value joins its messages. Default: where the vendor can show one. */
+  /** Whether messages get a picture of the value. Default: where the vendor can show one. */
   chart?: boolean;
-  /** With nothing to do for this long it is probed, which sends nothing to people. Absent: never. Milliseconds. */
+  /** A destination that is idle for this long is probed. A probe sends nothing to people. Absent: never. Milliseconds. */
   proveEveryMs?: number;
   pace: Pace;
   quietHours?: QuietHours;
-  /** Whether notices of the relay itself come here. Where no destination is set to true, they go to all that work. */
+  /** Whether the relay's own notices come here. Where no destination is set to true, they go to all that work. */
   notices?: boolean;
-  /** Where it is defined, for messages to its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
+  /** Where the destination is configured, for its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
   definedAt: string;
 }
 
-/** What a field must be. Every given condition must hold. A list of values means any of them. */
+/** Conditions for one field, which must all hold. A list of values means any of them. */
 export interface Condition {
   equals?: string[];
   not?: string[];
@@ -73,28 +70,28 @@ export interface Condition {
   gt?: number;
   gte?: number;
   exists?: boolean;
-  /** A regular expression in RE2 syntax; it runs in linear time. */
+  /** A regular expression in RE2 syntax, which runs in linear time. */
   matches?: string;
-  /** A regular expression that none of the values may hold; true for a missing value. */
+  /** A regular expression that no value may match. True for a missing value. */
   notMatches?: string;
-  /** The whole text fits one of these: `*` stands for any characters, also for none. */
+  /** The whole text fits one of these. `*` means any characters, also none. */
   glob?: string[];
 }
 
 /**
- * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId
- * source alertKey text origin format`), one that is computed (`changePercent distancePercent`), or `payload` followed by
- * a path: `payload.pool.address`, `payload.labels["a.b"]`, `payload.items[0].id`, `payload.items[*].id` (any element).
+ * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId source
+ * alertKey text origin format`), a computed fact (`changePercent distancePercent`), or `payload` followed by a path:
+ * `payload.pool.address`, `payload.labels["a.b"]`, `payload.items[0].id`, `payload.items[*].id` (any element).
  */
 export interface FieldMatcher {
   field: string;
   condition: Condition;
 }
 
-/** One condition. `any`: at least one of these lists must hold. `not`: this list must not hold. All of a list must hold. */
+/** One condition. `any`: at least one of the lists must hold. `not`: the list must not hold. A list holds when all of it does. */
 export type Matcher = FieldMatcher | { any: Matcher[][] } | { not: Matcher[] };
 
-/** Every condition on a field, however deep it stands. */
+/** Every condition on a field, at any depth. */
 export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
   return matchers.flatMap((matcher) => {
     if ("field" in matcher) return [matcher];
@@ -103,14 +100,15 @@ export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
 }
 
 /**
- * How a later event of the same alert key is sent. `auto` (default): a resolution edits and answers, a quick repeat
- * edits, a later one answers.
+ * How a later event of the same alert key is sent. `auto` (default): a resolution edits and answers, a quick repeat edits, a
+ * later repeat answers.
  */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
 /**
- * `later_end`: people know already that it is over, so it may change the message that says so, and is no new one. `count`: it does not
- * ring, and only changes the last message of its key. `summary`: it says at the end of the wait, without a sound, what did not ring.
+ * `later_end`: an earlier message already told the end, so this one may change it, and is no new one. `count`: the alert does
+ * not ring, and only changes the last message of its key. `summary`: says at the end of the wait, without a sound, what did not
+ * ring.
  */
 export type DeliveryUpdates = UpdatePolicy | "later_end" | "count" | "summary";
 
@@ -119,19 +117,19 @@ export const isDamped = ({ updates }: { updates?: DeliveryUpdates }): boolean =>
 
 export interface Route {
   name: string;
-  /** All must hold; none: matches everything. */
+  /** All must hold. An empty list matches everything. */
   matchers: Matcher[];
-  /** Empty: what this route takes is dropped on purpose. */
+  /** Empty: the route drops its alerts on purpose. */
   to: string[];
-  /** Go on with later routes, and with the default route, as if this one had not matched. Default false. */
+  /** Continue with later routes, and with the default route, as if this one had not matched. Default false. */
   continue: boolean;
-  /** The route is asked last, and only when every other route that matched continues. */
+  /** The route is tried last, and only when every other route that matched continues. */
   isDefault: boolean;
-  /** It takes nothing. Default false. */
+  /** The route takes no alerts. Default false. */
   isDisabled?: boolean;
-  /** It takes nothing outside of these. Default: always. */
+  /** The route takes no alerts outside of these hours. Default: always. */
   activeHours?: Hours & { timeZone: string };
-  /** Alerts of these severities make no sound at its destinations, where the channel can be silent. Default: none. */
+  /** Severities that make no sound at the route's destinations, where the channel can be silent. Default: none. */
   silent?: Severity[];
   /** The first line of its messages, with facts in braces, see `fillTitle`. Default: the built-in one. */
   title?: string;
@@ -140,90 +138,95 @@ export interface Route {
   /** `url` with facts in braces, see `fillLink`. */
   links?: { label: string; url: string }[];
   updates: UpdatePolicy;
-  /** `afterMs` without success it is used even though nothing has failed for good. */
+  /** The fallback is used after `afterMs` without success, even if no delivery has failed. */
   fallback?: { to: string; afterMs: number };
-  /** Older than this when it is sent, an alert goes into a digest and rings for nobody by itself. Milliseconds. */
+  /** An alert that is older than this when it is sent goes into a digest and does not ring by itself. Milliseconds. */
   freshnessMs?: number;
-  /** What it says of ringing again. Absent: it says nothing, so the defaults hold where people read. */
+  /** The route's options for ringing again. Absent: the defaults apply where people read. */
   ringing?: Partial<Omit<RingRule, "editsForMs">>;
-  /** Its alerts with the same facts go out together. Default: each alone. */
+  /** Alerts with the same values of these facts go out together. Default: each alone. */
   group?: GroupOptions;
-  /** After how long without an alert for it people get a notice. Default: never. */
+  /** People get a notice after this long without an alert for the route. Default: never. */
   silence?: SilenceRule["after"];
   definedAt: string;
 }
 
 /** See `GroupRule`. */
 export interface GroupOptions extends Omit<NonNullable<GroupRule["group"]>, "name"> {
-  /** Facts. */
+  /** Names of facts. */
   by: string[];
 }
 
-/** While an alert that matches `while` fires, those that match `hold` and have the same facts wait at the destinations that got it. */
+/**
+ * While an alert that matches `while` fires, alerts that match `hold` and have the same facts wait at the destinations that got
+ * it.
+ */
 export interface Inhibition {
   /** Unique. */
   name: string;
   while: Matcher[];
   hold: Matcher[];
-  /** Facts. */
+  /** Names of facts. */
   equal: string[];
   /** Milliseconds. */
   atMostMs: number;
 }
 
 /**
- * How much of an alert its message holds. `short`: the first line and the numbers. `normal` (default): besides, what a
- * reader acts by, in one message; the page has the rest. `full`: all that was read from the body, in several messages if need
- * be.
+ * How much of an alert its message shows. `short`: the first line and the numbers. `normal` (default): also what a reader needs
+ * to act, in one message. The page has the rest. `full`: all that was read from the body, in several messages if needed.
  */
 export const messageDetails = ["short", "normal", "full"] as const;
 export type MessageDetail = (typeof messageDetails)[number];
 
-/** Alerts that match are recorded and not sent, until `endsAt`. */
+/** Matching alerts are recorded and not sent, until `endsAt`. */
 export interface Mute {
   id: string;
-  /** None: it mutes everything. */
+  /** An empty list mutes everything. */
   matchers: Matcher[];
   reason: string;
-  /** It mutes nothing; those of the configuration alone. Default false. */
+  /** The mute has no effect. Only mutes of the configuration can be disabled. Default false. */
   isDisabled?: boolean;
   /** Epoch milliseconds. */
   startsAt: number;
   endsAt: number;
-  /** An alert key: it ends when that is over, which it lets through. `endsAt` is the latest. Absent: it ends then. */
+  /**
+   * An alert key. The mute ends when the key is over, and lets that end through, at the latest at `endsAt`. Absent: it ends at
+   * `endsAt`.
+   */
   untilOver?: string;
   createdAt: number;
-  /** `configuration`, `page`, `api` or `command`; `an earlier configuration` of one that the file has no more. */
+  /** `configuration`, `page`, `api` or `command`. `an earlier configuration`: the file no longer has the mute. */
   createdBy: string;
 }
 
 /**
- * The name under which deliveries keep what held them back. A mute of the configuration has its id by its place in the file, which
- * another one may have after the next change.
+ * The name of a mute that deliveries keep. The id of a mute of the configuration is its place in the file, which another mute
+ * may have after the next change.
  */
 export function keptNameOf({ id, matchers, startsAt, endsAt, createdBy }: Mute): string {
   if (isMadeAtRuntime({ createdBy })) return id;
   return `configuration:${hash("sha256", JSON.stringify([matchers, startsAt, endsAt])).slice(0, 16)}`;
 }
 
-/** The others come with the configuration that is in force. */
+/** Other mutes come with the present configuration. */
 export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean {
   return createdBy !== "configuration";
 }
 
-/** Whether a notice says that no alert comes: for the whole hook, for one route, or for one fact `source`. */
+/** When a notice says that no alert comes: for the whole hook, for one route, or for one fact `source`. */
 export interface SilenceRule {
   of: "hook" | "route" | "source";
   /** The name of the route or the source. */
   name?: string;
-  /** Milliseconds; `auto`: when it lasts longer than what is usual at these hours. */
+  /** Milliseconds. `auto`: when the silence lasts longer than usual at these hours. */
   after: number | "auto";
 }
 
 export interface Rules {
   destinations: Destination[];
   routes: Route[];
-  /** Mutes of the configuration; those made at run time are in the store. */
+  /** Mutes of the configuration. The store has those made at run time. */
   mutes: Mute[];
   /** Default: none. */
   inhibit?: Inhibition[];
@@ -232,8 +235,8 @@ export interface Rules {
 }
 
 /**
- * `damped`: it does not ring there, and is counted. `contained`: the message of another alert shows this one as well, one of
- * the same request or one that was over before.
+ * `damped`: the alert does not ring there, and is counted. `contained`: another alert's message shows this one as well, of the
+ * same request or over before.
  */
 export const decisionResults = [
   "deliver",
@@ -247,7 +250,7 @@ export const decisionResults = [
   "not_matched",
 ] as const;
 
-/** One line of "what was decided and why" for one alert; stored, shown on the page and by `explain`. */
+/** One line of "what was decided and why" for one alert. Stored, and shown on the page and by `explain`. */
 export interface Decision {
   route: string;
   /** Absent when the route did not match. */
@@ -256,36 +259,41 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
-  /** It stands for each route that did not take the alert: of the routes that are kept by this name, see `createKeptRoutes`. */
+  /**
+   * The name of several kept routes that did not take the alert, see `createKeptRoutes`. This decision stands for each of them.
+   */
   routes?: string;
 }
 
-/** Whether no route was asked: the message of another alert of the same request shows it. A told end has a destination. */
+/**
+ * Whether no route was tried, since the message of another alert of the same request shows this one. A told end has a
+ * destination.
+ */
 export function isShownByOther(decisions: readonly Pick<Decision, "result" | "destination">[]): boolean {
   return decisions.some(({ result, destination }) => result === "contained" && destination === undefined);
 }
 
-/** The routes that matched an alert, wherever it went or did not go. A route that did not match names no destination. */
+/** The routes that matched an alert, whether or not it was sent. A route that did not match names no destination. */
 export function routesThatTook(decisions: readonly Decision[]): string[] {
   const took = decisions.filter(({ destination, result }) => destination !== undefined || result === "dropped");
   return [...new Set(took.map(({ route }) => route))];
 }
 
-/** What a route wants of a message besides the alert, as it was when the alert was routed. */
+/** What a route adds to a message, as of the routing of the alert. */
 export interface MessageExtras {
   /** No sound, where the channel can be silent. */
   silent?: true;
   note?: string;
-  /** Its first line, in place of the built-in one. With the facts of the alert filled in, as are `links`. */
+  /** The first line, instead of the built-in one. The alert's facts are filled in, as in `links`. */
   title?: string;
   links?: { label: string; url: string }[];
-  /** It is a cause that holds these back. */
+  /** The alerts that this one holds back as their cause. */
   with?: HeldWith;
-  /** For what a mute has held back and a person has released: why it is late, "muted until 14:00 CET". */
+  /** Why an alert is late that a mute has held back and a person has released: "muted until 14:00 CET". */
   late?: string;
 }
 
-/** A delivery that routing asks for. The store gives ids. */
+/** A delivery that routing asks for. The store assigns ids. */
 export interface PlannedDelivery {
   destination: string;
   channel: ChannelType;
@@ -294,30 +302,30 @@ export interface PlannedDelivery {
   route: string;
   state: "queued" | "muted" | "held";
   reason: string;
-  /** When it is to be sent: now, or when what holds it ends. Epoch milliseconds. */
+  /** When to send the delivery: now, or when its hold ends. Epoch milliseconds. */
   dueAt: number;
   updates: DeliveryUpdates;
-  /** What its message says of the alerts of its key that did not ring. */
+  /** What the message says about the alerts of its key that did not ring. */
   damped?: Damped;
   freshnessMs?: number;
   extras?: MessageExtras;
   fallback?: { to: string; at: number };
-  /** For a fallback: why it gets the alert, in words that follow "because". */
+  /** For a fallback: the reason, in words that follow "because". */
   insteadBecause?: string;
-  /** For `muted`: the mute that holds it back, see `keptNameOf`. */
+  /** For `muted`: the mute that holds the delivery, see `keptNameOf`. */
   mutedBy?: string;
-  /** The rule by which it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
+  /** The rule by which the delivery may be held back. Absent: it is not judged, and has no effect on later rings. */
   ring?: RingRule;
-  /** What it may wait for. Absent: nothing. */
+  /** What the delivery may wait for. Absent: nothing. */
   group?: GroupRule;
-  /** It goes out in one message with others of this name. */
+  /** The name of the group whose deliveries go out in one message. */
   groupName?: string;
 }
 
-/** As the fallback of a notice: the destinations that can take it are looked for when its time has come. */
+/** As a notice's fallback: destinations that can take the notice are chosen when the fallback is due. */
 export const anyDestination = "*";
 
-/** One delivery for each recipient, since each is accepted or refused on its own. */
+/** One delivery for each recipient, since each is accepted or refused by itself. */
 export function planDeliveries(
   { name, type }: Destination,
   recipients: string[],

@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { inspect } from "node:util";
 
-/** A value that shows itself only when asked by name; in logs, JSON and string templates it is `***`. */
+/** A value that only `reveal` shows. In logs, JSON and string templates it is `***`. */
 export class Secret {
   readonly #value: string;
 
@@ -26,19 +26,16 @@ export class Secret {
   }
 }
 
-/** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
+/** The purpose of a key that is derived from the admin token. A signature for one purpose is invalid for the others. */
 type KeyPurpose = "session" | "form" | "login-code" | "picture";
 
-/**
- * HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them
- * all.
- */
+/** HMAC-SHA-256 of `text` under a key for this purpose, as base64url. A new admin token invalidates all signatures. */
 export function signText(adminToken: Secret, purpose: KeyPurpose, text: string): string {
   const key = createHmac("sha256", adminToken.reveal()).update(`tocsin ${purpose}`).digest();
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
-/** SHA-256 as base64url, for what is remembered without being kept. */
+/** SHA-256 as base64url, to recognise a text without keeping it. */
 export function hashText(text: string): string {
   return hash("sha256", text, "base64url");
 }

@@ -2,30 +2,30 @@ import type { AlertFacts } from "./alert.ts";
 import type { MappableFact } from "./mapping.ts";
 
 export const placeTypes = ["text", "number", "boolean", "list"] as const;
-/** `list`: a short one of texts, numbers and booleans; what other lists and objects hold has places of its own. */
+/** `list`: a short list of texts, numbers and booleans. The contents of other lists and objects have places of their own. */
 export type PlaceType = (typeof placeTypes)[number];
 
 /** One place of a payload that holds a value. */
 export interface ShapePlace {
-  /** As a matcher names it: `payload.rule.name`. At most 300 characters. */
+  /** The path for a matcher: `payload.rule.name`. At most 300 characters. */
   path: string;
   type: PlaceType;
-  /** From one body: on one line, at most 60 characters, and "(not shown)" where it may be a credential. */
+  /** The value in one body: on one line, at most 60 characters, and "(not shown)" where it may be a credential. */
   example: string;
-  /** What is read from here. */
+  /** The facts that are read from this place. */
   facts: MappableFact[];
 }
 
 /**
- * What a payload is made of: its paths and their types, whatever the values. The first element of a list of objects counts; what
- * is under a name that is an id (`0x…`, a UUID, a number) does not.
+ * The structure of a payload: its paths and their types, without the values. Of a list of objects only the first element
+ * counts. Contents under a name that is an id (`0x…`, a UUID, a number) do not count.
  */
 export interface BodyShape {
   /** Equal for equal paths, types and facts read from them, in every process. At most 11 letters and digits. */
   id: string;
-  /** Given the first time that the reader sees the shape, and once more after `ShapeReader.forget`. */
+  /** Set when the reader sees the shape for the first time, and once more after `ShapeReader.forget`. */
   places?: ShapePlace[];
-  /** A word in this body in a severity's place that is no word for one. Absent: there is none. */
+  /** An unknown word in a severity's place in this body. Absent: there is none. */
   newWord?: SeverityWord;
 }
 
@@ -35,7 +35,7 @@ export interface SeverityWord {
   word: string;
 }
 
-/** One alert of a request, with what names it for people. `shape`: see `Translation`. */
+/** One alert of a request, with its name for people. `shape`: see `Translation`. */
 export interface SeenShape {
   shape?: BodyShape;
   facts: Pick<AlertFacts, "title" | "source">;

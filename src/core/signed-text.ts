@@ -1,9 +1,9 @@
-/** One part of what a sender signs. A header by its name in lower case. */
+/** One part of the text that a sender signs. A header has its name in lower case. */
 export type SignedPart = { text: string } | { header: string } | { body: BodyPart };
 
 /**
- * `body`: as it is read. `body:open`: the same without the brace that ends it, so that members can follow. `sent`: as it
- * came, before it was decompressed.
+ * `body`: the body as it is read. `body:open`: the same without the closing brace, so members can follow. `sent`: the body as
+ * it came, before decompression.
  */
 export type BodyPart = (typeof bodyParts)[number];
 
@@ -11,9 +11,9 @@ const bodyParts = ["body", "body:open", "sent"] as const;
 const known = /(\{(?:header:[\w!#$%&'*+.^`|~-]+|body|body:open|sent)\})/;
 
 /**
- * Reads e.g. `{header:X-Nonce}.{body}`. What stands in no braces is signed as it is.
+ * Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is signed literally.
  *
- * @returns what is wrong, in words for people, where it cannot be read
+ * @returns a text that cannot be read: the mistake in words for people
  */
 export function parseSignedText(text: string): SignedPart[] | string {
   const parts = text.split(known).flatMap((piece): SignedPart[] => {

@@ -9,10 +9,10 @@ export type StorePlace =
       databaseListenUrl?: undefined;
     }
   | {
-      /** The address of the PostgreSQL that relays share. */
+      /** The address of the PostgreSQL database that relays share. */
       databaseUrl: Secret;
-      /** Another address of the same database: signals are heard there when the first leads through a pooler. */
+      /** Another address of the same database, for signals when the first leads through a pooler. */
       databaseListenUrl?: Secret;
-      /** For small journals of this relay alone. Absent: it writes nothing to disk. */
+      /** The folder for small journals of this relay alone. Absent: the relay writes nothing to disk. */
       dataDir?: string;
     };

@@ -4,29 +4,29 @@ import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
 import { isAddress, type MetricKeyParts, readMetricKey } from "./metric-key.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
-/** A token or a pool that an alert names by its address alone. */
+/** A token or a pool that an alert names only by its address. */
 export interface BareSubject {
   kind: "token" | "pool";
   chain: string;
-  /** As the sender wrote it. */
+  /** The address as the sender wrote it. */
   address: string;
 }
 
-/** A name by another's word than the sender's: the service's, which was asked for it. */
+/** A name that the service gave when it was asked, and not the sender. */
 export interface LearnedName extends BareSubject {
-  /** As in messages. Plain text. */
+  /** The name in messages. Plain text. */
   name: string;
   /** Epoch milliseconds. */
   learnedAt: number;
 }
 
-/** What a token or a pool is called, as far as that was known at an instant; undefined where it was not. */
+/** Finds the name of a token or a pool, as far as it was known at an instant. Undefined where it was not. */
 export type NameOf = (subject: BareSubject, at: number) => string | undefined;
 
 const poolNames = /(?:^|\.)(?:pool(?:[._]?(?:name|symbol|pair))?|trading_?pair|pair)$/i;
 const tokenNames = /(?:^|\.)(?:token[._]?(?:symbol|name)|symbol)$/i;
 
-/** The pair of a pool, the symbol of a token, by the sender's own word; undefined where there is none. */
+/** The pair of a pool or the symbol of a token, by the sender's own words. Undefined where there is none. */
 export function nameInFacts(
   { token, fields }: Pick<AlertFacts, "token" | "fields">,
   parts: MetricKeyParts | undefined,
@@ -39,7 +39,7 @@ export function nameInFacts(
   return found === undefined || found === "" ? undefined : cleanLine(found);
 }
 
-/** What an alert is about, where it gives an address and no name. */
+/** The subject of an alert that gives an address and no name. */
 export function bareSubjectOf(
   facts: Pick<AlertFacts, "token" | "fields" | "metric" | "chain">,
 ): BareSubject | undefined {
@@ -47,7 +47,7 @@ export function bareSubjectOf(
   return nameInFacts(facts, parts) === undefined ? subjectOf(facts, parts) : undefined;
 }
 
-/** The same where it is known that there is no name. */
+/** The subject of an alert that is known to have no name. */
 export function subjectOf(
   { token, chain }: Pick<AlertFacts, "token" | "chain">,
   parts: MetricKeyParts | undefined,
@@ -67,10 +67,10 @@ export function shortAddress(address: string): string {
 }
 
 /**
- * What an alert is called on pages, in the API and in lists: the words of the first line of its message, so that a reader who
- * comes from there finds the same. The title as sent stays what it is matched, searched and known by.
+ * The title of an alert on pages, in the API and in lists. It has the words of its message's first line, so a reader who comes
+ * from the message finds the same. Matching and search use the title as sent.
  *
- * @param learned stands in place of the address that it names, whole or short, also where the name was learned since
+ * @param learned replaces the address that it names, whole or short, also where the name was learned later
  */
 export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">, learned?: LearnedName): string {
   const line = origin === "hook" ? writeFactLine(facts) : undefined;
@@ -92,11 +92,11 @@ export function sayWhatHappened(
   return (status === "resolved" && line?.over) || (line?.title ?? withWords(writeTitle(alert.facts), alert, status));
 }
 
-/** A name of so few letters and words says what it is about and not what has happened: "ETH RPC", "vault API". */
+/** A name this short names the subject and not the event: "ETH RPC", "vault API". */
 const maxBareNameUnits = 32;
 const maxBareNameWords = 3;
 
-/** A bare name with what the sender's text says of it, where both have room on a lock screen. */
+/** A bare name followed by the sender's text, where both have room on a lock screen. */
 function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "facts">, status: AlertStatus): string {
   const { name, place } = readFrame(cleanLine(facts.title), facts.status) ?? { name: title, place: "" };
   const isBareName = name.length <= maxBareNameUnits && name.split(" ").length <= maxBareNameWords;
@@ -107,7 +107,7 @@ function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "fac
   return said === "" || whole.length > lockScreenUnits ? title : whole;
 }
 
-/** What the sender wrote, without Datadog's marks for markdown and Uptime Kuma's brackets round name and state. */
+/** The sender's text, without Datadog's marks for markdown and Uptime Kuma's brackets round name and state. */
 export function wordsOfSender({ text = "", title }: Pick<AlertFacts, "text" | "title">): string {
   const words = cleanText(text);
   const plain = words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words;

@@ -4,9 +4,9 @@ export type Change = "newlySent" | "noLongerSent";
 
 export interface DestinationTally extends Record<Change, number> {
   destination: string;
-  /** Alerts that went there, were held for later, or said an end that was told there already. */
+  /** Alerts that went there, were held for later, or told an end that was told there already. */
   before: number;
-  /** Alerts that would have gone there by the configuration that is tried. */
+  /** Alerts that would go there by the tried configuration. */
   after: number;
 }
 
@@ -16,7 +16,7 @@ interface Example {
   receivedAt: string;
   title: string;
   destination: string;
-  /** Why, by the configuration that is tried. */
+  /** The reason by the tried configuration. */
   reason: string;
 }
 
@@ -25,7 +25,7 @@ interface Counts {
   after: number;
 }
 
-/** Where stored alerts went, and where they would have gone by another configuration. */
+/** Where stored alerts went, and where they would go by another configuration. */
 export interface Tally extends Record<Change, Example[]> {
   alerts: number;
   /** Alerts whose destinations differ. */
@@ -34,38 +34,38 @@ export interface Tally extends Record<Change, Example[]> {
   unmatched: Counts;
   /** Alerts that a route dropped on purpose, and no other sent anywhere. */
   dropped: Counts;
-  /** Alerts that were kept back at a destination by a mute. */
+  /** Alerts that a mute kept back at a destination. */
   muted: Counts;
   destinations: DestinationTally[];
   ringing: RingTally;
-  /** Rules of the configuration that is tried which took none of them, in words: `route pools`. */
+  /** Rules of the tried configuration that took no alert, in words: `route pools`. */
   idle: string[];
   /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
   mapping?: { fact: MappableFact; found: number }[];
-  /** ISO 8601; of the oldest alert that was compared, where older ones were left out. */
+  /** When the oldest compared alert came, where older ones were left out. ISO 8601. */
   comparedFrom?: string;
 }
 
 export interface RingCount {
   /** Alerts that fire. */
   alerts: number;
-  /** Messages that ring. What goes out together is one. */
+  /** Messages that ring. Alerts that go out together count once. */
   rings: number;
   heldBack: number;
-  /** Alerts that go out together, and in how many messages. Absent: each goes out alone. */
+  /** Alerts that go out together, and the number of their messages. Absent: each goes out alone. */
   joined?: number;
   messages?: number;
-  /** The hour with the most rings, from its beginning: ISO 8601. Absent where nothing rang. */
+  /** The beginning of the hour with the most rings, ISO 8601. Absent where nothing rang. */
   loudest?: { from: string; rings: number };
-  /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
+  /** The held alert that was furthest beyond the ring before it: `−2.9 %`. Absent where none was further. */
   worst?: { id: string; receivedAt: string; change: string };
 }
 
 /** What would ring, where people read. */
 export interface RingTally {
   places: ({ destination: string; route: string } & RingCount)[];
-  /** Options that would have made fewer rings of the same alerts, by route. */
+  /** Options that would make fewer rings of the same alerts, by route. */
   proposals: ({ route: string; options: string; insteadOf: number } & RingCount)[];
-  /** ISO 8601; of the oldest alert that was judged, where there were too many. */
+  /** When the oldest judged alert came, where there were too many. ISO 8601. */
   judgedFrom?: string;
 }

@@ -6,22 +6,19 @@ import type { AlertFacts, AlertStatus } from "./alert.ts";
 /** In UTF-16 units. */
 export const longestTitle = 300;
 
-/** What stands in the frame in which a monitor says its state: what it is called, and where that is. */
+/** A title in the frame of a monitor's state: its name and its place. */
 export interface FramedTitle {
   name: string;
-  /** `rpc-2`, `EU Ireland`; empty where it names none. */
+  /** `rpc-2`, `EU Ireland`. Empty where the title names none. */
   place: string;
 }
 
-/** `[Triggered on {host:rpc-2}] RPC error rate` of Datadog; nobody reads the names of its tags. */
+/** Datadog's `[Triggered on {host:rpc-2}] RPC error rate`. The tag's name is dropped: no reader needs it. */
 const datadogFrame = /^\[(?:re-)?(triggered|recovered)(?: on \{([^{}\]]{1,120})\})?\] (\S.*)$/i;
-/** `ALARM: "KeeperBalanceLow" in EU (Ireland)` of CloudWatch. */
+/** CloudWatch's `ALARM: "KeeperBalanceLow" in EU (Ireland)`. */
 const cloudWatchFrame = /^(ALARM|OK): "([^"]{1,255})" in ([\w .()-]{1,60})$/;
 
-/**
- * Undefined for a title without a frame, and for a title whose state is not the alert's: without that word the reader would miss
- * it.
- */
+/** Undefined for a title without a frame, and for a title whose state differs from the alert's: the reader needs that word. */
 export function readFrame(title: string, status: AlertStatus | undefined): FramedTitle | undefined {
   const [, alarmState, alarm, region = ""] = cloudWatchFrame.exec(title) ?? [];
   if (alarm !== undefined)
@@ -41,19 +38,19 @@ function withoutFrame(title: string, status: AlertStatus | undefined): string {
   return framed === undefined ? title : `${framed.name}${framed.place === "" ? "" : ` (${framed.place})`}`;
 }
 
-/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
+/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that names the state itself. */
 export function titleWithoutState(title: string): string {
   const plain = withoutFrame(cleanLine(title), "resolved");
   const rest = plain.replace(/^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu, "");
   return rest === "" ? plain : rest;
 }
 
-/** No part of an id ("A#1013#", "1013/7", "1013-A"). */
+/** A number that is no part of an id ("A#1013#", "1013/7", "1013-A"). */
 const loneNumber = /(?<![\p{L}\d_.,+#/\\@&-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_#/\\@&]|[.,:-][\p{L}\d])/gu;
 
 type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold"> & Partial<Pick<AlertFacts, "status">>;
 
-/** How the titles of ends begin, ours as well. */
+/** Beginnings of titles of ends, including ours. */
 const beginningOfEnd =
   /^[^\p{L}\p{N}]{0,8}(?:(?:resolved|recovered)(?!\p{L})|over(?: after |:)|ok ?[:\]),.!–—-])|^(?:✅|✔|☑|🟢)/iu;
 
@@ -62,7 +59,7 @@ export function shortTitle(facts: Titled, maxUnits: number): string {
   return cutTitle(writeTitle(facts), maxUnits);
 }
 
-/** As `cut`, but never inside of a number: a part of it is another number. */
+/** Cuts like `cut`, but never inside a number: a part of it is another number. */
 export function cutTitle(title: string, maxUnits: number): string {
   if (title.length <= maxUnits) return title;
   let end = boundaryBefore(title, maxUnits - 1);
@@ -70,15 +67,15 @@ export function cutTitle(title: string, maxUnits: number): string {
   return end === 0 ? cut(title, maxUnits) : `${title.slice(0, end).trimEnd()}…`;
 }
 
-/** Digits, and what stands between them. */
+/** Whether the character is a digit or a sign between digits. */
 function isOfNumber(title: string, at: number): boolean {
   const char = title.charAt(at);
   return /\d/.test(char) || (/[.,]/.test(char) && /\d/.test(title.charAt(at + 1)));
 }
 
 /**
- * As sent, but without a monitor's frame, and for the alert's own numbers, whose digits stand in groups: those of an id or
- * an address never do.
+ * The title as sent, but without a monitor's frame, and with grouped digits in the alert's own numbers. Numbers in an id or an
+ * address are never grouped.
  */
 export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
@@ -88,7 +85,7 @@ export function writeTitle({ title, value, previousValue, threshold, status }: T
   return sayFiring(written, status);
 }
 
-/** No title of an alert that fires by the sender's word begins as if it were over. */
+/** The title of an alert that fires by the sender's word never begins as if the alert were over. */
 export function sayFiring(title: string, status: AlertStatus | undefined): string {
   return status === "firing" && beginningOfEnd.test(title) ? `Firing: ${title}` : title;
 }

@@ -5,50 +5,50 @@ import type { Json } from "../json.ts";
 export interface StoredBody {
   body: Uint8Array;
   contentType?: string;
-  /** The source whose hook it came by: that source's mapping reads its facts. Absent: the account's. */
+  /** The source whose hook the body came by. Its mapping reads the facts. Absent: the account's hook. */
   source?: string;
 }
 
 export type BodyReading =
   /** One translation for each alert of the body, in its order. */
   | { kind: "read"; translations: Translation[] }
-  /** Reading it threw, took too long, or needed too much memory. `reason` is for people, at most 300 characters. */
+  /** Reading threw, took too long, or needed too much memory. `reason` is for people, at most 300 characters. */
   | { kind: "unreadable"; reason: string }
-  /** It was not read: the relay is being stopped, or no thread for reading can be had. Nothing is known of the body. */
+  /** The body was not read, so nothing is known of it: the relay is being stopped, or no thread is free for reading. */
   | { kind: "not_read"; reason: string };
 
-/** Reads bodies where that can be stopped: one that never ends, or eats the memory, costs itself and nothing else. */
+/** Reads bodies where reading can be stopped. A body that never ends, or needs too much memory, harms no other. */
 export interface BodyReader {
   /**
-   * One reading for each body, in their order. Never rejects.
-   * @param signal ends the wait: what has no reading by then is `not_read`.
+   * Returns one reading for each body, in their order. Never rejects.
+   * @param signal ends the wait: bodies without a reading are then `not_read`
    */
   read(bodies: StoredBody[], signal?: AbortSignal): Promise<BodyReading[]>;
 }
 
 /**
- * The payloads of a body that was read before, by the place of their alerts in it; undefined where there is none. Reads
- * in this thread.
+ * Finds the payloads of a body that was read before, by the alerts' places in it. Undefined for a place without a payload.
+ * Reads in this thread.
  *
- * @throws when it cannot be read after all
+ * @throws when the body cannot be read this time
  */
 export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;
 
 /**
- * Remembers outside the process which alerts are being read. When the process dies of one, the next start knows which
- * they were and does not begin with them.
+ * Remembers outside the process which alerts are being read. If reading kills the process, the next start knows these alerts
+ * and begins with others.
  */
 export interface ReadingJournal {
   /** Positions of the alerts that were being read when the last process ended. */
   readonly interrupted: readonly number[];
-  /** Notes that these are being read from now on, and no others. An empty list: none is. Never throws. */
+  /** Notes that exactly these alerts are being read from now on. An empty list: none. Never throws. */
   write(alertSeqs: readonly number[]): void;
 }
 
-/** The same for bodies that are read before they are stored. */
+/** A journal for bodies that are read before they are stored. */
 export interface ArrivalJournal {
-  /** This body is being read, and no other. Never throws. */
+  /** Notes that this body alone is being read. Never throws. */
   noteArrival(body: Uint8Array): void;
-  /** The last process read this body last: it may have been the end of it. */
+  /** Whether the last process read this body last, which may have killed it. */
   isSuspect(body: Uint8Array): boolean;
 }

@@ -1,16 +1,13 @@
 import type { AlertPicture, AlertPictureOptions } from "./alert-picture.ts";
 
-/** What goes with the text of a message about an alert: a picture of at most a few hundred kilobytes, and what it shows. */
+/** A picture for a message about an alert, of at most a few hundred kilobytes, and its description. */
 export interface Illustration extends AlertPicture {
-  /** One line of text to stand under the message's own. Absent: there is none. */
+  /** One line of text under the message's own. Absent: none. */
   line?: string;
 }
 
-/** What is not there by the deadline is of no use. With `signal`, nobody waits for it any more. */
+/** A picture after the deadline is useless. An aborted `signal` means that nobody waits for it any more. */
 export type IllustrateOptions = Required<Pick<AlertPictureOptions, "timeZone" | "signal" | "deadlineMs">>;
 
-/**
- * Draws what goes with an alert. What it throws counts as `none`; that says why there is no picture, in words that "no
- * picture:" precedes.
- */
+/** Draws the picture for an alert. An exception counts as `none`, which is the reason in words that follow "no picture:". */
 export type Illustrate = (alertId: string, options: IllustrateOptions) => Promise<Illustration | { none: string }>;

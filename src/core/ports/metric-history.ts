@@ -5,13 +5,13 @@ export interface HistoryPoint {
 }
 
 /**
- * What can be asked of the service about what it should have sent. Whatever of an answer can be read is taken; every
- * call may throw an `AppError` of an `upstream_…` code, for an answer that is none at all too.
+ * Calls of the service about alerts that it should have sent. They read as much of an answer as possible. Each may throw an
+ * `AppError` of an `upstream_…` code, also for an unreadable answer.
  */
 export interface MetricHistoryService {
-  /** Each entry as it came. `total`: the number that the answer gives, which may be more than it gives. */
+  /** The entries as they came. `total`: the number by the answer, which may be more than its entries. */
   lookAtSubscriptions(options?: { signal?: AbortSignal }): Promise<{ entries: unknown[]; total?: number }>;
-  /** In the order of time, each time once. `unread`: points without a time or a value. */
+  /** Points in the order of time, each time once. `unread`: points without a time or a value. */
   lookAtRecords(
     query: { key: string; fromAt?: number; toAt?: number },
     options?: { signal?: AbortSignal },

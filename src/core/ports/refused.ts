@@ -1,30 +1,30 @@
 import type { RefusedReason } from "../source.ts";
 
-/** A request with a source's secret whose sender did not pass that source's check. */
+/** A request with a source's secret that did not pass that source's check. */
 export interface RefusedRequest {
   /** UUIDv7. */
   id: string;
   source: string;
   receivedAt: number;
   reason: RefusedReason;
-  /** Why, in words for people. */
+  /** The reason in words for people. */
   detail: string;
-  /** Where it came from, as far as the proxies before it are believed. */
+  /** The sender's address, as far as trusted proxies name it. */
   address: string;
   contentType?: string;
   /** `[name, value]` pairs in their order as JSON, credentials masked. */
   headers: string;
   body: Uint8Array;
-  /** How many alerts it would be. */
+  /** The number of alerts in the body. */
   items: number;
-  /** How many were refused since the one before it and not kept: of a flood only some are. */
+  /** Refused requests since the last kept one that were not kept themselves: a flood is kept in part. */
   unkept: number;
 }
 
 /** As a list shows it. */
 export interface RefusedSummary extends Omit<RefusedRequest, "headers" | "body"> {
   bodyBytes: number;
-  /** When a person had it relayed anyway, and as which alerts. */
+  /** When a person had the request relayed anyway, and its alerts. */
   released?: { at: number; alertIds: string[] };
 }
 
@@ -34,9 +34,9 @@ export interface RefusedDetail extends RefusedSummary {
 }
 
 /**
- * What was refused, apart from the alerts: nothing of it is routed or counted as one. Each source keeps at most 200 of them with
- * 4 MiB of bodies together, and the newest in any case. The oldest of the address that has the most are removed, so that a
- * stranger does not push out what the sender itself has sent. Retention by age holds for them as well.
+ * Refused requests, apart from the alerts: they are not routed or counted as alerts. Each source keeps at most 200 with 4 MiB
+ * of bodies together, and always the newest. The oldest of the address with the most are removed, so a stranger does not push
+ * out the sender's own. Retention by age applies as well.
  */
 export interface RefusedLog {
   recordRefused(request: RefusedRequest): Promise<void>;

@@ -2,29 +2,29 @@ import { countOf } from "../../ground/text/count-of.ts";
 import type { Now } from "../clock.ts";
 import type { RefusedReason } from "../source.ts";
 
-/** What has come to the hook of one source since a relay began. */
+/** The requests to one source's hook since a relay began. */
 export interface HookReport {
   /** Requests that were answered 202. */
   accepted: number;
   /** When the last accepted request came. Epoch milliseconds, by the relay's own clock. */
   lastAcceptedAt?: number;
-  /** Requests that did not pass its check, by why. */
+  /** Requests that did not pass the source's check, by reason. */
   refused: Partial<Record<RefusedReason, number>>;
   lastRefusedAt?: number;
 }
 
-/** How a relay is, as it tells the others with each announcement. Holds no secret. */
+/** The state of a relay, sent to the others with each announcement. Holds no secret. */
 export interface RelayReport {
-  /** It was ready at least once since it began. Absent of a version that does not say it: it was. */
+  /** Whether the relay was ready at least once since it began. Absent in reports of old versions: it was. */
   started?: boolean;
   ready: boolean;
-  /** Why it is not ready; empty when it is. */
+  /** Why the relay is not ready. Empty when it is. */
   reasons: string[];
-  /** On which it listens. Absent of a version that does not say it. */
+  /** The port that the relay listens on. Absent in reports of old versions. */
   port?: number;
-  /** Alerts that it has accepted since it began. */
+  /** Alerts accepted since the relay began. */
   accepted: number;
-  /** Alerts that lie in its spool until the database takes them. Absent: it has no spool. */
+  /** Alerts in the relay's spool that wait for the database. Absent: it has no spool. */
   spooled?: number;
   /** The reports of the hooks, by source. */
   hooks: Record<string, HookReport>;
@@ -34,49 +34,49 @@ export interface RelayReport {
 export const waitsInSpool = (alerts: number): string =>
   `${countOf(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
 
-/** A relay as it tells the others of itself. */
+/** A relay as it announces itself to the others. */
 export interface RelaySelf {
   /** The id of this process, which owns its lanes. */
   id: string;
-  /** What people call it: the name of its machine, as a rule. Several may have the same. */
+  /** The name for people: usually that of the machine. Several relays may have the same. */
   name: string;
   version: string;
-  /** Hash of the configuration that it runs with. */
+  /** Hash of the relay's configuration. */
   configuration: string;
   /** Epoch milliseconds, by its own clock. */
   startedAt: number;
-  /** Absent of one whose version tells nothing of it. */
+  /** Absent for an old version, which sends no report. */
   report?: RelayReport;
 }
 
 /** A relay that runs on this database. */
 export interface RelayView extends RelaySelf {
-  /** The higher, the later this configuration was first seen on this database; 1 or more. */
+  /** Grows with the time at which this configuration was first seen on this database. At least 1. */
   configurationVersion: number;
-  /** When it last said that it runs, epoch milliseconds by the clock of the driver. */
+  /** When the relay last announced itself, epoch milliseconds by the clock of the driver. */
   seenAt: number;
   /** A later configuration ran on this database within the last day. */
   isSuperseded?: boolean;
-  /** The lane groups that it holds. */
+  /** The lane groups that the relay holds. */
   lanes: string[];
-  /** Since when it holds them, by group. Epoch milliseconds by the clock of the driver. */
+  /** Since when the relay holds each group. Epoch milliseconds by the clock of the driver. */
   lanesSince?: Record<string, number>;
 }
 
-/** Which relays run on one database, so that they share the lanes and people see them. */
+/** The relays on one database, so they can share lanes and people can see them. */
 export interface Relays {
   /**
-   * The time that all relays on this database go by, whatever the clocks of their machines say. Epoch milliseconds. Absent:
-   * there is one relay, and its machine's clock is right.
+   * The time that all relays on this database use, whatever the clocks of their machines say. Epoch milliseconds. Absent: there
+   * is one relay, which uses its machine's clock.
    */
   now?: Now;
   /**
-   * Says that this relay runs, for `leaseMs` from now by the clock of the driver, and how it is.
-   * @returns all that run now, itself among them, in the order of their ids
+   * Announces this relay with its report, for `leaseMs` from now by the clock of the driver.
+   * @returns all relays that run now, with this one, in the order of their ids
    */
   announceRelay(self: RelaySelf, leaseMs: number): Promise<RelayView[]>;
-  /** At a clean stop, so that nobody waits for its time to end. */
+  /** Removes the relay at a clean stop, so nobody waits for its lease to end. */
   forgetRelay(id: string): Promise<void>;
-  /** All relays that run now, in the order of their ids. A store for one relay lists that one alone. */
+  /** All relays that run now, in the order of their ids. A store for one relay lists only that one. */
   listRelays(): Promise<RelayView[]>;
 }

@@ -13,55 +13,52 @@ export function describeRetention({ maxAgeMs, maxBytes }: RetentionRules): strin
 
 /** One small step through the oldest alerts. */
 export interface RemovalStep {
-  /** Only what is stored behind this position is removed. Absent: from the oldest on. */
+  /** Only alerts after this position are removed. Absent: from the oldest on. */
   after?: Position;
-  /** What was received then or later stays. Epoch milliseconds. */
+  /** Alerts received at or after this time stay. Epoch milliseconds. */
   receivedBefore: number;
-  /** How many alerts are looked at, at least one. What the step takes grows with it. */
+  /** How many alerts to look at, at least one. The step's duration grows with it. */
   limit: number;
 }
 
 export interface Removal {
   removed: number;
-  /** Where the next step goes on. Absent: nothing behind it is old enough. */
+  /** Where the next step continues. Absent: no later alert is old enough. */
   next?: Position;
-  /** How many alerts the log has ever taken: by how much it grows, removing has to keep up with that. */
+  /** How many alerts the log has ever accepted. Removal has to keep up with its growth. */
   accepted: number;
   /** Bytes that the log takes now. Freed room that is used again does not count. */
   usedBytes: number;
-  /** How long the database had to do with it, milliseconds. */
+  /** How long the step kept the database busy, milliseconds. */
   tookMs: number;
 }
 
 export interface RoomGiven {
-  /** There is more to give back. */
+  /** Whether there is more room to give back. */
   more: boolean;
   tookMs: number;
 }
 
 /** How long alerts are kept. */
 export interface RetentionRules {
-  /** Absent: however old they are. Milliseconds. */
+  /** Absent: age removes nothing. Milliseconds. */
   maxAgeMs?: number;
-  /**
-   * When the log takes more, the oldest alerts are removed, but not those of the last hour. Absent: however much it takes. Bytes.
-   */
+  /** If the log takes more, the oldest alerts are removed, except those of the last hour. Absent: size removes nothing. Bytes. */
   maxBytes?: number;
 }
 
-/** How the log is kept from growing for ever. Each call is one short commit between those of the alerts. */
+/** Keeps the log from growing forever. Each call is one short commit between those of the alerts. */
 export interface Retention {
   /**
-   * Removes alerts that are old and finished, each with its deliveries and attempts, and its request when no other alert
-   * is of it; which messages their keys had is forgotten a few at each step. Finished is an alert that was routed and whose every
-   * delivery is sent, failed, muted, expired or digested, or held and resent. The rest stays however old it is, and so does what
-   * the log needs to number what comes next. It goes no further than the first alert that is young: what was stored behind it is
-   * younger, whatever a clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full
-   * disk.
+   * Removes old, finished alerts, each with its deliveries and attempts, and its request with the last of its alerts. Each step
+   * also forgets the threads of a few keys. An alert is finished when it was routed and every delivery is sent, failed, muted,
+   * expired or digested, or held and resent. Other alerts stay, however old, and so does the data from which the log numbers
+   * new ones. Removal stops at the first young alert: alerts that were stored after it are younger, whatever a slow clock says.
+   * An alert from the future says nothing about later ones. On a full disk nothing is removed.
    */
   removeAlerts(step: RemovalStep): Promise<Removal>;
-  /** A step waits for itself alone: others can write meanwhile. Default: alerts may have to wait for a step. */
+  /** Whether others can write during a step. Default: alerts may have to wait for a step. */
   removesBesideOthers?: boolean;
-  /** Gives some of the room that was freed back to the disk. Absent: the database does it by itself. */
+  /** Gives some of the freed room back to the disk. Absent: the database does it by itself. */
   giveBackRoom?(): Promise<RoomGiven>;
 }

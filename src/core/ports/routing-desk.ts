@@ -9,11 +9,11 @@ import type { WatchState } from "./watch.ts";
 export interface UnroutedRequest {
   contentType?: string;
   body: Uint8Array;
-  /** The source whose hook it came by. Absent: the account's. */
+  /** The source whose hook the request came by. Absent: the account's hook. */
   source?: string;
   /**
-   * Another process was given it to read, and did neither route it nor say that it has failed: reading it may have been the end of
-   * that one. It is said once, to the caller that then flags it.
+   * Another process took the request to read, and neither routed it nor recorded a failure: reading may have ended that
+   * process. It is reported once, to the caller that then flags it.
    */
   isInterrupted?: boolean;
   alerts: {
@@ -22,14 +22,14 @@ export interface UnroutedRequest {
     item: number;
     origin: AlertOrigin;
     receivedAt: number;
-    /** How often reading or routing it has failed; its request is then listed alone. */
+    /** How often reading or routing the alert has failed. Its request is then listed alone. */
     failures: number;
-    /** Why, the last time. */
+    /** The reason of the last failure. */
     error?: string;
   }[];
 }
 
-/** A claim to make with the routing of its delivery, for a lane that would call at once. */
+/** A claim to make with the routing of its delivery, for a lane that can call at once. */
 export interface PlannedClaim {
   lane: LaneFence;
   token: string;
@@ -43,92 +43,92 @@ export interface RoutingRecord {
   decisions: Decision[];
   deliveries: PlannedDelivery[];
   /**
-   * One claim for each delivery, in its place; null where none is made. A claim whose lane is lost is not made: the delivery is due
-   * like others.
+   * One claim for each delivery, in its place. Null: none is made. A claim whose lane is lost is not made, and the delivery is
+   * due like others.
    */
   claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;
   /**
-   * Given when the rules have judged the alert and its body names its own event: the very same bytes within this many
-   * milliseconds before are the same event. Absent: the alert is no repeat, and nothing later is a repeat of it.
+   * Set when the rules have judged the alert and its body identifies its own event: the same bytes within this many
+   * milliseconds before are the same event. Absent: the alert is no repeat, and no later alert is a repeat of it.
    */
   repeatWindowMs?: number;
   /**
-   * Given when the alert is over and the rules have judged it: those of its destinations whose messages can be changed. Where the
-   * end of the same occurrence was told before, nothing is sent, or such a message shows the later end. Absent: all is sent.
+   * Set when the alert is over and the rules have judged it: its destinations whose messages can be changed. If an earlier
+   * alert already told the end, nothing is sent, or its message shows the later end. Absent: everything is sent.
    */
   endEdits?: string[];
-  /** The destinations where the alert may not ring and the last message of its key then shows it. Default: none. */
+  /** Destinations where the alert may not ring and the last message of its key then shows it. Default: none. */
   countsIn?: string[];
   /**
-   * Given when a mute until it is over holds the alert back: what is planned without it. It counts where that mute has ended, by an end
-   * of the key that is routed before. Absent: no such mute holds it back.
+   * Set when a mute until the key is over holds the alert: the plan without that mute. It applies if an end of the key that is
+   * routed before has ended the mute. Absent: no such mute holds the alert.
    */
   ifOver?: Pick<RoutingRecord, "decisions" | "deliveries" | "countsIn">;
-  /** The request's key is compared besides and decides nothing: its sender has not signed it. Default: a key decides. */
+  /** The bytes are compared although the request has a key: its sender has not signed the key. Default: the key decides. */
   isRepeatDespiteKey?: boolean;
 }
 
-/** The same for an alert that has no position yet: it is stored in the same step. */
+/** A routing record for an alert without a position: it is stored in the same step. */
 export type RoutingDraft = Omit<RoutingRecord, "alertSeq">;
 
 /** An alert whose routing was written. */
 export interface RecordedAlert {
   alertSeq: number;
-  /** Id of the first alert, when this one was recorded as its repeat: without decisions and deliveries. */
+  /** Id of the first alert, when this one was recorded as its repeat, without decisions and deliveries. */
   repeatOf?: string;
-  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. Null: it was told before. */
+  /** The made deliveries, in the order of the record's, so nobody has to look them up. Null: its message was sent before. */
   deliveries: (MadeDelivery | null)[];
 }
 
 export interface MadeDelivery {
   seq: number;
   id: string;
-  /** It was claimed in the same step. */
+  /** Set when the delivery was claimed in the same step. */
   claimed?: ClaimedTogether;
 }
 
-/** What the relay says itself: an alert without a request, routed by its maker. */
+/** The relay's own alert, without a request, routed by its maker. */
 export interface NoticeRecord extends Pick<RoutingRecord, "facts" | "decisions" | "deliveries"> {
-  /** `test`: a person asked for it. The purpose of its deliveries is the same. Default `notice`. */
+  /** `test`: a person asked for it. Its deliveries have the same purpose. Default `notice`. */
   origin?: "notice" | "test";
-  /** It is written only while its sender holds this lane. Absent: in any case. */
+  /** The notice is written only while its sender holds this lane. Absent: always. */
   lane?: LaneFence;
   id: string;
   at: number;
-  /** Saved in the same step: a notice that is on record was told, and one that is not was not. */
+  /** Saved in the same step, so the state records a notice exactly when it is sent. */
   watch?: WatchState;
-  /** The same of the destination or account that it is about. Only with `lane`. */
+  /** The status of the destination or account that the notice is about, saved in the same step. Only with `lane`. */
   about?: DestinationStatus;
 }
 
-/** A list of what waits ends behind the body with which its bodies are as large: reading them takes time from what accepts. */
+/** A list of unrouted requests ends with the body that reaches this size, since reading delays acceptance. */
 export const fullListBytes = 4 * 1024 * 1024;
 
 export interface RoutingDesk {
   /**
-   * Oldest first, whole requests: the last may go beyond `limit` alerts, and none follows when bodies of `fullListBytes` are
-   * listed. Those whose routing has failed come back after their wait and behind all others: at most one such request, at the
-   * end of each list, so that what goes on coming in keeps none of them waiting for ever.
-   * @param limit 0: only one that has failed
-   * @param after position: only what was accepted behind it, or has failed. Default 0: all
+   * Unrouted alerts, oldest first, in whole requests: the last may exceed `limit`, and the list ends when bodies of
+   * `fullListBytes` are listed. Requests whose routing failed return after their wait. Each list ends with at most one of them,
+   * so new alerts never keep them waiting forever.
+   * @param limit 0: only a request that has failed
+   * @param after position: only requests accepted after it, or failed ones. Default 0: all
    */
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
-   * Records them in their order, in one step. Returns those that were written: an alert that is routed already is left as it is,
-   * and left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key, or
-   * one that decides nothing (`isRepeatDespiteKey`): the first has the same bytes and the same place in its request, and was
-   * recorded with `repeatWindowMs` and not as a repeat itself. The first of all is thus the first that the rules have judged: the
-   * one accepted first, unless reading or routing that one has failed. An alert that was sent unjudged is nobody's first. When
-   * earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
+   * Records the routings in their order, in one step. Returns the written ones: an alert that is routed already stays unchanged
+   * and is left out. Repeats are decided here, among alerts of one origin and hook whose requests have no key, or one that
+   * decides nothing (`isRepeatDespiteKey`). The first alert has the same bytes and the same place in its request, and was
+   * recorded with `repeatWindowMs` and not as a repeat itself. It is thus the first that the rules have judged: usually the one
+   * accepted first, unless reading or routing that one has failed. An alert that was sent unjudged has no repeats. When damage
+   * to the database prevents the look-up of earlier alerts, none is a repeat.
    */
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
-  /** Alerts among these that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
+  /** Flags those of these alerts that are not routed yet. They are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   /**
-   * From now on this relay only accepts: what it has not routed yet, and all that it accepts, is for the others; or it
-   * routes again what it accepts itself. Absent where there are no others.
+   * With `toOthers` this relay only accepts from now on, and other relays route all that it has not routed. Without, it routes
+   * again what it accepts. Absent where there are no others.
    */
   leaveRouting?(toOthers: boolean): Promise<void>;
   /** `lost`: another relay holds the lane, and nothing was written. */

@@ -14,10 +14,9 @@ import type { Statistics } from "./statistics.ts";
 import type { CommonStates, DutyStates, WatchStore } from "./watch.ts";
 
 /**
- * All ports of one database: what opening it gives, and what the composition root hands out in parts. Every method is
- * one whole transaction: it has happened, on disk and fsynced, when its promise resolves, or not at all when it
- * rejects. Rejects with `AppError("store_unavailable")` when nothing can be written (disk full) and with plain errors
- * only for bugs.
+ * All ports of one database, as opening it returns them. The composition root hands them out in parts. Every method is one
+ * whole transaction: when its promise resolves, it is on disk and fsynced. When it rejects, nothing has happened. Rejects with
+ * `AppError("store_unavailable")` when nothing can be written (disk full), and with plain errors only for bugs.
  */
 export interface Store
   extends Inbox,
@@ -37,6 +36,6 @@ export interface Store
     Statistics,
     Signals,
     Administration {
-  /** Absent: they lie in files next to the database. */
+  /** Absent: the records are files next to the database. */
   kept?: KeptRecords;
 }

@@ -1,42 +1,42 @@
 import type { LaneFence } from "./lanes.ts";
 
-/** The last that one watch knew, and what it has told of it. */
+/** The last state of one watch, including what its notices have said. */
 export interface WatchState {
-  /** Which watch: `account`, `silence:hook`. Unique. */
+  /** The watch: `account`, `silence:hook`. Unique. */
   name: string;
-  /** Whatever it needs to go on after a restart without telling anybody twice. JSON. */
+  /** Everything that the watch needs after a restart so that no notice is repeated. JSON. */
   state: unknown;
 }
 
 /**
- * The state in which a restored backup says what is not in it: `{ times: { fromAt, toAt }[] }`, from its last alert to
- * when it was put in place of the database, in epoch milliseconds, the oldest first.
+ * The state that records what a restored backup lacks: `{ times: { fromAt, toAt }[] }`, from the backup's last alert to the
+ * time of its restore, in epoch milliseconds, the oldest first.
  */
 export const restoresStateName = "restores";
 
-/** What the watches of the relay over its surroundings remember. */
+/** The memory of the relay's watches over its surroundings. */
 export interface WatchStore {
   /** Undefined: nothing was ever saved under this name. */
   loadWatchState(name: string): Promise<unknown>;
-  /** In place of what was saved before. A notice takes it along in its own step, see `NoticeRecord`. */
+  /** Replaces the state. A notice saves it in its own step, see `NoticeRecord`. */
   saveWatchState(watch: WatchState): Promise<void>;
 }
 
-/** What several relays add to. */
+/** States that several relays change. */
 export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
   /**
-   * Saves it in place of `from`. Where several relays do so at once, one gets true.
-   * @param from as `loadWatchState` gave it
+   * Replaces `from` by the new state. When several relays do so at once, one gets true.
+   * @param from as `loadWatchState` returned it
    */
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
 }
 
-/** A try fails where another relay saves its own change first. */
+/** A try fails when another relay saves its own change first. */
 const mostTries = 10;
 
 /**
- * Changes a state that several relays add to. Where another relay was faster, it starts again from the new state.
- * @param change what is made of the state that is saved; without a `state` nothing is
+ * Changes a state that several relays change. When another relay was faster, it starts again from the new state.
+ * @param change makes the new state from the saved one. Without a `state` nothing is saved
  * @throws as the store does
  */
 export async function changeTogether<T>(
@@ -52,12 +52,12 @@ export async function changeTogether<T>(
   throw new Error("others changed it each time");
 }
 
-/** What the one relay saves that has the duties. */
+/** States that only the relay with the duties saves. */
 export interface DutyStates {
-  /** `lost`: another relay has them, and nothing was saved. A notice takes it along likewise, see `NoticeRecord`. */
+  /** `lost`: another relay has the duties, and nothing was saved. A notice saves it in its own step too, see `NoticeRecord`. */
   saveWatchStateFor(lane: LaneFence, watch: WatchState): Promise<"done" | "lost">;
 }
 
-/** `unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with. */
+/** `unknown`: it cannot be judged, which is no alarm. `idle`: there is nothing to watch, or to compare with. */
 export const watchVerdicts = ["well", "trouble", "unknown", "idle"] as const;
 export type WatchVerdict = (typeof watchVerdicts)[number];
