@@ -269,123 +269,119 @@ export interface KeyValues {
 
 /** What came with the alert key of one alert. */
 export interface KeyHistory {
-  /** Newest first: the latest, those right behind the alert, the alert, those before it. */
+  /** Newest first: the key's latest alerts, those right after the asked one, the asked one, those before it. */
   events: KeyEvent[];
-  /** There may be others before the oldest. */
+  /** Whether there may be alerts before the oldest. */
   hasOlder: boolean;
-  /** There are others between the latest and those right behind the alert. */
+  /** Whether there are alerts between the latest and those right after the asked one. */
   hasGap: boolean;
 }
 
-/** An alert as it is now, and the place in the stream behind it. */
+/** An alert as it is now, and the place in the stream after its change. */
 export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
 }
 
 /** Steps of time, the newest last. */
 export interface TimeSteps {
-  /** Where the first begins, epoch milliseconds. */
+  /** The beginning of the first step, epoch milliseconds. */
   fromAt: number;
-  /** How long each is, in milliseconds. */
+  /** The length of each step, milliseconds. */
   stepMs: number;
-  /** How many. */
+  /** The number of steps. */
   steps: number;
-  /** What came before is not counted, though its step has begun by then. */
+  /** Alerts before this time are not counted, even though their step reaches beyond it. */
   receivedFrom?: number;
-  /** What came later is not counted, though its step has not ended by then. */
+  /** Alerts after this time are not counted, even though their step began before it. */
   receivedTo?: number;
-  /** Problems are those of alerts of this severity. Default: of all. */
+  /** The severity of the alerts whose problems are counted. Default: all. */
   problemsOf?: Severity;
 }
 
-/** What came in one step, as far as it is routed. */
+/** The alerts that came in one step and are routed. */
 export interface StepCount extends Record<Severity, number> {
-  /** Its beginning. */
+  /** The beginning of the step. */
   at: number;
-  /** Alerts for which `state: "problem"` holds, up to 1,000. */
+  /** Alerts with `state: "problem"`, at most 1,000. */
   problems: number;
 }
 
 export interface OverTime {
-  /** The steps that were counted, newest first. */
+  /** The counted steps, newest first. */
   steps: StepCount[];
-  /** Older steps were not counted, since the time was over; another call gets more. */
+  /** Older steps were not counted, since the time was over. Another call counts more. */
   isMore: boolean;
 }
 
-/** What is asked later sees nothing older: two reads may be asked one after the other without waiting between them. */
+/** A later call never sees an older state, so two reads may be asked for without waiting between them. */
 export interface AlertLog {
-  /** Whether a text from outside has the form of this driver's positions. What has it is taken, whatever it says. */
+  /**
+   * Whether a text from outside has the form of this driver's positions. A text in that form is accepted, whatever its content.
+   */
   isPosition(text: string): text is Position;
   isChangeCursor(text: string): text is ChangeCursor;
-  /** The newest alerts first. It reads as much as it takes to find them. */
+  /** The newest alerts first. Reads as much as it takes to find them. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
   /**
-   * Lists alerts for a reader who waits: filters that let little through together, or words that few alerts have, are looked for
-   * no longer than `mostMs` (a little longer where that is short) and found by going on.
+   * Lists alerts for a reader who waits. A search that finds little ends after `mostMs` (a little more where that is short),
+   * and further calls continue it.
    */
   listAlertsWithin(query: AlertQuery, mostMs: number): Promise<AlertsFound>;
-  /** The alerts that stand next to this one in the log; none for an unknown id. */
+  /** The next newer and the next older alert in the log. Empty for an unknown id. */
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
-  /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
+  /** Newest alert first, after `after`. With one state it reads no more than it returns. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
   /** Counts for each destination, including those that are no longer configured. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /**
-   * Alerts whose id begins or ends with `part`, which is made of small hexadecimal digits and `-`. Beginnings are found
-   * at any age; endings, which no index has, among the newest 100,000.
+   * Alerts whose id begins or ends with `part`, which consists of small hexadecimal digits and `-`. Beginnings are found at any
+   * age. Ends have no index, so they are found among the newest 100,000.
    */
   findByIdPart(part: string, limit: number): Promise<AlertsNamed>;
   /**
-   * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before
-   * comes behind what was listed: a reader who continues from the last cursor misses no change.
+   * Alerts that changed after `after`, or ever, each once, oldest change first. A change that was committed before the call
+   * never comes later than the list, so a reader who continues from the last cursor misses none.
    */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**
-   * Senders' alerts that have been routed and are no repeats, received at or after `fromAt`, newest first. Fewer than
-   * `limit` where their texts are long, and none at the end only.
+   * Senders' alerts that are routed and no repeats, received at or after `fromAt`, newest first. Returns fewer than `limit`
+   * where texts are long, and none only at the end.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   /**
-   * Alerts as `listFacts` lists them, with their bodies and where they went. Fewer than `limit` where bodies are large, and none
-   * at the end only.
+   * The alerts of `listFacts` with their bodies and destinations. Returns fewer than `limit` where bodies are large, and none
+   * only at the end.
    */
   listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
-  /** Routed alerts that senders sent at or after `fromAt`, newest first; fewer than `limit` at the end only. */
+  /** Routed alerts of senders, received at or after `fromAt`, newest first. Returns fewer than `limit` only at the end. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
   /**
-   * Routed alerts of senders behind a position, whichever relay has routed them; fewer than `limit` at the end only.
-   * @param after undefined: it is only asked how far all is routed
+   * Routed alerts of senders after a position, from every relay. Returns fewer than `limit` only at the end.
+   * @param after undefined: only `routedUpTo` is wanted
    */
   followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;
   /**
-   * What came with the same alert key, at most `most` or so: half of it before the alert, and a quarter each right
-   * behind it and at the end. Empty for an unknown id and for what has not been read.
+   * The alerts with the same key, about `most`: half of them before the alert, a quarter right after it, and a quarter at the
+   * end. Empty for an unknown id and for an alert that has not been read.
    */
   keyHistory(id: string, most: number): Promise<KeyHistory>;
   /**
-   * For each of these alerts the last values under its key, `most` at most, in one question for a page of the log. What
-   * no longer fits into what is read at once is left out; so is an alert that is not there.
+   * For each of these alerts the last values under its key, at most `most`, in one call for a page of the log. Left out are
+   * values beyond the size of one read, and unknown alerts.
    */
   keyValues(ids: readonly string[], most: number): Promise<KeyValues[]>;
-  /** An empty log has a cursor as well: every change comes after it. */
+  /** An empty log has a cursor as well. Every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
-  /** False for what lies ahead of the latest change: the log was restored from a copy since. */
+  /** False for a cursor after the latest change: the log was restored from an older copy. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
-  /**
-   * How many alerts came over time, newest step first, for about `mostMs`. What was counted once is kept, so that each
-   * look costs as much as what is new.
-   */
+  /** Counts alerts over time, newest step first, for about `mostMs`. Counts are kept, so a later call counts only new alerts. */
   countOverTime(steps: TimeSteps, mostMs: number): Promise<OverTime>;
-  /**
-   * How many alerts the filters let through, up to `limit`, counted for about `mostMs`. `isMore`: there are that many at
-   * least.
-   */
+  /** Counts the alerts that match, up to `limit`, for about `mostMs`. `isMore`: the count is a minimum. */
   countMatches(query: AlertQuery, mostMs: number): Promise<{ count: number; isMore: boolean }>;
-  /** Costs as much for a long log as for a short one. */
+  /** The cost does not grow with the log. */
   countAlerts(): Promise<AlertCounts>;
-  /** Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Costs as much for a long log. */
+  /** Counts requests that were answered as duplicates, and alerts that are repeats. The cost does not grow with the log. */
   countDuplicates(): Promise<number>;
 }
