@@ -6,7 +6,7 @@ export type FindWindow = (at: number) => { endsAt: number } | undefined;
 
 /**
  * Windows follow the wall clock. On the night when clocks change they begin and end at the written times, and are an hour
- * longer or shorter. A time that the clocks jump over is the instant of the jump. Of a time that comes twice, the first counts.
+ * longer or shorter. A time that the clocks jump over is the instant of the jump. The first of a time that comes twice counts.
  * A window with `from` equal to `to` is a whole day.
  */
 export function compileHours(hours: Hours, timeZone: string): FindWindow {

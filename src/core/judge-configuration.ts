@@ -2,8 +2,7 @@ import type { RelayView } from "./ports/relays.ts";
 
 /**
  * What a relay's configuration lets it do. `newest` routes and delivers. `older` and `starting` only accept: `older` since a
- * newer one runs elsewhere, `starting` until the relay was ready once. So a relay that cannot run takes nothing from the
- * others.
+ * newer one runs elsewhere, `starting` until the relay was ready once. A relay that cannot run thus takes nothing from the others.
  */
 export type ConfigurationState = "newest" | "older" | "starting";
 

@@ -17,8 +17,8 @@ export interface ShapePlace {
 }
 
 /**
- * The structure of a payload: its paths and their types, without the values. Of a list of objects only the first element
- * counts. Contents under a name that is an id (`0x…`, a UUID, a number) do not count.
+ * The structure of a payload: its paths and their types, without the values. In a list of objects only the first element counts.
+ * Contents under a name that is an id (`0x…`, a UUID, a number) do not count.
  */
 export interface BodyShape {
   /** Equal for equal paths, types and facts read from them, in every process. At most 11 letters and digits. */

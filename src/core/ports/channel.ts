@@ -37,7 +37,7 @@ export interface Capabilities {
   /** A message can be changed afterwards. Its channel has `edit`. */
   edits: boolean;
   /**
-   * An edit also changes the notification on a phone, without a sound. So an alert that is over needs no second message.
+   * An edit also changes the notification on a phone, without a sound. An alert that is over thus needs no second message.
    * Default false.
    */
   editsInSight?: boolean;

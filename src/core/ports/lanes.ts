@@ -9,7 +9,7 @@ import type { DestinationStatus, PaceRecord, StatusKey } from "../destination-st
  *                        │──the lease ends and another relay acquires it──▶ lost
  *
  * The fence identifies the acquisition that a write belongs to. It grows with each, over all groups, and guards every statement
- * that writes for a lane. So a relay that has lost a group changes nothing more, however late it notices. Attempts are not
+ * that writes for a lane. A relay that has lost a group thus changes nothing more, however late it notices. Attempts are not
  * guarded, as they are facts. Fallbacks that are due are not guarded either, as a flag of the delivery makes them once. A fence
  * does not stop a running call: the next holder finds its claim and takes it for ambiguous.
  */
