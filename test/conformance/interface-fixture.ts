@@ -1,42 +1,38 @@
+import { expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { type AlertingClient, createAlertingClient } from "../../src/upstream/alerting-client.ts";
-import { createPricingClient, type PricingClient } from "../../src/upstream/pricing-client.ts";
-import type { UpstreamClientOptions } from "../../src/upstream/requester.ts";
-import { type SandboxFixture, startSandbox } from "../workshop/service-fixture.ts";
+import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
+import { createPricingClient } from "../../src/upstream/pricing-client.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 export const key = "key-of-ada";
 
-export interface InterfaceFixture extends SandboxFixture {
-  alerting: AlertingClient;
-  pricing: PricingClient;
-  /** Clients with another key. */
-  withKey(otherKey: string): { alerting: AlertingClient; pricing: PricingClient };
-  /** The status of a request below the clients, for what they would not send. */
-  status(url: string, init?: RequestInit): Promise<number>;
-}
-
 /** The sandbox and the relay's own clients, which try once and do not wait. */
-export async function startInterface(options: Parameters<typeof startSandbox>[0] = {}): Promise<InterfaceFixture> {
+export async function startInterface(options: Parameters<typeof startSandbox>[0] = {}) {
   const fixture = await startSandbox({ key, ...options });
   const { alertingUrl, pricingUrl } = fixture.sandbox;
+  /** Clients with another key. */
   const withKey = (otherKey: string) => {
-    const common: Omit<UpstreamClientOptions, "url"> = {
-      apiKey: new Secret(otherKey),
-      now: fixture.now,
-      retry: { attempts: 1 },
-    };
-    return {
-      alerting: createAlertingClient({ ...common, url: alertingUrl }),
-      pricing: createPricingClient({ ...common, url: pricingUrl }),
-    };
+    const common = { apiKey: new Secret(otherKey), now: fixture.now, retry: { attempts: 1 } };
+    const alerting = createAlertingClient({ ...common, url: alertingUrl });
+    return { alerting, pricing: createPricingClient({ ...common, url: pricingUrl }) };
   };
   return {
     ...fixture,
     ...withKey(key),
     withKey,
-    status: async (url, init) => (await fixture.call(url, init)).status,
+    /** The status of a request below the clients, for what they would not send. */
+    status: async (url: string, init?: RequestInit) => (await fixture.call(url, init)).status,
   };
 }
+
+export type InterfaceFixture = Awaited<ReturnType<typeof startInterface>>;
+
+/** Tests of statements that requests of these paths are refused with 400, and with these words. */
+export const testRefusals = (get: (path: string) => Promise<unknown>, statements: [string, string[], string?][]) =>
+  test.each(statements)("%s", async (_statement, paths, words = "") => {
+    const refused = { status: 400, body: { message: expect.stringContaining(words) } };
+    for (const path of paths) expect(await get(path), path).toMatchObject(refused);
+  });
 
 /** The element, or a failure that says which list was too short. */
 export function at<T>(list: readonly T[], index: number): T {

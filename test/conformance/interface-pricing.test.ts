@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { at, type InterfaceFixture, startInterface, textOf } from "./interface-fixture.ts";
+import { at, type InterfaceFixture, startInterface, testRefusals, textOf } from "./interface-fixture.ts";
 
 /** The pricing interface: endpoints 4.1 to 4.5, their errors and limits. */
 
@@ -26,6 +26,47 @@ async function register(
   api.advance(times.advanceMs);
   return await answer;
 }
+
+testRefusals(get, [
+  [
+    "S45 a missing or malformed pool address is refused with 400",
+    ["", "&address=", "&address=0x12", "&address=hello"].map((address) => `/pools/state?chainId=eth${address}`),
+  ],
+  [
+    "S46 a missing or unsupported chainId is refused with 400",
+    ["", "&chainId=", "&chainId=atlantis", "&chainId=ETH"].map(
+      (chain) => `/pools/state?address=0x${"a".repeat(40)}${chain}`,
+    ),
+  ],
+  [
+    "S50 a symbol that is not in BASE/QUOTE form is refused with 400",
+    [
+      "",
+      "?symbol=",
+      ...["ETH", "ETHUSD", "/USD", "ETH/", "ETH/USD/X"].map((symbol) => `?symbol=${encodeURIComponent(symbol)}`),
+    ].map((query) => `/assets/ticker${query}`),
+  ],
+  ["S51 only USD quotes are supported", ["/assets/ticker?symbol=ETH/EUR"], "USD"],
+  ["S56 the equity symbols are required", ["/equities/price"]],
+]);
+
+test.each<[string, string, ((pricing: InterfaceFixture["pricing"]) => Promise<unknown>)[]]>([
+  [
+    "S47 a pool that is not indexed is 404",
+    "not_found",
+    [(pricing) => pricing.readPoolState({ ...pool, chainId: "eth" })],
+  ],
+  ["S52 an unknown ticker is 404", "not_found", [(pricing) => pricing.readTicker("NOBODY/USD")]],
+  [
+    "S61 a missing or invalid catalogId is 400",
+    "rejected",
+    [{}, { catalogId: "No Such Id!" }, { catalogId: "" }].map((asset) => (pricing) => pricing.registerAsset(asset)),
+  ],
+])("%s", async (statement, code, calls) => {
+  const message = expect.stringContaining(statement.startsWith("S61") ? "catalogId" : "");
+  for (const call of calls)
+    await expect(call(api.pricing)).rejects.toMatchObject({ code: `upstream_${code}`, message });
+});
 
 test("S43 the pool state has the documented fields", async () => {
   const state = await api.pricing.readPoolState(pool);
@@ -60,23 +101,6 @@ test("S44 the pool's token prices, amounts and pair prices agree with each other
   expect(((base.usdTvl ?? 0) + (quote.usdTvl ?? 0)) / state.usdTvl).toBeCloseTo(1, 6);
 });
 
-test("S45 a missing or malformed pool address is refused with 400", async () => {
-  for (const address of ["", "&address=", "&address=0x12", "&address=hello"]) {
-    expect((await get(`/pools/state?chainId=eth${address}`)).status).toBe(400);
-  }
-});
-
-test("S46 a missing or unsupported chainId is refused with 400", async () => {
-  for (const chain of ["", "&chainId=", "&chainId=atlantis", "&chainId=ETH"]) {
-    expect((await get(`/pools/state?address=${pool.address}${chain}`)).status).toBe(400);
-  }
-});
-
-test("S47 a pool that is not indexed is 404", async () => {
-  const unknown = api.pricing.readPoolState({ ...pool, chainId: "eth" });
-  await expect(unknown).rejects.toMatchObject({ code: "upstream_not_found" });
-});
-
 test("S48 the ticker has the documented fields", async () => {
   const quote = { price: expect.any(Number), h24UsdVolume: expect.any(Number) };
   const dex = { ...quote, usdTvl: expect.any(Number) };
@@ -90,22 +114,6 @@ test("S49 the aggregated price lies between the two sources, and the volume is t
   expect(aggregated.price).toBeLessThanOrEqual(Math.max(...prices));
   const sum = (cex?.h24UsdVolume ?? 0) + (dex?.h24UsdVolume ?? 0);
   expect((aggregated.h24UsdVolume ?? 0) / sum).toBeCloseTo(1, 6);
-});
-
-test("S50 a symbol that is not in BASE/QUOTE form is refused with 400", async () => {
-  for (const symbol of ["", "ETH", "ETHUSD", "/USD", "ETH/", "ETH/USD/X"]) {
-    expect((await get(`/assets/ticker?symbol=${encodeURIComponent(symbol)}`)).status).toBe(400);
-  }
-  expect((await get("/assets/ticker")).status).toBe(400);
-});
-
-test("S51 only USD quotes are supported", async () => {
-  const rejected = { code: "upstream_rejected", message: expect.stringContaining("USD") };
-  await expect(api.pricing.readTicker("ETH/EUR")).rejects.toMatchObject(rejected);
-});
-
-test("S52 an unknown ticker is 404", async () => {
-  await expect(api.pricing.readTicker("NOBODY/USD")).rejects.toMatchObject({ code: "upstream_not_found" });
 });
 
 test("S53 supported equities have symbol, name, exchange and one of four types", async () => {
@@ -127,10 +135,6 @@ test("S55 current prices come for one or several equity symbols, exchange-qualif
   expect(one).toEqual([{ symbol: "NASDAQ:AAPL", price: expect.any(Number) }]);
   const several = await api.pricing.readEquityPrices(["SPY", "NASDAQ:MSFT", "BRK.B"]);
   expect(several.map(({ symbol }) => symbol)).toEqual(["ARCA:SPY", "NASDAQ:MSFT", "NYSE:BRK.B"]);
-});
-
-test("S56 the equity symbols are required", async () => {
-  expect((await get("/equities/price")).status).toBe(400);
 });
 
 test("S57 registering an asset answers 200 with the discovered pools and markets", async () => {
@@ -172,13 +176,6 @@ test("S60 registering an asset that exists is 409, also while the first is under
   await expect(api.pricing.registerAsset({ catalogId: "ethereum" })).rejects.toMatchObject(conflict);
   await register({ catalogId: "twice-coin" }, { durationMs: 30_000, advanceMs: 20_000 });
   await expect(api.pricing.registerAsset({ catalogId: "twice-coin" })).rejects.toMatchObject(conflict);
-});
-
-test("S61 a missing or invalid catalogId is 400", async () => {
-  const rejected = { code: "upstream_rejected", message: expect.stringContaining("catalogId") };
-  await expect(api.pricing.registerAsset({})).rejects.toMatchObject(rejected);
-  await expect(api.pricing.registerAsset({ catalogId: "No Such Id!" })).rejects.toMatchObject(rejected);
-  await expect(api.pricing.registerAsset({ catalogId: "" })).rejects.toMatchObject(rejected);
 });
 
 test("S62 a failed catalogue fetch, pool discovery or an internal failure is 500", async () => {

@@ -9,7 +9,7 @@ const files = readdirSync(folder)
   .filter((name) => /^interface-\w+\.test\.ts$/.test(name))
   .map((name) => {
     const source = readFileSync(new URL(name, folder), "utf8");
-    const numbers = [...source.matchAll(/^test\("S(\d+) [^"]+"/gm)].map(([, number]) => Number(number));
+    const numbers = [...source.matchAll(/^(?:test\(| {2}\[|\s+)"S(\d+) [^"]+"/gm)].map(([, number]) => Number(number));
     return { path: `test/conformance/${name}`, numbers };
   });
 

@@ -6,7 +6,7 @@ import { severities, statuses } from "../../src/core/alert.ts";
 import { attemptOutcomes, type DeliveryPurpose } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
 import { createIdSource } from "../../src/core/id.ts";
-import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
+import type { ChangeCursor, FailedQuery } from "../../src/core/ports/alert-log.ts";
 import type { AttemptRecord, ClaimInput, FallbackCall } from "../../src/core/ports/dispatch.ts";
 import type { Acceptance } from "../../src/core/ports/inbox.ts";
 import type { LaneFence } from "../../src/core/ports/lanes.ts";
@@ -21,19 +21,22 @@ import { type Column, columnNames, type TableName, tables } from "../../src/stor
 import { factsOf, hour, noon, planned, request, routed, thread } from "../conformance/store/scene-samples.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 
-interface Compared {
+interface Side {
   store: Store;
   /** Rows of its database, for a statement that both have. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
-}
-
-interface Side extends Compared {
   /** For each group: the fence that is held, and those that were lost. */
   lanes: Map<string, LaneFence[]>;
   /** Ids that the store has made, by their order. */
   names: Map<string, string>;
   after: ChangeCursor | undefined;
 }
+
+type Lane = (side: Side) => LaneFence;
+type Call<Name extends keyof Store> = Extract<Store[Name], (...given: never) => unknown>;
+type Answer<Name extends keyof Store> = Awaited<ReturnType<Call<Name>>>;
+type Caller<Name extends keyof Store> = (...given: unknown[]) => Promise<Answer<Name>>;
+type BehindLane<Given extends unknown[]> = Given extends [LaneFence, ...infer Rest] ? Rest : never;
 
 /** A database that is late on a busy machine has not answered otherwise. */
 const patientMs = 240_000;
@@ -59,80 +62,52 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
  * @returns how often each call was made
  * @throws an error that names the seed, the step and the call, because of what was found there
  */
-export async function compareStores(
-  folder: string,
-  url: string,
-  seed: number,
-  steps: number,
-): Promise<Record<string, number>> {
+export async function compareStores(folder: string, url: string, seed: number, steps: number) {
   const path = join(folder, "tocsin.db");
-  const types = {
-    getTypeParser: (oid: number) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid)),
-  };
+  const getTypeParser = (oid: number) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid));
   const sqlite = openLocalStore({ path, ballastBytes: 0 });
   const postgres = await openPostgresStore({ url, relayName: "one", answerWithinMs: patientMs });
   const db = openDatabase({ path, readOnly: true });
-  const client = new pg.Client({ connectionString: url, types: types as pg.CustomTypesConfig });
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser } as pg.CustomTypesConfig });
   await client.connect();
+  const toSide = (store: Store, rows: Side["rows"]): Side => {
+    return { store, rows, lanes: new Map(groups.map((group) => [group, []])), names: new Map(), after: undefined };
+  };
+  const told = (what: string, work: Promise<unknown>) =>
+    work.catch((cause) => {
+      throw new Error(`seed ${seed}, ${what}`, { cause });
+    });
   try {
     const sides = [
-      toSide({ store: sqlite, rows: async (sql) => db.prepare<[], Record<string, unknown>>(sql).all() }),
-      toSide({ store: postgres, rows: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows }),
+      toSide(sqlite, async (sql) => db.prepare<[], Record<string, unknown>>(sql).all()),
+      toSide(postgres, async (sql) => (await client.query<Record<string, unknown>>(sql)).rows),
     ] as const;
-    return await compare(new Comparison(sides, createSeededRandom(seed)), seed, steps);
+    const comparison = new Comparison(sides, createSeededRandom(seed));
+    const made = Object.fromEntries(Object.keys(weights).map((name) => [name, 0]));
+    await comparison.acquire();
+    for (let step = 0; step < steps; step += 1) {
+      const name = comparison.pickCall();
+      made[name] = (made[name] as number) + 1;
+      await told(
+        `step ${step}, ${name}`,
+        comparison[name]().then(() => comparison.compareChanges()),
+      );
+    }
+    await told(`the rows after ${steps} steps`, comparison.compareRows());
+    return made;
   } finally {
     db.close();
     await Promise.all([client.end(), sqlite.close(), postgres.close()]);
   }
 }
 
-function toSide(compared: Compared): Side {
-  return { ...compared, lanes: new Map(groups.map((group) => [group, []])), names: new Map(), after: undefined };
-}
-
-async function compare(comparison: Comparison, seed: number, steps: number): Promise<Record<string, number>> {
-  const made = Object.fromEntries(Object.keys(weights).map((name) => [name, 0]));
-  await comparison.acquire();
-  for (let step = 0; step < steps; step += 1) {
-    const name = comparison.pickCall();
-    made[name] = (made[name] as number) + 1;
-    try {
-      await comparison[name]();
-      await comparison.compareChanges();
-    } catch (error) {
-      throw new Error(`seed ${seed}, step ${step}, ${name}`, { cause: error });
-    }
-  }
-  await comparison.compareRows().catch((error) => {
-    throw new Error(`seed ${seed}, the rows after ${steps} steps`, { cause: error });
-  });
-  return made;
-}
-
 const recordedOf = (acceptance: Acceptance): RecordedAlert[] =>
   acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
 
 const weights = {
-  accept: 10,
-  route: 12,
-  claim: 14,
-  claimRuns: 8,
-  record: 18,
-  recordTogether: 8,
-  finish: 3,
-  release: 3,
-  fallBack: 4,
-  hold: 4,
-  resend: 4,
-  addDeliveries: 3,
-  notice: 3,
-  remember: 2,
-  mute: 2,
-  acquire: 2,
-  failRouting: 2,
-  orphan: 1,
-  remove: 2,
-  look: 6,
+  ...{ accept: 10, route: 12, claim: 14, claimRuns: 8, record: 18, recordTogether: 8, finish: 3, release: 3 },
+  ...{ fallBack: 4, hold: 4, resend: 4, addDeliveries: 3, notice: 3, remember: 2, mute: 2, acquire: 2 },
+  ...{ failRouting: 2, orphan: 1, remove: 2, look: 6 },
 };
 type CallName = keyof typeof weights;
 const deck = (Object.entries(weights) as [CallName, number][]).flatMap(([name, count]) =>
@@ -177,7 +152,11 @@ class Comparison {
     return (one as PromiseFulfilledResult<Awaited<T>>).value;
   }
 
-  #ask = <T>(call: (store: Store) => Promise<T>): Promise<T> => this.#both(({ store }) => call(store));
+  #ask = <Name extends keyof Store>(name: Name, ...given: Parameters<Call<Name>>) =>
+    this.#both(({ store }) => (store[name] as Caller<Name>)(...given));
+
+  #askFor = <Name extends keyof Store>(lane: Lane, name: Name, ...given: BehindLane<Parameters<Call<Name>>>) =>
+    this.#both((side) => (side.store[name] as Caller<Name>)(lane(side), ...given));
 
   /**
    * The call's own instant of one that PostgreSQL has moved: an alert whose way there took half a second, as on a busy machine, was
@@ -196,8 +175,8 @@ class Comparison {
       if (part instanceof Error) return part.message;
       if (part instanceof Map) return [...part];
       // Buffers are objects already when they come here.
-      const { type, data } = (part ?? {}) as { type?: string; data?: number[] };
-      const bytes = type === "Buffer" ? Uint8Array.from(data ?? []) : part;
+      const ofBuffer = part as { type?: string; data?: number[] } | null;
+      const bytes = ofBuffer?.type === "Buffer" ? Uint8Array.from(ofBuffer.data ?? []) : part;
       if (bytes instanceof Uint8Array) return createHash("sha1").update(bytes).digest("hex");
       if (part !== null && typeof part === "object" && !Array.isArray(part))
         return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -231,7 +210,7 @@ class Comparison {
   }
 
   /** One in ten was lost. */
-  #pickLane(destination: string): (side: Side) => LaneFence {
+  #pickLane(destination: string): Lane {
     const isLost = this.#chance(0.1);
     return ({ lanes }) => {
       const known = lanes.get(groupOf(destination)) as LaneFence[];
@@ -292,7 +271,8 @@ class Comparison {
 
   async accept(): Promise<void> {
     const { random } = this;
-    const requests = Array.from({ length: this.#chance(0.3) ? 1 + random.below(50) : 1 + random.below(3) }, () =>
+    const many = this.#chance(0.3) ? 50 : 3;
+    const requests = Array.from({ length: 1 + random.below(many) }, () =>
       request({
         receivedAt: this.#at,
         contentType: random.pick(["application/json", undefined, "text/plain"]),
@@ -309,17 +289,11 @@ class Comparison {
     const drafts = requests.map(({ ids }) =>
       this.#chance(0.4) ? ids.map(() => this.#record(0, isClaiming)) : undefined,
     );
-    const accepted = await this.#both(async ({ store, ...side }) => {
-      const acceptances = await Promise.all(
-        requests.map((one, index) =>
-          store.acceptRequest(
-            one,
-            drafts[index]?.map((draft) => draft.of({ store, ...side })),
-          ),
-        ),
-      );
+    const accepted = await this.#both(async (side) => {
+      const draftsOf = (index: number) => drafts[index]?.map((draft) => draft(side));
+      const asked = requests.map((one, index) => side.store.acceptRequest(one, draftsOf(index)));
       // With several relays nobody has to know the position.
-      return acceptances.map((one) => ({ ids: one.ids, kind: one.kind, recorded: recordedOf(one) }));
+      return (await Promise.all(asked)).map((one) => ({ ids: one.ids, kind: one.kind, recorded: recordedOf(one) }));
     });
     for (const { recorded } of accepted) {
       for (const { alertSeq } of recorded) this.#alertSeqs.add(alertSeq);
@@ -328,19 +302,15 @@ class Comparison {
   }
 
   /** @param isClaiming then it is no end: SQLite looks up what was sent of a key in front of the ends behind it in the batch */
-  #record(alertSeq: number, isClaiming: boolean): { of(side: Side): RoutingRecord } {
+  #record(alertSeq: number, isClaiming: boolean): (side: Side) => RoutingRecord {
     const { random } = this;
     const facts = { ...this.#facts(), ...(isClaiming && { status: "firing" as const }) };
     const deliveries = this.#planSome(4);
     const results = ["deliver", "held", "muted", "dropped", "standby", "contained"] as const;
-    const decisions = deliveries.map(({ route, destination }) => ({
-      route,
-      destination,
-      result: random.pick(results),
-      reason: "as it is",
-    }));
-    if (this.#chance(0.2))
-      decisions.push({ route: "last", destination: undefined as never, result: random.pick(results), reason: "" });
+    const places = [...deliveries, ...(this.#chance(0.2) ? [{ route: "last", destination: undefined }] : [])];
+    const decisions = places.map(({ route, destination }) => {
+      return { route, ...(destination && { destination }), result: random.pick(results), reason: "as it is" };
+    });
     const claims = deliveries.map(({ destination }) =>
       this.#chance(0.4) ? { lane: this.#pickLane(destination), token: this.#token(), leaseMs: this.#leaseMs() } : null,
     );
@@ -352,18 +322,13 @@ class Comparison {
       ...(this.#chance(0.5) && { countsIn: this.#some(destinations, 2) }),
       ...(facts.status === "resolved" && this.#chance(0.7) && { endEdits: this.#some(destinations, 2) }),
     };
-    return {
-      of: (side) =>
-        routed(alertSeq, {
-          ...given,
-          ...(isClaiming && { claims: claims.map((claim) => claim && { ...claim, lane: claim.lane(side) }) }),
-        }),
-    };
+    const claimsOf = (side: Side) => claims.map((claim) => claim && { ...claim, lane: claim.lane(side) });
+    return (side) => routed(alertSeq, { ...given, ...(isClaiming && { claims: claimsOf(side) }) });
   }
 
   async route(): Promise<void> {
     const { random } = this;
-    const listed = await this.#ask((store) => store.listUnrouted(40, this.#at));
+    const listed = await this.#ask("listUnrouted", 40, this.#at);
     const alerts = listed.flatMap((one) => one.alerts);
     const seqs = alerts.map(({ seq }) => seq).slice(0, 1 + random.below(40));
     // One that is routed already, and the other way round.
@@ -373,20 +338,13 @@ class Comparison {
     for (const seq of seqs) this.#alertSeqs.add(seq);
     const isClaiming = this.#chance(0.4);
     const records = seqs.map((seq) => this.#record(seq, isClaiming));
-    const recorded = await this.#both(({ store, ...side }) =>
-      store.recordRouting(records.map((record) => record.of({ store, ...side }))),
-    );
-    this.#noteMade(recorded);
+    this.#noteMade(await this.#both((side) => side.store.recordRouting(records.map((record) => record(side)))));
   }
 
   #noteMade(recorded: readonly RecordedAlert[]): void {
-    for (const { deliveries } of recorded) {
-      for (const made of deliveries) {
-        if (made === null) continue;
-        this.#deliverySeqs.push(made.seq);
-        const { claimed } = made;
-        if (claimed !== undefined) this.#noteClaim(claimed.token, claimed.deliveries);
-      }
+    for (const made of recorded.flatMap(({ deliveries }) => deliveries)) {
+      if (made !== null) this.#deliverySeqs.push(made.seq);
+      if (made?.claimed !== undefined) this.#noteClaim(made.claimed.token, made.claimed.deliveries);
     }
   }
 
@@ -398,16 +356,16 @@ class Comparison {
 
   async failRouting(): Promise<void> {
     const { random } = this;
-    const listed = await this.#ask((store) => store.listUnrouted(3, this.#at));
+    const listed = await this.#ask("listUnrouted", 3, this.#at);
     const seqs = [...listed.flatMap((one) => one.alerts).map(({ seq }) => seq), ...this.#some([...this.#alertSeqs], 2)];
     const retryAt = this.#at + random.below(60_000);
-    await this.#ask((store) => store.recordRoutingFailure([...new Set(seqs)], "it cannot be read", retryAt));
+    await this.#ask("recordRoutingFailure", [...new Set(seqs)], "it cannot be read", retryAt);
   }
 
   #leaseMs = () => (this.#chance(0.15) ? 0 : 24 * hour);
 
   async #due(destination: string): Promise<number[]> {
-    const found = await this.#ask((store) => store.listDue(destination, this.#at, 20));
+    const found = await this.#ask("listDue", destination, this.#at, 20);
     for (const { seq } of found) this.#deliverySeqs.push(seq);
     return [...found.map(({ seq }) => seq), ...(this.#chance(0.2) ? this.#some(this.#deliverySeqs, 2) : [])];
   }
@@ -423,7 +381,7 @@ class Comparison {
       ...(this.#chance(0.3) && { digestId: this.#name("digest") }),
     };
     const paces = this.#chance(0.3) ? [this.#pace(destination)] : [];
-    const claimed = await this.#both((side) => side.store.claimDeliveries(lane(side), input, paces));
+    const claimed = await this.#askFor(lane, "claimDeliveries", input, paces);
     if (claimed !== "lost") this.#noteClaim(input.token, claimed);
   }
 
@@ -436,7 +394,7 @@ class Comparison {
 
   /** Several at once, each of other deliveries. */
   async claimRuns(): Promise<void> {
-    const runs: { lane: (side: Side) => LaneFence; claims: ClaimInput[] }[] = [];
+    const runs: { lane: Lane; claims: ClaimInput[] }[] = [];
     for (const destination of this.#some(destinations, 3)) {
       const due = [...new Set(await this.#due(destination))];
       const claims = Array.from({ length: 1 + this.random.below(3) }, () => ({
@@ -461,8 +419,8 @@ class Comparison {
 
   #next(): NextStep | undefined {
     const { random } = this;
-    const ends = ["sent", "digested", "waiting", "failed", "held", "expired", undefined] as const;
-    const state = this.#chance(0.25) ? "sent" : random.pick(ends);
+    const others = ["digested", "waiting", "failed", "held", "expired", undefined] as const;
+    const state = random.pick(["sent", "sent", "sent", ...others] as const);
     if (state === undefined) return undefined;
     const reason = random.pick(["", "nobody knows", "it is gone"]);
     if (state !== "waiting") return { state, reason };
@@ -473,7 +431,7 @@ class Comparison {
   #attempt({ token, deliverySeqs }: Claim): AttemptRecord {
     const { random } = this;
     const next = this.#next();
-    const isMore = next === undefined;
+    const [isMore, isEnd] = [next === undefined, next !== undefined && next.state !== "sent"];
     return {
       token: this.#chance(0.08) ? "another's" : token,
       deliverySeqs: [...deliverySeqs, ...(this.#chance(0.05) ? [1_000_000] : [])],
@@ -488,16 +446,15 @@ class Comparison {
       ...(next && { next }),
       ...(isMore && this.#chance(0.9) && { leaseMs: this.#leaseMs() }),
       ...(this.#chance(0.4) && { thread: this.#thread() }),
-      ...(next &&
-        next.state !== "sent" &&
-        this.#chance(0.3) && { fallbacks: this.#fallbacks(this.#some(deliverySeqs, 2)) }),
+      ...(isEnd && this.#chance(0.3) && { fallbacks: this.#fallbacks(this.#some(deliverySeqs, 2)) }),
     };
   }
 
-  #thread = () => ({
-    ...{ ...thread, count: this.random.below(9), lastAt: this.#at, rootRef: this.random.pick(["11", undefined]) },
-    lastAlertSeq: this.random.pick([...this.#alertSeqs, 0]),
-  });
+  #thread() {
+    const { random } = this;
+    const [rootRef, lastAlertSeq] = [random.pick(["11", undefined]), random.pick([...this.#alertSeqs, 0])];
+    return { ...thread, count: random.below(9), lastAt: this.#at, rootRef, lastAlertSeq };
+  }
 
   #takeClaim(): Claim | undefined {
     if (this.#claims.length === 0) return undefined;
@@ -511,23 +468,17 @@ class Comparison {
     const lane = this.#pickLane(claim.destination);
     const record = this.#attempt(claim);
     const paces = this.#chance(0.3) ? [this.#pace(claim.destination)] : [];
-    await this.#both((side) => side.store.recordAttempt(lane(side), record, paces));
+    await this.#askFor(lane, "recordAttempt", record, paces);
   }
 
   /** Several of one lane in one step, one delivery perhaps twice. */
   async recordTogether(): Promise<void> {
-    const claims = Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim()).filter(
-      (claim) => claim !== undefined,
-    );
-    const byGroup = new Map<string, Claim[]>();
-    for (const claim of claims) {
-      const group = groupOf(claim.destination);
-      byGroup.set(group, [...(byGroup.get(group) ?? []), claim]);
-    }
-    const calls = [...byGroup.values()].map((own) => ({
-      lane: this.#pickLane(own[0]?.destination ?? ""),
-      records: own.map((claim) => this.#attempt(claim)),
-    }));
+    const claims = Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim() ?? []).flat();
+    const calls = groups.flatMap((group) => {
+      const own = claims.filter(({ destination }) => groupOf(destination) === group);
+      const [first] = own;
+      return first ? { lane: this.#pickLane(first.destination), records: own.map((one) => this.#attempt(one)) } : [];
+    });
     // What is made by one call and by the next has its place by chance.
     if (calls.length > 1) for (const { records } of calls) for (const record of records) delete record.fallbacks;
     await this.#both((side) =>
@@ -540,10 +491,9 @@ class Comparison {
     const seqs = this.#some(await this.#due(destination), 4);
     const lane = this.#pickLane(destination);
     const state = this.random.pick(["failed", "expired", "held", "waiting"] as const);
-    const next =
-      state === "waiting" ? { state, reason: "later", dueAt: this.#at + 1_000 } : { state, reason: "too old" };
+    const next = { reason: "too old", ...(state === "waiting" ? { state, dueAt: this.#at + 1_000 } : { state }) };
     const fallbacks = this.#chance(0.4) ? this.#fallbacks(this.#some(seqs, 2)) : [];
-    await this.#both((side) => side.store.finishDeliveries(lane(side), seqs, next, this.#at, fallbacks));
+    await this.#askFor(lane, "finishDeliveries", seqs, next, this.#at, fallbacks);
   }
 
   async release(): Promise<void> {
@@ -558,46 +508,40 @@ class Comparison {
     const claim = this.#takeClaim();
     if (claim === undefined) return;
     const lane = this.#pickLane(claim.destination);
-    await this.#both((side) => side.store.releaseClaim(lane(side), claim.token, this.#at, this.#at % 2 === 0));
+    await this.#askFor(lane, "releaseClaim", claim.token, this.#at, this.#at % 2 === 0);
   }
 
   async fallBack(): Promise<void> {
-    const due = await this.#ask((store) => store.listFallbacksDue(this.#at));
+    const due = await this.#ask("listFallbacksDue", this.#at);
     const seqs = [...due.slice(0, 3).map(({ seq }) => seq), ...this.#some(this.#deliverySeqs, 3)];
     const calls = this.#fallbacks(seqs);
-    await this.#ask((store) => store.callFallbacks(calls, this.#at));
+    await this.#ask("callFallbacks", calls, this.#at);
   }
 
   async hold(): Promise<void> {
     const destination = this.random.pick(destinations);
-    const held = await this.#ask((store) => store.listHeld(destination, { dueAt: 0, seq: 0 }, 20));
-    const change = {
-      ...{ destination, now: this.#at, dueAt: this.#at + this.random.below(hour) },
-      ...{ why: "released", isNamed: this.#chance(0.5) },
-    };
-    const deliverySeqs = this.#some([...held.map(({ seq }) => seq), ...this.#deliverySeqs], 5);
-    await this.#both(async (side) =>
-      side.store.rescheduleHeld({ ...change, deliveryIds: await this.#idsOf(side, deliverySeqs) }),
-    );
-  }
-
-  async #idsOf(side: Side, seqs: readonly number[]): Promise<string[]> {
-    const rows = await side.rows(`SELECT id FROM deliveries WHERE seq IN (${[0, ...seqs].join(", ")}) ORDER BY seq`);
-    return rows.map(({ id }) => id as string);
+    const held = await this.#ask("listHeld", destination, { dueAt: 0, seq: 0 }, 20);
+    const dueAt = this.#at + this.random.below(hour);
+    const change = { destination, now: this.#at, dueAt, why: "released", isNamed: this.#chance(0.5) };
+    const seqs = [0, ...this.#some([...held.map(({ seq }) => seq), ...this.#deliverySeqs], 5)];
+    const ids = `SELECT id FROM deliveries WHERE seq IN (${seqs.join(", ")}) ORDER BY seq`;
+    await this.#both(async ({ store, rows }) => {
+      const deliveryIds = (await rows(ids)).map(({ id }) => id as string);
+      return store.rescheduleHeld({ ...change, deliveryIds });
+    });
   }
 
   async resend(): Promise<void> {
-    const failed = await this.#ask((store) =>
-      store
-        .listFailed({ states: ["failed", "expired"], failedUntil: this.#at + hour }, { limit: 12 })
-        .then((found) => found.map(({ deliverySeq }) => deliverySeq)),
+    const asked = { states: ["failed", "expired"], failedUntil: this.#at + hour } satisfies FailedQuery;
+    const failed = await this.#both(async ({ store }) =>
+      (await store.listFailed(asked, { limit: 12 })).map(({ deliverySeq }) => deliverySeq),
     );
     const calls = this.#some([...failed, ...this.#some(this.#deliverySeqs, 2)], 6).map((deliverySeq) => ({
       deliverySeq,
       planned: this.#planSome(2, { state: "queued" }),
       onlyNew: this.#chance(0.3),
     }));
-    await this.#ask((store) => store.resendFailed(calls, this.#at));
+    await this.#ask("resendFailed", calls, this.#at);
   }
 
   async addDeliveries(): Promise<void> {
@@ -605,23 +549,19 @@ class Comparison {
     const id = this.random.pick(this.#alertIds);
     const purpose = this.random.pick(["resend", "test"] as const);
     const deliveries = this.#planSome(3, { state: "queued" });
-    await this.#ask((store) =>
-      store
-        .getAlert(id)
-        .then((alert) => (alert?.facts === undefined ? [] : store.addDeliveries(id, deliveries, purpose, this.#at))),
-    );
+    const alert = await this.#ask("getAlert", id);
+    if (alert?.facts !== undefined) await this.#ask("addDeliveries", id, deliveries, purpose, this.#at);
   }
 
   async notice(): Promise<void> {
     const destination = this.random.pick(destinations);
     const lane = this.#chance(0.6) ? this.#pickLane(destination) : undefined;
     const id = this.#makeId();
-    const about = { kind: "destination", name: destination, health: "down", reason: "gone" } as const;
     const record = {
       ...{ id, at: this.#at, facts: this.#facts(), decisions: [], deliveries: this.#planSome(2) },
       origin: this.random.pick(["notice", "test"] as const),
       ...(this.#chance(0.4) && { watch: { name: "a watch", state: { since: this.#at } } }),
-      ...(lane && this.#chance(0.4) && { about: { ...about, since: this.#at, failures: 3 } }),
+      ...(lane && this.#chance(0.4) && { about: this.#status(destination, "down") }),
     };
     const told = await this.#both((side) => side.store.recordNotice({ ...record, ...(lane && { lane: lane(side) }) }));
     if (told === "done") this.#alertIds.push(id);
@@ -630,11 +570,12 @@ class Comparison {
   async remember(): Promise<void> {
     const destination = this.random.pick(destinations);
     const lane = this.#pickLane(destination);
-    const known = { kind: "destination", name: destination, reason: "", since: this.#at, failures: 0 } as const;
-    const status = { ...known, health: this.random.pick(["ok", "dead"] as const) };
-    await this.#both((side) => side.store.saveStatus(lane(side), status));
-    const paces = [this.#pace(destination)];
-    await this.#both((side) => side.store.savePaces(lane(side), paces));
+    await this.#askFor(lane, "saveStatus", this.#status(destination, this.random.pick(["ok", "dead"] as const)));
+    await this.#askFor(lane, "savePaces", [this.#pace(destination)]);
+  }
+
+  #status(name: string, health: "ok" | "dead" | "down") {
+    return { kind: "destination" as const, name, health, reason: "gone", since: this.#at, failures: 3 };
   }
 
   async mute(): Promise<void> {
@@ -642,24 +583,21 @@ class Comparison {
       const id = this.#makeId();
       this.#mutes.push(id);
       const times = { startsAt: this.#at, endsAt: this.#at + hour, createdAt: this.#at };
-      const mute = { id, matchers: [], reason: "work", createdBy: "page", ...times };
-      await this.#ask((store) => store.addMute(mute));
+      await this.#ask("addMute", { id, matchers: [], reason: "work", createdBy: "page", ...times });
     } else if (this.#mutes.length > 0) {
       const id = this.random.pick(this.#mutes);
-      await this.#ask((store) => store.endMute(id, this.#at));
+      await this.#ask("endMute", id, this.#at);
     }
-    await this.#ask((store) => store.listMutes(this.#at, true));
+    await this.#ask("listMutes", this.#at, true);
   }
 
   /** What was held so far is lost. */
   async acquire(): Promise<void> {
-    const requests = groups.map((group) => ({
-      group,
-      statuses: destinations
-        .filter((name) => groupOf(name) === group)
-        .map((name) => ({ kind: "destination" as const, name })),
-      paces: destinations.flatMap((name) => (groupOf(name) === group ? [`${name} 0`, `${name} 1`] : [])),
-    }));
+    const requests = groups.map((group) => {
+      const names = destinations.filter((name) => groupOf(name) === group);
+      const statuses = names.map((name) => ({ kind: "destination" as const, name }));
+      return { group, statuses, paces: names.flatMap((name) => [`${name} 0`, `${name} 1`]) };
+    });
     await this.#both(async ({ store, lanes }) => {
       const granted = await store.acquireLanes("one", requests, 24 * hour);
       for (const { group, fence } of granted) lanes.get(group)?.push({ group, fence });
@@ -669,53 +607,49 @@ class Comparison {
 
   async orphan(): Promise<void> {
     const known = ["chat", "mail", "pager"];
-    await this.#ask((store) => store.listOrphans(known, 10));
+    await this.#ask("listOrphans", known, 10);
     const lane = this.#pickLane("gone");
-    await this.#both((side) => side.store.failOrphans(lane(side), known, this.#at));
+    await this.#askFor(lane, "failOrphans", known, this.#at);
   }
 
   async remove(): Promise<void> {
     // Holds the last of all numbers, which one of them keeps.
     const id = this.#makeId();
-    await this.#ask((store) =>
-      store.acceptRequest(request({ receivedAt: this.#at, ids: [id] })).then(({ kind }) => kind),
-    );
+    const last = request({ receivedAt: this.#at, ids: [id] });
+    await this.#both(async ({ store }) => (await store.acceptRequest(last)).kind);
     const [row] = await this.sides[0].rows(`SELECT seq FROM alerts WHERE id = '${id}'`);
     const record = routed(row?.seq as number, { routedAt: this.#at, deliveries: [this.#plan()] });
-    await this.#ask((store) => store.recordRouting([record]));
+    await this.#ask("recordRouting", [record]);
     const receivedBefore = this.#at - this.random.below(hour);
     const limit = 1 + this.random.below(40);
-    await this.#ask((store) =>
-      store
-        .removeAlerts({ receivedBefore, limit })
-        .then(({ removed, accepted, next }) => ({ removed, accepted, isMore: next !== undefined })),
-    );
+    await this.#both(async ({ store }) => {
+      const { removed, accepted, next } = await store.removeAlerts({ receivedBefore, limit });
+      return { removed, accepted, isMore: next !== undefined };
+    });
   }
 
   async look(): Promise<void> {
     const ids = this.#some(this.#alertIds, 3);
     const key = `key ${this.random.below(5)}`;
     for (const destination of destinations) {
-      await this.#ask((store) => store.nextDueAt(destination));
-      await this.#ask((store) => store.countDueTogether(destination, `${destination}-0`, undefined, this.#at));
-      await this.#ask((store) => store.listByKeys(destination, [key, "none"], 10));
-      await this.#ask((store) => store.findThread(destination, `${destination}-0`, key));
+      await this.#ask("nextDueAt", destination);
+      await this.#ask("countDueTogether", destination, `${destination}-0`, undefined, this.#at);
+      await this.#ask("listByKeys", destination, [key, "none"], 10);
+      await this.#ask("findThread", destination, `${destination}-0`, key);
     }
     for (const id of ids) {
-      await this.#ask((store) => store.getAlert(id));
-      await this.#ask((store) => store.keyHistory(id, 20));
+      await this.#ask("getAlert", id);
+      await this.#ask("keyHistory", id, 20);
     }
-    await this.#ask((store) => store.listAlerts({ limit: 20 }));
-    await this.#ask((store) => store.countDuplicates());
-    await this.#ask((store) => store.destinationStatistics([...destinations], this.#at));
-    await this.#ask((store) => store.routeStatistics(this.#at));
+    await this.#ask("listAlerts", { limit: 20 });
+    await this.#ask("countDuplicates");
+    await this.#ask("destinationStatistics", [...destinations], this.#at);
+    await this.#ask("routeStatistics", this.#at);
     const seqs = this.#some([...this.#alertSeqs], 5);
-    await this.#ask((store) => store.findRequests(seqs, 1_000_000));
-    await this.#ask((store) =>
-      store
-        .countByDestination()
-        .then((counts) => counts.sort((one, other) => (one.destination < other.destination ? -1 : 1))),
-    );
+    await this.#ask("findRequests", seqs, 1_000_000);
+    const byName = (one: { destination: string }, other: { destination: string }) =>
+      one.destination < other.destination ? -1 : 1;
+    await this.#both(async ({ store }) => (await store.countByDestination()).sort(byName));
   }
 
   async compareChanges(): Promise<void> {
@@ -727,34 +661,24 @@ class Comparison {
   }
 
   async compareRows(): Promise<void> {
-    for (const [name, { only, columns, key }] of Object.entries(tables) as [
-      TableName,
-      (typeof tables)[TableName] & { only?: string },
-    ][]) {
+    type Listed = { only?: string; columns: Record<string, Column>; key: readonly string[] };
+    for (const [name, { only, columns, key }] of Object.entries<Listed>(tables)) {
       if (only !== undefined || name === "route_hours" || name === "lanes") continue;
-      const listed = columnNames(name).filter((column) => !ownColumns.includes(`${name}.${column}`));
-      const kinds = columns as Record<string, Column>;
-      const texts = listed.map((column) =>
-        kinds[column]?.kind === "time" ? `${column} IS NULL AS ${column}` : column,
-      );
+      const listed = columnNames(name as TableName).filter((column) => !ownColumns.includes(`${name}.${column}`));
+      const kindOf = (column: string) => columns[column]?.kind;
+      const texts = listed.map((column) => (kindOf(column) === "time" ? `${column} IS NULL AS ${column}` : column));
+      const read = ([column, value]: [string, unknown]) => {
+        if (kindOf(column) === "flag" || typeof value === "boolean") return [column, Number(value)];
+        // The order of an object's members says nothing.
+        return [column, typeof value === "string" && value.startsWith('{"') ? JSON.parse(value) : (value ?? "")];
+      };
       await this.#both(async ({ rows }) => {
         const found = await rows(`SELECT ${texts.join(", ")} FROM ${name} ORDER BY ${key.join(", ")}`);
-        return found.map((row) =>
-          Object.fromEntries(
-            Object.entries(row).map(([column, value]) => [
-              column,
-              kinds[column]?.kind === "flag" || typeof value === "boolean" ? Number(value) : readObject(value ?? ""),
-            ]),
-          ),
-        );
+        return found.map((row) => Object.fromEntries(Object.entries(row).map(read)));
       });
     }
   }
 }
-
-/** An object of a column: the order of its members says nothing. */
-const readObject = (value: unknown) =>
-  typeof value === "string" && value.startsWith('{"') ? (JSON.parse(value) as object) : value;
 
 /** That each database makes in its own way. */
 const ownColumns = ["alerts.version", "attempts.seq", "deliveries.claim_fence"];
