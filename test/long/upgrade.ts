@@ -1,13 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import BetterSqlite from "better-sqlite3";
 import { sampleWords } from "../../bench/sample-alerts.ts";
 import { makeBuilds } from "../relays/builds.ts";
-import { createScope, pause, type Scope, until } from "../relays/scope.ts";
+import { createScope, listen, pause, type Scope, until } from "../relays/scope.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -100,22 +99,11 @@ function around(text: string, other: string): string {
 
 async function createSink(scope: Scope): Promise<{ url: string; arrived: Set<string> }> {
   const arrived = new Set<string>();
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += chunk;
-    });
-    request.on("end", () => {
-      for (const [, id] of body.matchAll(/"id":"([0-9a-f-]{36})"/g)) arrived.add(id as string);
-      response.writeHead(204).end();
-    });
+  const url = await listen(scope, async (request, response) => {
+    for (const [, id] of (await text(request)).matchAll(/"id":"([0-9a-f-]{36})"/g)) arrived.add(id as string);
+    response.writeHead(204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  scope.atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, arrived };
+  return { url: `${url}/`, arrived };
 }
 
 /** The destinations of the log take nothing, and none of it is due. */

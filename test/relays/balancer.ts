@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Scope } from "./scope.ts";
+import { Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { listen, type Scope } from "./scope.ts";
 
 /**
  * What stands before several relays, and does what docs/several-relays.md asks of it: it looks at `/readyz`, takes a relay out
@@ -31,24 +30,18 @@ const answerWithinMs = 12_000;
 /** Shorter than a relay keeps a connection that brings nothing while it stops (1 s). */
 const idleMs = 500;
 
-export async function createBalancer({ atEnd }: Scope): Promise<Balancer> {
+export async function createBalancer(scope: Scope): Promise<Balancer> {
   const upstreams = new Map<string, Upstream>();
   let turn = 0;
 
-  const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk) => chunks.push(chunk));
-    incoming.on("end", () => {
-      turn += 1;
-      const ready = [...upstreams.values()].filter((one) => one.isReady);
-      const inTurn = ready.map((_, index) => ready[(turn + index) % ready.length] as Upstream);
-      void passOn(incoming, Buffer.concat(chunks), inTurn, response);
-    });
-    incoming.on("error", () => {});
+  const url = await listen(scope, async (incoming, response) => {
+    const body = await buffer(incoming).catch(() => undefined);
+    if (body === undefined) return;
+    turn += 1;
+    const ready = [...upstreams.values()].filter((one) => one.isReady);
+    const inTurn = ready.map((_, index) => ready[(turn + index) % ready.length] as Upstream);
+    await passOn(incoming, body, inTurn, response);
   });
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
 
   async function passOn(incoming: IncomingMessage, body: Buffer, inTurn: Upstream[], response: ServerResponse) {
     for (const upstream of inTurn) {
@@ -67,14 +60,12 @@ export async function createBalancer({ atEnd }: Scope): Promise<Balancer> {
       void look(upstream).finally(() => (upstream.isLooking = false));
     }
   }, lookEveryMs);
-  atEnd(() => {
+  scope.atEnd(() => {
     clearInterval(looking);
     for (const { agent } of upstreams.values()) agent.destroy();
-    server.closeAllConnections();
-    server.close();
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     setRelay(name, url) {
       upstreams.get(name)?.agent.destroy();
       const agent = new Agent({ keepAlive: true, timeout: idleMs });

@@ -1,13 +1,8 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer, json } from "node:stream/consumers";
-import { SMTPServer } from "smtp-server";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import type { StandInMessage } from "../../workshop/chat/world.ts";
-import { parseMail } from "../../workshop/mailbox/inbox.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { pause, type Scope } from "./scope.ts";
+import { listen, listenForMail, pause, type Scope } from "./scope.ts";
 
 export const botToken = "7700:relays-bot-token-canary";
 export const danceToken = "7701:dance-bot-token-canary";
@@ -65,7 +60,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
   const underWay = new Map<string, string>();
   let last = { at: 0, what: "nothing" };
   /** Before the stand-in: holds each call for a while, and sees which are there at once. */
-  const gate = createServer(async (request, response) => {
+  const chatUrl = await listen(scope, async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
     const { chat_id: chat, text } = readJson(body) as { chat_id?: string | number; text?: string };
@@ -93,7 +88,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
 
   let broken: (() => void) | undefined;
   let onHookCall: (() => void) | undefined;
-  const hooks = createServer(async (request, response) => {
+  const hooksUrl = await listen(scope, async (request, response) => {
     const body = (await json(request).catch(() => undefined)) as WebhookBody | undefined;
     const destination = request.url === "/fragile" ? "fragile" : "hook";
     if (destination === "fragile" && broken !== undefined) {
@@ -110,30 +105,14 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
     response.writeHead(204).end();
   });
 
-  const mail = new SMTPServer({
-    name: "mail.stand-in.example",
-    disabledCommands: ["STARTTLS", "AUTH"],
-    authOptional: true,
-    disableReverseLookup: true,
-    async onData(stream, _session, reply) {
-      // A relay that is killed may leave in the middle of a message.
-      const bytes = await buffer(stream).catch(() => undefined);
-      if (bytes === undefined) return;
-      const { subject, text } = await parseMail(bytes, Date.now());
-      await pause(5 + random.next() * 20);
-      note("mail", subject, isMarked(`${subject} ${text}`));
-      reply();
-    },
+  const smtpUrl = await listenForMail(scope, async ({ subject, text }) => {
+    await pause(5 + random.next() * 20);
+    note("mail", subject, isMarked(`${subject} ${text}`));
+    return undefined;
   });
-  mail.on("error", () => {});
-  mail.listen(0, "127.0.0.1");
-  await once(mail.server, "listening");
-  scope.atEnd(() => new Promise<void>((resolve) => mail.close(resolve)));
 
   return {
-    chatUrl: await listen(gate, scope),
-    smtpUrl: `smtp://127.0.0.1:${(mail.server.address() as AddressInfo).port}`,
-    ...(await listen(hooks, scope).then((url) => ({ hookUrl: `${url}/hook`, fragileUrl: `${url}/fragile` }))),
+    ...{ chatUrl, smtpUrl, hookUrl: `${hooksUrl}/hook`, fragileUrl: `${hooksUrl}/fragile` },
     breakFragile(whenAsked) {
       broken = whenAsked;
     },
@@ -161,14 +140,4 @@ function readJson(body: Buffer): object {
   } catch {
     return {};
   }
-}
-
-async function listen(server: Server, { atEnd }: Scope): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -31,35 +31,12 @@ describe("durability", () => {
     db.prepare("SELECT count(*) FROM alerts").get();
     expect(db.pragma("synchronous", { simple: true })).toBe(1);
   });
-
-  it("has every acknowledged alert after SIGKILL amid many callers, time after time", async () => {
-    const dataDir = makeTempFolder();
-    const acknowledged: string[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const relay = startProcess(new URL("./accept-for-ever.ts", import.meta.url), [dataDir]);
-      expect(await relay.nextLine()).toBe("open");
-      const wanted = 250 + round * 101;
-      for (let count = 0; count < wanted; count += 1) acknowledged.push(await relay.nextLine());
-      await relay.kill();
-      acknowledged.push(...(await relay.linesUntilEnd()).filter((line) => line.length === 36));
-    }
-    const store = await open(dataDir);
-    onTestFinished(() => store.close());
-    const lost: string[] = [];
-    for (const id of acknowledged) {
-      const kept = (await store.getAlert(id))?.request?.body;
-      if (kept === undefined || Buffer.from(kept).toString() !== `{"id":"${id}"}`) lost.push(id);
-    }
-    expect(lost).toEqual([]);
-    expect(acknowledged.length).toBeGreaterThan(1000);
-    expect((await store.health()).unrouted).toBeGreaterThanOrEqual(acknowledged.length);
-  });
 });
 
 describe("the lock on the data folder", () => {
   it("keeps a second process out, in one clear line, and is gone when the holder is killed", async () => {
     const dataDir = makeTempFolder();
-    const holder = startProcess(new URL("./accept-for-ever.ts", import.meta.url), [dataDir]);
+    const holder = startProcess(new URL("./hold-store.ts", import.meta.url), [dataDir]);
     await holder.nextLine();
     const message = `Another Tocsin already uses the data folder ${dataDir}.`;
     const hint = expect.stringContaining("DATA_DIR");

@@ -3,7 +3,12 @@ import type { NextStep, ThreadUpdate } from "../../../src/core/delivery-job.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
 import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
-import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
+import type {
+  RoutingDesk,
+  RoutingDraft,
+  RoutingRecord,
+  UnroutedRequest,
+} from "../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
 
 /** Noon on some day: instants of the suite count from here. */
@@ -22,30 +27,13 @@ export function newIdAt(ms: number): string {
 export const newId = () => newIdAt(noon);
 
 export function factsOf(changes: Partial<AlertFacts> = {}): AlertFacts {
-  return {
-    title: "TVL of USDC fell by 12 %",
-    severity: "warning",
-    status: "firing",
-    format: "json",
-    alertKey: "tvl:usdc",
-    fields: [],
-    notes: [],
-    ...changes,
-  };
+  const given = { title: "TVL of USDC fell by 12 %", severity: "warning", status: "firing", format: "json" } as const;
+  return { ...given, alertKey: "tvl:usdc", fields: [], notes: [], ...changes };
 }
 
 export function planned(destination: string, changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
-  return {
-    destination,
-    channel: "telegram",
-    recipient: `-100${destination.length}`,
-    route: "everything",
-    state: "queued",
-    reason: "",
-    dueAt: noon,
-    updates: "auto",
-    ...changes,
-  };
+  const given = { route: "everything", state: "queued", reason: "", dueAt: noon, updates: "auto" } as const;
+  return { destination, channel: "telegram", recipient: `-100${destination.length}`, ...given, ...changes };
 }
 
 export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest {
@@ -65,6 +53,14 @@ export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest
 export function routed(alertSeq: number, changes: Partial<RoutingRecord> = {}): RoutingRecord {
   const given = { alertSeq, facts: factsOf(), purpose: "alert", routedAt: noon } as const;
   return { ...given, decisions: [], deliveries: [], ...changes };
+}
+
+/** What routing has made of an alert that it delivers to each of these. */
+export function deciding(deliveries: PlannedDelivery[], changes: Partial<RoutingDraft> = {}): RoutingDraft {
+  const given = { route: "all", result: "deliver" as const, reason: "it takes every alert" };
+  const decisions = deliveries.map(({ destination }) => ({ ...given, destination }));
+  const { alertSeq: _unknown, ...draft } = routed(0, { deliveries, decisions, countsIn: ["chat"], ...changes });
+  return draft;
 }
 
 /** A notice of the relay itself, which goes to nobody. */
@@ -103,14 +99,6 @@ export async function findUnrouted(
 }
 
 export const thread: ThreadUpdate = {
-  rootRef: "11",
-  rootAlertSeq: 1,
-  lastRef: "12",
-  lastAlertSeq: 1,
-  firstAt: noon,
-  lastNewAt: noon + 1,
-  lastAt: noon + 2,
-  count: 2,
-  severity: "critical",
-  status: "firing",
+  ...{ rootRef: "11", rootAlertSeq: 1, lastRef: "12", lastAlertSeq: 1, severity: "critical", status: "firing" },
+  ...{ firstAt: noon, lastNewAt: noon + 1, lastAt: noon + 2, count: 2 },
 };

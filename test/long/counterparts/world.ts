@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { createScope, pause, type Scope } from "../../relays/scope.ts";
+import { createScope, listen, pause, type Scope } from "../../relays/scope.ts";
 import { type RelayProcess, startRelayProcess } from "../../support/relay-process.ts";
 
 /** A row of the table. */
@@ -91,7 +89,7 @@ export function createWorld(): World {
 
 async function startDesk(scope: Scope): Promise<Desk> {
   const desk: Desk = { url: "", ids: [], notices: [], texts: [] };
-  const server = createServer(async (request, response) => {
+  const url = await listen(scope, async (request, response) => {
     const { type, data } = (await json(request)) as {
       type: string;
       data: { severity?: string; text: string; alerts?: { id: string }[] };
@@ -103,14 +101,7 @@ async function startDesk(scope: Scope): Promise<Desk> {
     }
     response.writeHead(204).end();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  scope.atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  desk.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return desk;
+  return Object.assign(desk, { url: `${url}/` });
 }
 
 /** The configuration of a relay that sends all to the desk. */

@@ -1,11 +1,7 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { SMTPServer } from "smtp-server";
 import { createChatStandIn } from "../../../workshop/chat/chat-stand-in.ts";
-import { parseMail } from "../../../workshop/mailbox/inbox.ts";
-import type { Scope } from "../../relays/scope.ts";
+import { listen, listenForMail, type Scope } from "../../relays/scope.ts";
 
 export const botToken = "7800:order-bot-token-canary";
 /** Each may get 18 messages a minute. */
@@ -51,23 +47,20 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
     return of[(Number(/\d+/.exec(name)?.[0]) + shift) % of.length];
   }
 
-  function fail(
-    fault: (typeof faults)[number] | undefined,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): boolean {
+  type Fault = (typeof faults)[number] | undefined;
+  function fail(fault: Fault, request: IncomingMessage, response: ServerResponse): boolean {
     if (fault === "reset") request.socket.destroy();
     else if (fault === "500") response.writeHead(500).end("{}");
-    else if (fault === "429")
-      response
-        .writeHead(429, { "retry-after": "1", "content-type": "application/json" })
-        .end(JSON.stringify({ ok: false, error_code: 429, description: "slow", parameters: { retry_after: 1 } }));
+    else if (fault === "429") {
+      const said = { ok: false, error_code: 429, description: "slow", parameters: { retry_after: 1 } };
+      response.writeHead(429, { "retry-after": "1", "content-type": "application/json" }).end(JSON.stringify(said));
+    }
     // The caller gives up.
     else return fault === "hung";
     return true;
   }
 
-  const hook = await listen(scope, async (request, response) => {
+  const hookUrl = await listen(scope, async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
     const alerts = (JSON.parse(body.toString()) as { data?: { alerts?: { title: string; status: string }[] } }).data
@@ -85,7 +78,7 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
     chats: chats.map(({ id, name }) => ({ id, title: name })),
   });
   scope.atEnd(standIn.close);
-  const chat = await listen(scope, async (request, response) => {
+  const chatUrl = await listen(scope, async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
     const name = nameIn.exec(body.toString())?.[0];
@@ -95,34 +88,18 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
     response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
   });
 
-  const mail = new SMTPServer({
-    name: "mail.stand-in.example",
-    disabledCommands: ["STARTTLS", "AUTH"],
-    authOptional: true,
-    disableReverseLookup: true,
-    async onData(stream, _session, reply) {
-      const bytes = await buffer(stream).catch(() => undefined);
-      if (bytes === undefined) return;
-      const { subject } = await parseMail(bytes, Date.now());
-      const name = nameIn.exec(subject)?.[0] ?? "";
-      const fault = take("mail", name, mailFaults, 4);
-      if (fault === "451") return reply(Object.assign(new Error("try again later"), { responseCode: 451 }));
-      if (fault === "hung") return;
-      add(mailed, name, { isOver: subject.includes("[Over") });
-      reply();
-    },
+  const smtpUrl = await listenForMail(scope, async ({ subject }) => {
+    const name = nameIn.exec(subject)?.[0] ?? "";
+    const fault = take("mail", name, mailFaults, 4);
+    if (fault === "451") return Object.assign(new Error("try again later"), { responseCode: 451 });
+    if (fault === "hung") return "hang";
+    add(mailed, name, { isOver: subject.includes("[Over") });
+    return undefined;
   });
-  mail.on("error", () => {});
-  mail.listen(0, "127.0.0.1");
-  await once(mail.server, "listening");
-  scope.atEnd(() => new Promise<void>((resolve) => mail.close(resolve)));
-  const smtpUrl = `smtp://127.0.0.1:${(mail.server.address() as AddressInfo).port}`;
 
   const chatOf = (name: string) => chats[Number(/\d+/.exec(name)?.[0]) % chats.length];
   return {
-    hookUrl: hook,
-    chatUrl: chat,
-    smtpUrl,
+    ...{ hookUrl, chatUrl, smtpUrl },
     shown: (name) => ({
       program: program.get(name) ?? [],
       mail: mailed.get(name) ?? [],
@@ -135,18 +112,4 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
         })),
     }),
   };
-}
-
-async function listen(
-  scope: Scope,
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
-): Promise<string> {
-  const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  scope.atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

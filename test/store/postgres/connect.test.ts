@@ -7,7 +7,7 @@ import { toUnavailable } from "../../../src/store/postgres/store-error.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
-import { migrateOnly, openDatabase, openRelay, refusalOf, someDatabase } from "./open-relays.ts";
+import { didWork, migrateOnly, openDatabase, openRelay, refusalOf, someDatabase } from "./open-relays.ts";
 
 const open = (url: string, answerWithinMs?: number) => openDatabase(url, "a test", { answerWithinMs });
 
@@ -21,12 +21,6 @@ const namesIn = async (url: string) =>
   (await runSql<{ name: string }>(url, "SELECT name FROM watch_states ORDER BY name")).map(({ name }) => name);
 
 const refusalAt = (url: string) => refusalOf(openDatabase(url));
-
-const didWork = (work: Promise<unknown>) =>
-  work.then(
-    () => true,
-    () => false,
-  );
 
 describe("connections to PostgreSQL", () => {
   it("write in transactions, and read beside them", async () => {
@@ -50,10 +44,8 @@ describe("connections to PostgreSQL", () => {
     const store = await openRelay(url);
     const fill = (table: string) =>
       runSql(url, `CREATE TRIGGER full_disk BEFORE INSERT ON ${table} EXECUTE FUNCTION fail()`);
-    await runSql(
-      url,
-      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END $$",
-    );
+    const fails = "RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END $$";
+    await runSql(url, `CREATE FUNCTION fail() ${fails}`);
     await fill("watch_states");
     await expect(store.saveWatchState({ name: "a", state: {} })).rejects.toThrow("disk");
     expect([await lookAtStore(store), await lookAtStore(store)]).toMatchObject([{ full: true }, { full: true }]);
@@ -78,20 +70,12 @@ describe("connections to PostgreSQL", () => {
     const database = await open(url);
     for (const name of ["a", "b"]) await database.transaction((tx) => save(tx, name));
     let runs = 0;
-    let meet = () => {};
-    const met = new Promise<void>((resolve) => {
-      let waiting = 2;
-      meet = () => {
-        waiting -= 1;
-        if (waiting === 0) resolve();
-      };
-    });
     const change = (first: string, second: string) =>
       database.transaction(async (tx) => {
         runs += 1;
         await save(tx, first, `"${first}${second}"`);
-        meet();
-        await met;
+        // Until both have one.
+        await expect.poll(() => runs, { interval: 5 }).toBeGreaterThan(1);
         await save(tx, second, `"${first}${second}"`);
       });
     await Promise.all([change("a", "b"), change("b", "a")]);
@@ -125,10 +109,8 @@ describe("connections to PostgreSQL", () => {
       runs += 1;
       return save(tx, "a");
     });
-    const hint = expect.stringContaining("idempotency key");
-    await expect(lost).rejects.toMatchObject({
-      ...{ code: "store_unavailable", message: expect.stringContaining("unknown"), hint },
-    });
+    const [message, hint] = ["unknown", "idempotency key"].map((words) => expect.stringContaining(words));
+    await expect(lost).rejects.toMatchObject({ code: "store_unavailable", message, hint });
     expect(runs).toBe(1);
     await expect.poll(() => namesIn(url)).toEqual(["a"]);
   });
@@ -141,11 +123,8 @@ describe("connections to PostgreSQL", () => {
     let runs = 0;
     await database.statement(async (tx) => {
       runs += 1;
-      await tx.query(
-        runs === 1
-          ? "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END $$"
-          : "INSERT INTO watch_states VALUES ('c', '{}')",
-      );
+      const conflict = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END $$";
+      await tx.query(runs === 1 ? conflict : "INSERT INTO watch_states VALUES ('c', '{}')");
     });
     expect(runs).toBe(2);
     expect(await namesIn(url)).toContain("c");
@@ -176,11 +155,8 @@ describe("connections to PostgreSQL", () => {
     const client = await openClient(url);
     await client.query("BEGIN; LOCK TABLE relays IN ACCESS EXCLUSIVE MODE");
     const slow = Array.from({ length: 4 }, () => store.listRelays());
-    await expect(store.listRelays()).rejects.toMatchObject({
-      code: "store_unavailable",
-      message: "The database is busy with other searches and pages.",
-      retryAfterMs: 2_000,
-    });
+    const message = "The database is busy with other searches and pages.";
+    await expect(store.listRelays()).rejects.toMatchObject({ code: "store_unavailable", message, retryAfterMs: 2_000 });
     expect(reasons).toEqual([]);
     expect(await store.health()).toMatchObject({ writable: true });
     await client.query("COMMIT");
@@ -205,10 +181,8 @@ describe("connections to PostgreSQL", () => {
   it("end a statement that takes too long, and a transaction that stands still", async () => {
     const url = await someDatabase();
     const database = await open(url, 5_000);
-    await expect(database.read.query("SELECT pg_sleep(60)")).rejects.toMatchObject({
-      code: "store_unavailable",
-      message: expect.stringContaining("too long"),
-    });
+    const refusal = { code: "store_unavailable", message: expect.stringContaining("too long") };
+    await expect(database.read.query("SELECT pg_sleep(60)")).rejects.toMatchObject(refusal);
     const settings = await database.transaction((tx) =>
       tx.query("SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit"),
     );
@@ -259,23 +233,17 @@ describe("a PostgreSQL that must not be used", () => {
   });
 
   it("is named without the password, whatever is wrong", async () => {
-    const url = new URL(await someDatabase());
-    url.username = "nobody_of_that_name";
-    url.password = "geheim%2Fwort";
-    const elsewhere = new URL(url);
-    elsewhere.port = "1";
-    const unknown = new URL(url);
-    unknown.username = "postgres";
-    unknown.pathname = "/no_such_database";
-    for (const [address, code] of [
-      [url.href, "store_unavailable"],
-      [elsewhere.href, "store_unavailable"],
-      [unknown.href, "store_unavailable"],
-      ["postgres://user:geheim/wort@host/db", "config_invalid"],
-      ["mysql://user:geheim@host/db", "config_invalid"],
-    ] as const) {
+    const { host, pathname } = new URL(await someDatabase());
+    const code = { away: "store_unavailable", wrong: "config_invalid" };
+    for (const [address, expected] of Object.entries({
+      [`postgres://nobody_of_that_name:geheim%2Fwort@${host}${pathname}`]: code.away,
+      [`postgres://nobody_of_that_name:geheim%2Fwort@127.0.0.1:1${pathname}`]: code.away,
+      [`postgres://postgres:geheim%2Fwort@${host}/no_such_database`]: code.away,
+      "postgres://user:geheim/wort@host/db": code.wrong,
+      "mysql://user:geheim@host/db": code.wrong,
+    })) {
       const refusal = await refusalAt(address);
-      expect(refusal.code).toBe(code);
+      expect(refusal.code).toBe(expected);
       expect(refusal.hint).toBeTruthy();
       const shown = [refusal.message, refusal.hint, refusal.stack, String(refusal.cause)].join("\n");
       expect(shown).not.toMatch(/geheim/);
@@ -285,19 +253,19 @@ describe("a PostgreSQL that must not be used", () => {
   it("is named with a hint that fits what is wrong", async () => {
     const url = await someDatabase();
     const hintAt = async (address: string) => (await refusalAt(address)).hint;
-    expect(await hintAt(`${url}?sslmode=verify-full&sslrootcert=/no/such/file`)).toContain(
-      "/no/such/file (sslrootcert",
-    );
-    expect(await hintAt(url.replace(/@[^/]+/, "@127.0.0.1:1"))).toBe(
-      "Is DATABASE_URL right, and does the server run there?",
-    );
-    const limited = (message: string) =>
-      toUnavailable(Object.assign(new Error(message), { code: "53300", severity: "FATAL" })).hint;
-    expect(limited('too many connections for database "tocsin"')).toContain("the database's (`ALTER DATABASE");
-    expect(limited("sorry, too many clients already")).toContain("the server's (`max_connections`)");
-    expect(limited("zu viele Verbindungen")).toMatch(/ALTER ROLE.*ALTER DATABASE.*max_connections/);
-    const starting = { code: "57P03", severity: "FATAL", message: "the database system is starting up" };
-    expect(toUnavailable(Object.assign(new Error(), starting)).hint).toMatch(/^It starts, or recovers/);
+    const noCertificate = `${url}?sslmode=verify-full&sslrootcert=/no/such/file`;
+    expect(await hintAt(noCertificate)).toContain("/no/such/file (sslrootcert");
+    const nobody = url.replace(/@[^/]+/, "@127.0.0.1:1");
+    expect(await hintAt(nobody)).toBe("Is DATABASE_URL right, and does the server run there?");
+  });
+
+  it.each([
+    ["53300", 'too many connections for database "tocsin"', /the database's \(`ALTER DATABASE/],
+    ["53300", "sorry, too many clients already", /the server's \(`max_connections`\)/],
+    ["53300", "zu viele Verbindungen", /ALTER ROLE.*ALTER DATABASE.*max_connections/],
+    ["57P03", "the database system is starting up", /^It starts, or recovers/],
+  ])("is named with a hint that fits what it says: %s, %s", (code, message, hint) => {
+    expect(toUnavailable(Object.assign(new Error(message), { code, severity: "FATAL" })).hint).toMatch(hint);
   });
 
   it("is one without TLS where the address asks for it, which no warning of the driver says among the lines of the log", async () => {

@@ -44,6 +44,15 @@ export const refusalOf = (work: Promise<unknown>): Promise<AppError> =>
     (error) => error as AppError,
   );
 
+export const didWork = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
+/** Columns that are null for a value that is missing in the other database, and empty or zero in this one. */
+export const neverNull = { sqlite: ["threads.root_ref", "threads.last_ref"], postgres: ["alerts.version"] };
+
 /** Resolves as soon as a connection of this database waits for another one's lock; fails where this work ends first. */
 export async function someoneWaits(url: string, work: Promise<unknown>): Promise<void> {
   let isOver = false;

@@ -19,8 +19,11 @@ const accept = async (store: Store, count: number) => {
   await Promise.all(Array.from({ length: count }, () => store.acceptRequest(request({ ids: [newId()] }))));
 };
 
-const list = async (store: Store, after?: number, limit = 10_000) =>
-  (await store.listUnrouted(limit, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+const list = async (store: Store, after?: number) =>
+  (await store.listUnrouted(10_000, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+
+const toChat = (seq: number, changes: Partial<RoutingRecord> = {}) =>
+  routed(seq, { deliveries: [planned("chat")], ...changes });
 
 /** By request: whether another process was given it before and is gone. */
 const flagsOf = async (store: Store) => (await store.listUnrouted(10, noon)).map(({ isInterrupted }) => isInterrupted);
@@ -43,22 +46,12 @@ async function routeAtOnce(count: number, isInSteps: boolean, toRecord: (seq: nu
 /** Routes what the store has, at a clock that a test moves, until the test is over. */
 function startLoop(store: Store, reader: BodyReader) {
   const clock = createTestClock(noon);
-  const loop = new RoutingLoop({
-    store,
-    judging: new Judging({
-      router: createRouter({ destinations: [], routes: [], mutes: [] }),
-      repeatWindowMs: 1,
-      hasUnsignedKeys: () => false,
-      activeMutes: () => [],
-      clock,
-      log: silentLog,
-    }),
-    reader,
-    journal: createMemoryJournal(),
-    isFlooded: () => false,
-    clock,
-    log: silentLog,
-  });
+  const told = { clock, log: silentLog };
+  const router = createRouter({ destinations: [], routes: [], mutes: [] });
+  const rules = { router, repeatWindowMs: 1, hasUnsignedKeys: () => false, activeMutes: () => [] };
+  const judging = new Judging({ ...rules, ...told });
+  const journal = createMemoryJournal();
+  const loop = new RoutingLoop({ store, judging, reader, journal, isFlooded: () => false, ...told });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   void loop.run(stop.signal);
@@ -79,8 +72,8 @@ describe("routing by several relays", () => {
     expect(await list(other)).toEqual(seqs);
     expect(await list(one)).toEqual([]);
     // The first was only slow: what it has decided comes too late.
-    await other.recordRouting(seqs.map((seq) => routed(seq, { deliveries: [planned("chat")] })));
-    expect(await one.recordRouting(seqs.map((seq) => routed(seq, { deliveries: [planned("chat")] })))).toEqual([]);
+    await other.recordRouting(seqs.map((seq) => toChat(seq)));
+    expect(await one.recordRouting(seqs.map((seq) => toChat(seq)))).toEqual([]);
     expect(await one.listDue("chat", noon, 10)).toHaveLength(3);
   });
 
@@ -92,9 +85,8 @@ describe("routing by several relays", () => {
     expect(await list(other)).toEqual([]);
     await ending.close();
     const left = await other.listUnrouted(10, noon);
-    expect(left.map(({ alerts, isInterrupted }) => [alerts[0]?.seq, isInterrupted])).toEqual(
-      seqs.map((seq) => [seq, undefined]),
-    );
+    expect(left.map(({ alerts }) => alerts[0]?.seq)).toEqual(seqs);
+    expect(left.some(({ isInterrupted }) => isInterrupted)).toBe(false);
   });
 
   it("is left to the others by a relay that only accepts, and told to them, until it routes again", async () => {
@@ -183,9 +175,7 @@ describe("routing by several relays", () => {
   });
 
   it("sends a body once that two relays route at the same moment", async () => {
-    const { one, recorded } = await routeAtOnce(20, false, (seq) =>
-      routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 3_600_000 }),
-    );
+    const { one, recorded } = await routeAtOnce(20, false, (seq) => toChat(seq, { repeatWindowMs: 3_600_000 }));
     expect([recorded.length, recorded.filter(({ repeatOf }) => repeatOf === undefined).length]).toEqual([40, 1]);
     expect(await one.listDue("chat", noon, 100)).toHaveLength(1);
     expect(await one.countDuplicates()).toBe(39);
@@ -198,7 +188,7 @@ describe("routing by several relays", () => {
     const client = await openClient(url);
     await client.query("BEGIN");
     await client.query("UPDATE alerts SET routed_at = 1 WHERE seq = $1", [seq]);
-    const recording = one.recordRouting([routed(seq ?? 0, { deliveries: [planned("chat")] })]);
+    const recording = one.recordRouting([toChat(seq ?? 0)]);
     await someoneWaits(url, recording);
     await client.query("COMMIT");
     expect(await recording).toEqual([]);
@@ -208,7 +198,7 @@ describe("routing by several relays", () => {
   it("tells the ends of keys once that two relays route at the same moment", async () => {
     const { one } = await routeAtOnce(20, false, (seq, place) => {
       const facts = factsOf({ status: "resolved", occurredAt: noon, alertKey: `key ${place}` });
-      return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] });
+      return toChat(seq, { facts, endEdits: [] });
     });
     expect(await one.listDue("chat", noon, 100)).toHaveLength(20);
   });
@@ -216,10 +206,10 @@ describe("routing by several relays", () => {
   it("leaves no mute until it is over behind the end of its key, which two relays route and mute at the same moment", async () => {
     const { one, other } = await openRelays("one", "other");
     const keys = Array.from({ length: 12 }, (_, index) => `key ${index}`);
-    const mute = (alertKey: string, id: string): Mute => ({
-      ...{ id, matchers: [], reason: "known", createdBy: "page", untilOver: alertKey },
-      ...{ startsAt: noon, createdAt: noon, endsAt: noon + 3_600_000 },
-    });
+    const mute = (untilOver: string, id: string): Mute => {
+      const times = { startsAt: noon, createdAt: noon, endsAt: noon + 3_600_000 };
+      return { id, matchers: [], reason: "known", createdBy: "page", untilOver, ...times };
+    };
     const recordsOf = async (store: Store) => {
       await accept(store, keys.length);
       return (await list(store)).map((seq, index) => ({ seq, alertKey: keys[index] as string }));
@@ -227,15 +217,14 @@ describe("routing by several relays", () => {
     const fired = (await recordsOf(one)).map(({ seq, alertKey }) => routed(seq, { facts: factsOf({ alertKey }) }));
     await one.recordRouting(fired);
     await Promise.all(keys.map((key, index) => one.addMute(mute(key, `before ${index}`))));
+    const ifOver = { decisions: [], deliveries: [planned("chat")] };
+    const muted = { routedAt: noon + 1, deliveries: [planned("chat", { state: "muted" })], ifOver };
     const firings = (await recordsOf(other)).map(({ seq, alertKey }) =>
-      routed(seq, {
-        ...{ facts: factsOf({ alertKey }), routedAt: noon + 1, deliveries: [planned("chat", { state: "muted" })] },
-        ifOver: { decisions: [], deliveries: [planned("chat")] },
-      }),
+      routed(seq, { facts: factsOf({ alertKey }), ...muted }),
     );
     const ends = (await recordsOf(one)).map(({ seq, alertKey }) => {
       const facts = factsOf({ alertKey, status: "resolved" });
-      return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [], routedAt: noon + 1 });
+      return toChat(seq, { facts, endEdits: [], routedAt: noon + 1 });
     });
     const made = await Promise.all([
       ...keys.map((key, index) => other.addMute(mute(key, `beside ${index}`))),
@@ -347,22 +336,18 @@ describe("routing by several relays", () => {
     const { url, relays } = await openRelays("same", "same");
     const [former, next] = relays as [Store, Store];
     // A commit that waits for whoever holds this lock.
-    await runSql(
-      url,
-      `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+    const holdUp = `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
        CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON requests DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-       WHEN (NEW.content_type = 'slow') EXECUTE FUNCTION hold_up()`,
-    );
+       WHEN (NEW.content_type = 'slow') EXECUTE FUNCTION hold_up()`;
+    await runSql(url, holdUp);
     onTestFinished(() => runSql(url, "DROP TRIGGER hold_up ON requests; DROP FUNCTION hold_up").then(() => {}));
     const client = await openClient(url);
     await client.query("SELECT pg_advisory_lock(7)");
     const slow = former.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
     await someoneWaits(url, slow);
-    const { loop, clock } = startLoop(
-      next,
-      createLocalReader(() => [{ facts: factsOf() }]),
-    );
+    const reader = createLocalReader(() => [{ facts: factsOf() }]);
+    const { loop, clock } = startLoop(next, reader);
     const isCaughtUp = () => expect.poll(loop.isCaughtUp, { interval: 5 }).toBe(true);
     await isCaughtUp();
     const own = await next.acceptRequest(request({ ids: [newId()] }));
@@ -381,9 +366,10 @@ describe("routing by several relays", () => {
     const { url, relays } = await openRelays("one", "two", "three", "four");
     const reads: string[][] = [];
     const poison = "poison";
-    await accept(relays[0] as Store, 2);
-    const { ids } = await (relays[0] as Store).acceptRequest(request({ ids: [newId()], body: Buffer.from(poison) }));
-    await accept(relays[0] as Store, 2);
+    const [first, , , last] = relays as [Store, Store, Store, Store];
+    await accept(first, 2);
+    const { ids } = await first.acceptRequest(request({ ids: [newId()], body: Buffer.from(poison) }));
+    await accept(first, 2);
     for (const store of relays) {
       await endLeases(url);
       const read: string[] = [];
@@ -400,10 +386,8 @@ describe("routing by several relays", () => {
       await expect.poll(isOver, { interval: 20 }).toBe(true);
     }
     expect(reads.map((read) => read.filter((body) => body === poison).length)).toEqual([1, 1, 1, 0]);
-    const alert = await relays[3]?.getAlert(ids[0] ?? "");
-    expect(alert?.facts?.format).toBe("unreadable");
-    expect(alert?.facts?.text).toBe(poison);
-    expect((await relays[3]?.countAlerts())?.total).toBe(5);
+    expect(await last.getAlert(ids[0] ?? "")).toMatchObject({ facts: { format: "unreadable", text: poison } });
+    expect((await last.countAlerts()).total).toBe(5);
     await expect.poll(() => runSql(url, "SELECT seq FROM alerts WHERE routed_at IS NULL")).toEqual([]);
   });
 
@@ -411,8 +395,8 @@ describe("routing by several relays", () => {
     const { url, one } = await openRelays("one");
     const client = await openClient(url);
     const name = nameGroup("cause", "bridge down", []);
-    const route = (alertSeq: number, group: GroupRule) =>
-      one.recordRouting([routed(alertSeq, { deliveries: [planned("chat", { group })] })]);
+    const route = (seq: number, group: GroupRule) =>
+      one.recordRouting([toChat(seq, { deliveries: [planned("chat", { group })] })]);
     await accept(one, 2);
     const [pool = 0, bridge = 0] = await list(one);
     await client.query("SELECT pg_advisory_lock(hashtextextended($1, 4))", [JSON.stringify(["chat", allCauses])]);

@@ -7,7 +7,7 @@ import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { type Column, type ColumnKind, tables } from "../../../src/store/tables.ts";
 import { makePostgresDatabase, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { migrateOnly } from "./open-relays.ts";
+import { migrateOnly, neverNull } from "./open-relays.ts";
 
 interface Found {
   table: string;
@@ -17,7 +17,7 @@ interface Found {
   place: number | null;
 }
 
-type Driver = "sqlite" | "postgres";
+type Driver = keyof typeof neverNull;
 
 /** Tables that hold what one database needs for itself. */
 const own: Record<Driver, string[]> = {
@@ -40,12 +40,6 @@ const types: Record<Driver, Record<ColumnKind, string>> = {
     ...{ int4: "integer", int8: "bigint", text: "text", bytes: "bytea", flag: "boolean" },
     ...{ time: "timestamp with time zone", change: "xid8", texts: "text[]" },
   },
-};
-
-/** Null for a value that is missing in one database, and empty or zero in the other. */
-const neverNull: Record<Driver, string[]> = {
-  sqlite: ["threads.root_ref", "threads.last_ref"],
-  postgres: ["alerts.version"],
 };
 
 /** PostgreSQL adds rows to it, so that no two relays wait for one, and adds them up later. */

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { RingRule } from "../../../../src/core/ring.ts";
-import { aboutScenes, factsOf, noon, type OpenStore, openScene, planned, routeDrafts } from "../scene.ts";
+import { aboutScenes, deciding, factsOf, noon, type OpenStore, openScene, planned, routeDrafts } from "../scene.ts";
 
 const minute = 60_000;
 const rule: RingRule = { flapping: true };
@@ -17,20 +16,12 @@ async function openRings(open: OpenStore) {
   const scene = await openScene(open);
   let at = noon;
 
-  function toDraft([value, status = "firing"]: Firing, deliveries: RoutingDraft["deliveries"]): RoutingDraft {
-    at += minute;
-    return {
-      facts: factsOf({ value, status, threshold: "101" }),
-      decisions: deliveries.map(({ destination }) => ({
-        ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
-      })),
-      deliveries: deliveries.map((one) => ({ ...one, dueAt: at })),
-      ...{ countsIn: ["chat"], routedAt: at, purpose: "alert" as const },
-    };
-  }
-
   const drafts = (firings: readonly Firing[], deliveries = [chat(), mail]) =>
-    firings.map((firing) => toDraft(firing, deliveries));
+    firings.map(([value, status = "firing"]) => {
+      at += minute;
+      const due = deliveries.map((one) => ({ ...one, dueAt: at }));
+      return deciding(due, { facts: factsOf({ value, status, threshold: "101" }), routedAt: at });
+    });
   /** The long way: stored one by one, and routed in one step. */
   const route = (...asked: Parameters<typeof drafts>) => routeDrafts(scene, drafts(...asked), "one");
   /** On arrival: stored and routed in one step. */
@@ -181,22 +172,19 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
 
   test("forgets a ring that ended untried, and makes one that missed one of two good to that one alone", async (scene) => {
     const both = [mail, { ...mail, recipient: "ben@example.com" }];
+    const tooOld = { state: "expired", reason: "too old" } as const;
+    const expire = (due: { seq: number }[]) => {
+      const seqs = due.map(({ seq }) => seq);
+      return scene.store.finishDeliveries(scene.lane, seqs, tooOld, scene.now(), []);
+    };
     await scene.route(falls(4), both);
     const due = await scene.due("mail", scene.now());
-    const seqs = due.filter(({ recipient }) => recipient === "anna@example.com").map(({ seq }) => seq);
-    await scene.store.finishDeliveries(scene.lane, seqs, { state: "expired", reason: "too old" }, scene.now(), []);
+    await expire(due.filter(({ recipient }) => recipient === "anna@example.com"));
     const [next, after] = await scene.route(falls(2, 4), both);
     expect(await scene.resultsOf([next ?? "", after ?? ""])).toEqual(["deliver", "damped"]);
     expect(await scene.told(next)).toEqual(["mail queued", "mail digested 1"]);
     expect(await scene.told(after)).toEqual(["mail held 2", "mail held 2"]);
-    const left = await scene.due("mail", scene.now());
-    await scene.store.finishDeliveries(
-      scene.lane,
-      left.map(({ seq }) => seq),
-      { state: "expired", reason: "too old" },
-      scene.now(),
-      [],
-    );
+    await expire(await scene.due("mail", scene.now()));
     expect(await scene.resultsOf(await scene.route(falls(1, 6), both))).toEqual(["deliver"]);
   });
 

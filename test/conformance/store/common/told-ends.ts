@@ -1,16 +1,9 @@
 import { expect, it } from "vitest";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
-import {
-  aboutScenes,
-  factsOf,
-  findUnrouted,
-  noon,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  routed,
-} from "../scene.ts";
+import * as samples from "../scene.ts";
+import { aboutScenes, type OpenStore, openScene } from "../scene.ts";
+
+const { deciding, factsOf, findUnrouted, noon, planned, request, routed } = samples;
 
 const minute = 60_000;
 const startsAt = { name: "startsAt", value: "2026-11-21T11:00:00Z" };
@@ -22,27 +15,19 @@ async function openKey(open: OpenStore) {
   const scene = await openScene(open);
   const { store, newId } = scene;
 
-  async function accept(
-    facts = factsOf(),
-    changes: Partial<RoutingRecord> = {},
-  ): Promise<RoutingRecord & { id: string }> {
+  async function accept(facts = factsOf(), changes: Partial<RoutingRecord> = {}) {
     const id = newId();
     await store.acceptRequest(request({ ids: [id] }));
     const { seq } = await findUnrouted(store, id);
     const deliveries = changes.deliveries ?? [planned("chat"), planned("mail", { channel: "email" })];
-    const decisions = deliveries.map(({ destination }) => ({
-      ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
-    }));
     const ends = facts.status === "resolved" ? { endEdits: ["chat"] } : {};
-    return { id, ...routed(seq, { facts, decisions, deliveries, ...ends, ...changes }) };
+    return { id, ...routed(seq, { ...deciding(deliveries, { facts, ...ends }), ...changes }) };
   }
 
-  async function sentOf(id: string): Promise<string[]> {
-    const detail = await store.getAlert(id);
-    return detail?.deliveries.map(({ destination }) => destination) ?? [];
-  }
+  const sentOf = async (id: string) =>
+    (await store.getAlert(id))?.deliveries.map(({ destination }) => destination) ?? [];
 
-  async function route(...asked: Parameters<typeof accept>): Promise<{ id: string; sent: string[] }> {
+  async function route(...asked: Parameters<typeof accept>) {
     const record = await accept(...asked);
     await store.recordRouting([record]);
     return { id: record.id, sent: await sentOf(record.id) };
