@@ -1,10 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
-import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
@@ -77,68 +75,6 @@ describe("a database thread", () => {
     const small = Array.from({ length: 1100 }, () => thread.call(accept(Buffer.from("x"))));
     await Promise.all([...large, ...small]);
     expect(await thread.call(count)).toMatchObject({ total: 1120 });
-  });
-});
-
-describe("bodies on their way to the thread", () => {
-  const slab = Buffer.from("....first..second....");
-  const bodies = [slab.subarray(4, 9), slab.subarray(11, 17), new Uint8Array()];
-  const calls = [accept(bodies[0] as Buffer), count, accept(bodies[1] as Buffer), accept(bodies[2] as Uint8Array)];
-
-  it("are packed without what lies beside them", () => {
-    expect(packCalls(calls).bodies?.buffer.byteLength).toBe(11);
-  });
-
-  it("come out as they went in with all that belongs to them, after the buffer has changed hands, and the caller keeps his", () => {
-    const packed = packCalls(calls);
-    const arrived = structuredClone(packed, { transfer: packed.bodies ? [packed.bodies.buffer] : [] });
-    expect(packed.bodies?.byteLength).toBe(0);
-    const shown = ({ name, arguments: [given] }: Call) => {
-      const one = given as IncomingRequest | undefined;
-      return { name, request: one && { ...one, body: Buffer.from(one.body).toString("latin1") } };
-    };
-    expect(unpackCalls(arrived).map(shown)).toEqual(calls.map(shown));
-    expect(slab.toString()).toBe("....first..second....");
-    expect(calls[0]?.arguments).toMatchObject([{ body: bodies[0] }]);
-  });
-
-  it("come out with how their alerts are routed, and so does what is recorded of others", () => {
-    const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
-    const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
-    const recorded: Call = { name: "recordAttempts", arguments: [{ group: "g", fence: 1 }, [{ token: "t" }]] };
-    const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
-    expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
-  });
-});
-
-describe("answers on their way back", () => {
-  const incoming = request({ ids: ["a", "b"] });
-  const call: Call = { name: "acceptRequest", arguments: [incoming] };
-  const facts = { title: "é \u0000 \ud83d\ude00", fields: [{ name: "n", value: "0.10" }] };
-  const sent = (asked: Call, value: unknown) =>
-    fromWireResult(structuredClone(toWireResult({ ok: true, value }, asked)), asked);
-
-  it.each<[string, unknown]>([
-    ["a list", [{ id: "a", facts, source: undefined }]],
-    ["nothing", []],
-    ["an object", { newer: undefined, older: { id: "b", deliveries: [] } }],
-  ])("bring %s as it was, where it is read by the hundred", (_name, value) => {
-    for (const name of ["listFacts", "neighbours"] as const)
-      expect(sent({ name, arguments: [] }, value)).toEqual({ ok: true, value });
-  });
-
-  it("bring what was claimed with an alert as it was", () => {
-    const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
-    const recorded = [{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }];
-    const accepted = { kind: "accepted", ids: incoming.ids, conflict: false, recorded };
-    expect(sent(call, accepted)).toEqual({ ok: true, value: accepted });
-    expect(sent({ name: "recordRouting", arguments: [] }, recorded)).toEqual({ ok: true, value: recorded });
-  });
-
-  it("bring a body as bytes", () => {
-    const asked: Call = { name: "getAlert", arguments: ["a"] };
-    const value = { id: "a", request: { body: new Uint8Array([0, 255]) } };
-    expect(sent(asked, value)).toEqual({ ok: true, value });
   });
 });
 

@@ -3,6 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { Inbox, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { Spool, type SpoolOptions } from "../../src/store/spool/spool.ts";
+import { openSpoolDatabase, type SpooledCount } from "../../src/store/spool/spool-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { compiledThread } from "./compiled-thread.ts";
 import { makeTempFolder } from "./temp-folder.ts";
@@ -38,6 +39,29 @@ export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: In
     ...{ dir, lines, end, waiting },
   };
 }
+
+/** What is below a spool, closed when the test has ended at the latest. */
+export async function openTestSpoolDatabase(dir: string, maxBytes = 1e9) {
+  const unreadable: SpooledCount[] = [];
+  const database = await openSpoolDatabase({ dir, maxBytes, threadEntry: compiledThread() });
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= database.close();
+    return closed;
+  };
+  onTestFinished(close);
+  const take = () => database.take((lost) => void unreadable.push(lost));
+  async function takeAll() {
+    const all = [];
+    for (let some = await take(); some.length > 0; some = await take()) all.push(...some);
+    return all;
+  }
+  const { append, found } = database;
+  return { database, append, take, takeAll, unreadable, found, close };
+}
+
+/** The first id of each of these. */
+export const idsOf = (requests: { request: IncomingRequest }[]) => requests.map((one) => one.request.ids[0]);
 
 /** As a disk may do it: the database does not notice. */
 export function changeBody(path: string, id: string | undefined): void {

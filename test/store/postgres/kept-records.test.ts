@@ -95,19 +95,6 @@ describe.each(drivers)("records in %s", (_name, open) => {
     expect(all.flatMap(({ created }) => created).sort()).toEqual(["admin-token", "webhook-secret"]);
   });
 
-  it("keep a secret that was rotated until it is forgotten", async () => {
-    const folder = makeTempFolder();
-    const kept = await open(folder);
-    const { webhookSecret: first } = await loadOrCreateSecrets(kept, {});
-    const second = await rotateSecret(kept, "webhook-secret");
-    const third = await rotateSecret(await open(folder), "webhook-secret");
-    const after = await loadOrCreateSecrets(kept, {});
-    expect(after.webhookSecret.reveal()).toBe(third.reveal());
-    expect(after.previousWebhookSecrets.map((secret) => secret.reveal())).toEqual([first.reveal(), second.reveal()]);
-    await forgetPreviousSecrets(kept, "webhook-secret");
-    expect((await loadOrCreateSecrets(kept, {})).previousWebhookSecrets).toEqual([]);
-  });
-
   it("hold what setup has registered, and nothing that is damaged", async () => {
     const kept = await open(makeTempFolder());
     const registration = { accountId: "a1", publicUrl: "https://relay.example", at: 1_700_000_000_000 };

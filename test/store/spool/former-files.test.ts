@@ -1,12 +1,10 @@
 import { copyFileSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { openSpoolDatabase } from "../../../src/store/spool/spool-database.ts";
+import { expect, it, vi } from "vitest";
 import { countSpooled } from "../../../src/store/spool/spool-file.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
-import { compiledThread } from "../../support/compiled-thread.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
-import { openTestSpool } from "../../support/spool.ts";
+import { idsOf, openTestSpool, openTestSpoolDatabase } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 /** Written by commit 2067d484, the last that had files: six requests of eight alerts, three in each. */
@@ -23,17 +21,9 @@ function makeFolder(): string {
 }
 
 async function open(dir: string) {
-  const threadEntry = compiledThread();
-  const database = await openSpoolDatabase({ dir, maxBytes: 1e9, threadEntry });
-  let isOpen = true;
-  const close = async () => {
-    if (isOpen) await database.close();
-    isOpen = false;
-  };
-  onTestFinished(close);
+  const opened = await openTestSpoolDatabase(dir);
   const files = () => readdirSync(dir).filter((name) => name.includes(".spool"));
-  const taken = async () => (await database.take(() => {})).map((spooled) => spooled.request.ids[0]);
-  return { ...database.found, database, close, files, taken };
+  return { ...opened.found, ...opened, files, taken: async () => idsOf(await opened.take()) };
 }
 
 /** As a disk does it, one bit. */
@@ -47,10 +37,10 @@ function damage(path: string, at: number): void {
 it("takes in what a former version has left, byte for byte and in order, with what comes behind it", async () => {
   const dir = makeFolder();
   expect(countSpooled(dir)).toMatchObject({ requests: 6, bytes: expect.any(Number) });
-  const { requests, alerts, torn, files, database } = await open(dir);
+  const { requests, alerts, torn, files, append, take } = await open(dir);
   expect({ requests, alerts, torn, files: files() }).toEqual({ requests: 6, alerts: 8, torn: [], files: [] });
-  await database.append(request({ ids: ["new"] }));
-  const taken = (await database.take(() => {})).map((spooled) => spooled.request);
+  await append(request({ ids: ["new"] }));
+  const taken = (await take()).map((spooled) => spooled.request);
   expect(taken.map((spooled) => spooled.ids[0])).toEqual([...ids, "new"]);
   expect(taken[1]?.ids).toEqual([2, 3, 4].map(idOf));
   expect(taken[2]).toMatchObject({ body: Buffer.from([0, 10, 255, 92]), origin: "hook", dedupeWindowMs: 86_400_000 });
@@ -60,16 +50,14 @@ it("takes in what a former version has left, byte for byte and in order, with wh
 });
 
 it("hands it over, and says that it was found", async () => {
-  const stored: (string | undefined)[] = [];
-  const inbox = {
-    async acceptRequest({ ids: own }: { ids: string[] }) {
-      stored.push(own[0]);
-      return { kind: "accepted" as const, ids: own, conflict: false };
-    },
-  };
-  const spool = await openTestSpool({ inbox, dir: makeFolder() });
+  const acceptRequest = vi.fn(async ({ ids }: { ids: string[] }) => ({
+    kind: "accepted" as const,
+    ids,
+    conflict: false,
+  }));
+  const spool = await openTestSpool({ inbox: { acceptRequest }, dir: makeFolder() });
   await expect.poll(spool.waiting).toBe(0);
-  expect(stored).toEqual(ids);
+  expect(acceptRequest.mock.calls.map(([stored]) => stored.ids[0])).toEqual(ids);
   expect(spool.lines).toEqual(["spool.found", "spool.handed_over"]);
 });
 

@@ -1,49 +1,17 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import * as files from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
-import { openSpoolDatabase, type SpooledCount } from "../../../src/store/spool/spool-database.ts";
 import { SpoolFile } from "../../../src/store/spool/spool-file.ts";
 import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
 import { packCalls } from "../../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
-import { compiledThread } from "../../support/compiled-thread.ts";
-import { changeBody } from "../../support/spool.ts";
+import { changeBody, idsOf, openTestSpoolDatabase as open } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-const threadEntry = compiledThread();
-
-async function open(dir: string, maxBytes = 1e9) {
-  const unreadable: SpooledCount[] = [];
-  const database = await openSpoolDatabase({ dir, maxBytes, threadEntry });
-  let isOpen = true;
-  const close = async () => {
-    if (isOpen) await database.close();
-    isOpen = false;
-  };
-  onTestFinished(close);
-  const take = () => database.take((lost) => void unreadable.push(lost));
-  async function takeAll() {
-    const all = [];
-    for (let some = await take(); some.length > 0; some = await take()) all.push(...some);
-    return all;
-  }
-  const append = (one: IncomingRequest) => database.append(one);
-  return { database, append, take, takeAll, unreadable, found: database.found, close };
-}
+const { chmodSync, closeSync, existsSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } = files;
 
 const pathOf = (dir: string) => join(dir, "spool.db");
-const idsOf = (requests: { request: IncomingRequest }[]) => requests.map((one) => one.request.ids[0]);
 const several = (count: number, changes = {}) => Array.from({ length: count }, () => request(changes));
 const keptAside = (dir: string) => readdirSync(dir).filter((name) => /before-damage-\w+$/.test(name));
 const handOver = (taken: { done(): void }[]) => {
@@ -227,19 +195,15 @@ describe("the database of a spool", () => {
     await open(dir);
   });
 
-  it("says which place it may not use", async () => {
-    const closed = makeTempFolder();
+  it("says which place it may not use, and where a file stands in its place", async () => {
+    const [closed, file] = [makeTempFolder(), join(makeTempFolder(), "file")];
     chmodSync(closed, 0o500);
+    writeFileSync(file, "");
     // Nothing is closed to root but what the kernel keeps.
     const dir = process.getuid?.() === 0 ? "/sys/tocsin-spool" : closed;
     await expect(open(dir)).rejects.toMatchObject({ message: expect.stringMatching(/EACCES|EPERM|EROFS/) });
-  });
-
-  it("says so where a file stands in its place", async () => {
-    const path = join(makeTempFolder(), "file");
-    writeFileSync(path, "");
-    const message = expect.stringContaining("SPOOL_DIR");
-    await expect(open(join(path, "spool"))).rejects.toMatchObject({ code: "store_unavailable", message });
+    const refusal = { code: "store_unavailable", message: expect.stringContaining("SPOOL_DIR") };
+    await expect(open(join(file, "spool"))).rejects.toMatchObject(refusal);
   });
 
   it("refuses what goes beyond its limit, and takes more when there is room", async () => {

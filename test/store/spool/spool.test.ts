@@ -1,7 +1,9 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../../src/core/ports/inbox.ts";
+import type { SpoolOptions } from "../../../src/store/spool/spool.ts";
 import { newId, request } from "../../conformance/store/scene-samples.ts";
 import { changeBody, openTestSpool } from "../../support/spool.ts";
 import { createTestClock } from "../../support/test-clock.ts";
@@ -44,13 +46,21 @@ function createInbox() {
 
 const first = (acceptance: Acceptance) => acceptance.ids[0];
 
+/** A spool before a store in this state, at a clock that a test moves. */
+async function openScene(state: "well" | "away" | "silent" = "away", options: Partial<SpoolOptions> = {}) {
+  const [inbox, clock] = [createInbox(), createTestClock()];
+  const spool = await openTestSpool({ inbox, clock, ...options });
+  inbox.become(state);
+  const accept = async (changes: Partial<IncomingRequest> = {}) => first(await spool.acceptRequest(request(changes)));
+  const isEmpty = () => expect.poll(spool.waiting).toBe(0);
+  return { inbox, clock, spool, accept, isEmpty };
+}
+
 describe("a spool before a store", () => {
   it("is not to be noticed while the store takes requests, and hands on what else it says", async () => {
-    const inbox = createInbox();
-    const spool = await openTestSpool({ inbox });
-    const one = request();
+    const { inbox, spool } = await openScene("well");
+    const [one, bad] = [request(), request()];
     expect(await spool.acceptRequest(one)).toEqual({ kind: "accepted", ids: one.ids, conflict: false });
-    const bad = request();
     inbox.poison.add(bad.ids[0] ?? "");
     await expect(spool.acceptRequest(bad)).rejects.toThrow("invalid byte");
     expect(spool.view().bytes).toBe(0);
@@ -58,54 +68,42 @@ describe("a spool before a store", () => {
   });
 
   it("keeps what the store does not take, with what comes behind it, and hands all over in order", async () => {
-    const inbox = createInbox();
-    const clock = createTestClock();
-    const spool = await openTestSpool({ inbox, clock });
-    inbox.become("away");
+    const { inbox, clock, spool, accept, isEmpty } = await openScene();
     const ids: (string | undefined)[] = [];
-    for (let count = 0; count < 300; count += 1) ids.push(first(await spool.acceptRequest(request())));
+    for (let count = 0; count < 300; count += 1) ids.push(await accept());
     expect(spool.view()).toMatchObject({ alerts: 300, oldestAt: expect.any(Number), problem: undefined, stuck: 0 });
     expect(inbox.ids()).toEqual([]);
     inbox.become("well");
     // The store takes requests again, and this one waits behind those that are on disk.
-    ids.push(first(await spool.acceptRequest(request())));
+    ids.push(await accept());
     await clock.advance(2_000);
-    await expect.poll(spool.waiting).toBe(0);
+    await isEmpty();
     expect(inbox.ids()).toEqual(ids);
-    const behind = first(await spool.acceptRequest(request()));
+    const behind = await accept();
     expect(inbox.ids().at(-1)).toBe(behind);
     expect(spool.lines).toEqual(["spool.begun", "spool.handed_over"]);
     await expect.poll(() => spool.view().bytes).toBe(0);
   });
 
   it("answers whoever waits too long for the store, and stores that once", async () => {
-    const inbox = createInbox();
-    const clock = createTestClock();
-    const spool = await openTestSpool({ inbox, clock, spoolAfterMs: 3_000 });
-    inbox.become("silent");
-    const asked = spool.acceptRequest(request());
-    let answered: Acceptance | undefined;
-    void asked.then((acceptance) => {
-      answered = acceptance;
-    });
+    const { inbox, clock, spool, accept, isEmpty } = await openScene("silent", { spoolAfterMs: 3_000 });
+    const answered = vi.fn();
+    const asked = accept().finally(answered);
     await clock.advance(2_900);
-    expect(answered).toBeUndefined();
+    expect(answered).not.toHaveBeenCalled();
     await clock.advance(200);
-    const one = first(await asked);
-    const other = first(await spool.acceptRequest(request()));
+    const ids = [await asked, await accept()];
     expect(spool.waiting()).toBe(2);
     inbox.become("well");
     await clock.advance(2_000);
-    await expect.poll(spool.waiting).toBe(0);
-    expect(inbox.ids()).toEqual([one, other]);
+    await isEmpty();
+    expect(inbox.ids()).toEqual(ids);
     // Once more when the first try had ended just before: the store knows the ids.
     expect(inbox.asked()).toBeLessThanOrEqual(3);
   });
 
   it("hands over what an earlier process has left, which had the folder", async () => {
-    const inbox = createInbox();
-    inbox.become("away");
-    const killed = await openTestSpool({ inbox });
+    const { inbox, spool: killed } = await openScene("away", { clock: systemClock });
     const sent = [request(), request({ ids: [newId(), newId()] })];
     for (const one of sent) await killed.acceptRequest(one);
     await killed.end();
@@ -118,82 +116,67 @@ describe("a spool before a store", () => {
   });
 
   it("knows a resend by its key while the first waits, by its bytes, and hands both over to be counted", async () => {
-    const inbox = createInbox();
-    inbox.become("away");
-    const spool = await openTestSpool({ inbox });
+    const { spool } = await openScene();
     const one = await spool.acceptRequest(request({ dedupeKey: "k" }));
     expect(await spool.acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: one.ids });
-    const changed = request({ dedupeKey: "k", body: Buffer.from("other") });
-    expect(await spool.acceptRequest(changed)).toMatchObject({ kind: "accepted", ids: changed.ids });
-    const late = request({ dedupeKey: "k", receivedAt: request().receivedAt + 25 * 3_600_000 });
-    expect(await spool.acceptRequest(late)).toMatchObject({ kind: "accepted", ids: late.ids });
+    const late = { receivedAt: request().receivedAt + 25 * 3_600_000 };
+    for (const changes of [{ body: Buffer.from("other") }, late]) {
+      const other = request({ dedupeKey: "k", ...changes });
+      expect(await spool.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids });
+    }
     expect(spool.waiting()).toBe(4);
   });
 
   it("lets nothing wait behind what the store refuses for what it is, and tries that again", async () => {
-    const inbox = createInbox();
-    const clock = createTestClock();
-    inbox.become("away");
-    const spool = await openTestSpool({ inbox, clock });
-    const sent = [request(), request(), request()];
-    for (const one of sent) await spool.acceptRequest(one);
-    const [bad = ""] = sent[1]?.ids ?? [];
+    const { inbox, clock, spool, accept, isEmpty } = await openScene();
+    const [one, bad = "", other] = [await accept(), await accept(), await accept()];
     inbox.poison.add(bad);
     inbox.become("well");
     await clock.advance(2_000);
     await expect.poll(spool.waiting).toBe(1);
     expect(spool.view().stuck).toBe(1);
     expect(spool.lines).toEqual(["spool.begun", "spool.stuck"]);
-    const direct = first(await spool.acceptRequest(request()));
-    expect(inbox.ids()).toEqual([sent[0]?.ids[0], sent[2]?.ids[0], direct]);
+    const direct = await accept();
+    expect(inbox.ids()).toEqual([one, other, direct]);
     inbox.poison.clear();
     await clock.advance(61_000);
-    await expect.poll(spool.waiting).toBe(0);
+    await isEmpty();
     expect(inbox.ids()).toContain(bad);
   });
 
   it("says what it cannot read back, and asks the store again once the rest is handed over", async () => {
-    const inbox = createInbox();
-    const clock = createTestClock();
-    const spool = await openTestSpool({ inbox, clock });
-    inbox.become("away");
-    const sent = [request(), request(), request()];
-    for (const one of sent) await spool.acceptRequest(one);
+    const { inbox, clock, spool, accept, isEmpty } = await openScene();
+    const ids = [await accept(), await accept(), await accept()];
     const path = join(spool.dir, "spool.db");
-    changeBody(path, sent[2]?.ids[0]);
+    changeBody(path, ids[2]);
     inbox.become("well");
     await clock.advance(10_000);
-    await expect.poll(spool.waiting).toBe(0);
-    const ids = sent.map((one) => one.ids[0]);
+    await isEmpty();
     expect(inbox.ids()).toEqual(ids.slice(0, 2));
     expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 1 });
     await expect.poll(() => spool.view().damagedFiles).toEqual([expect.stringContaining(`${path}.before-damage-`)]);
     expect(spool.lines).toEqual(["spool.begun", "spool.unreadable", "spool.handed_over"]);
-    const next = request();
     const asked = inbox.asked();
-    await spool.acceptRequest(next);
+    const next = await accept();
     expect([inbox.asked() - asked, spool.view().bytes]).toEqual([1, 0]);
-    expect(inbox.ids().at(-1)).toBe(next.ids[0]);
+    expect(inbox.ids().at(-1)).toBe(next);
   });
 
   it("refuses what neither the store nor the disk takes, and says so once", async () => {
-    const inbox = createInbox();
-    inbox.become("away");
     const refusedFor: string[] = [];
     const onRefused = ({ message }: AppError) => void refusedFor.push(message);
-    const spool = await openTestSpool({ inbox, maxBytes: 60_000, onRefused });
+    const options = { maxBytes: 60_000, onRefused, clock: systemClock };
+    const { inbox, spool, accept, isEmpty } = await openScene("away", options);
     const outcomes = [];
     for (let count = 0; count < 5; count += 1)
-      outcomes.push(
-        await spool.acceptRequest(request({ body: Buffer.alloc(30_000) })).catch((error: AppError) => error.message),
-      );
+      outcomes.push(await accept({ body: Buffer.alloc(30_000) }).catch((error: AppError) => error.message));
     expect(outcomes.at(-1)).toContain("is full");
     expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
     expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
     // The log sums up the refusals that have one of these reasons.
     expect(refusedFor).toEqual(outcomes.slice(1));
     inbox.become("well");
-    await expect.poll(spool.waiting).toBe(0);
+    await isEmpty();
     expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });
     expect(inbox.ids()).toHaveLength(2);
   });

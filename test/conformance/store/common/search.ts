@@ -51,21 +51,6 @@ export const describeSearch = aboutScenes("search", openScene, (test) => {
     expect(await search(scene, id)).toHaveLength(1);
   });
 
-  test("narrows a search by everything else", async (scene) => {
-    await scene.route({ to: ["chat"], facts: { title: "a", severity: "critical" } });
-    await scene.route({ to: ["mail"], facts: { title: "b" }, receivedAt: noon + 60_000 });
-    await scene.maintain();
-    const narrowed = async (query: object) =>
-      (await scene.store.listAlerts({ limit: 10, q: "firing", ...query })).map(({ facts }) => facts?.title);
-    expect(await narrowed({ destination: "mail" })).toEqual(["b"]);
-    expect(await narrowed({ state: "queued", destination: "chat" })).toEqual(["a"]);
-    expect(await narrowed({ severity: "critical" })).toEqual(["a"]);
-    expect(await narrowed({ fromAt: noon + 1 })).toEqual(["b"]);
-    const [newest] = await scene.store.listAlerts({ limit: 1 });
-    expect(await narrowed({ before: newest?.position })).toEqual(["a"]);
-    expect(await narrowed({ state: "unmatched" })).toEqual([]);
-  });
-
   test("finds what only the body has, at any place and in any case, newest first, and says what stands around it", async (scene) => {
     const { store } = scene;
     const bodies = [
