@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { createScope } from "../relays/scope.ts";
 import { attacks, type PostedAlert, postOrdinaryAlert, type Target } from "../support/attackers.ts";
 import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 
@@ -16,6 +17,8 @@ const answerLimitMs = 10_000;
 const heldWithinMs = 1_000;
 /** What exports, lists and streams have to tell. */
 const alertsBefore = 20_000;
+
+const text = (usual: string) => ({ type: "string", default: usual }) as const;
 
 interface Row {
   attack: string;
@@ -36,20 +39,13 @@ interface Row {
  * `--minutes N` of each (default 20), `--at-once N` relays at the same time (default 1), `--only NAME` one attack.
  */
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      minutes: { type: "string", default: "20" },
-      "at-once": { type: "string", default: "1" },
-      only: { type: "string" },
-    },
-  });
+  const options = { minutes: text("20"), "at-once": text("1"), only: { type: "string" } } as const;
+  const { values } = parseArgs({ args: [...args], options });
   const minutes = Number(values.minutes);
   const names = [...Object.keys(attacks), allTogether].filter((name) => name === (values.only ?? name));
   const alone = names.filter((name) => name !== allTogether);
-  console.log(
-    `Each relay has ${memoryMb} MB: ${limitMemory("look").how}. ${minutes} min each, ${values["at-once"]} at once.`,
-  );
+  const { how } = limitMemory("look");
+  console.log(`Each relay has ${memoryMb} MB: ${how}. ${minutes} min each, ${values["at-once"]} at once.`);
   console.log(`${"attack".padEnd(28)}accepted/sent   p50   p99 worst ms  new: p50 worst  highest RSS MB  end`);
   const rows: Row[] = [];
   const tryNext = async (): Promise<void> => {
@@ -70,29 +66,20 @@ async function tryAttack(name: string, minutes: number): Promise<Row> {
     `sources:\n  forge:\n    secret: "\${FORGE_SECRET}"\n    check: { type: hmac, secret: "\${FORGE_KEY}", header: X-Signature }\n`,
   );
   const limit = limitMemory("set");
-  const undo: (() => Promise<void>)[] = [];
+  const scope = createScope();
   try {
-    const env = { TOCSIN_CONFIG: join(folder, "tocsin.yaml"), FORGE_SECRET: sourceSecret, FORGE_KEY: "k".repeat(40) };
-    const relay = await startRelayProcess(
-      folder,
-      { ...env, ...limit.env, LOG_LEVEL: "error" },
-      undefined,
-      undefined,
-      (end) => undo.push(end),
-    );
+    const given = { TOCSIN_CONFIG: join(folder, "tocsin.yaml"), FORGE_SECRET: sourceSecret, FORGE_KEY: "k".repeat(40) };
+    const env = { ...given, ...limit.env, LOG_LEVEL: "error" };
+    const relay = await startRelayProcess(folder, env, undefined, undefined, scope.atEnd);
     limit.take(relay.process.pid as number);
     await fill(relay);
-    const target: Target = {
-      port: Number(new URL(relay.url).port),
-      hookPath: `/hooks/${webhookSecret}`,
-      sourcePath: `/hooks/${sourceSecret}`,
-      adminToken,
-    };
+    const [hookPath = "", sourcePath = ""] = [webhookSecret, sourceSecret].map((secret) => `/hooks/${secret}`);
+    const target: Target = { port: Number(new URL(relay.url).port), hookPath, sourcePath, adminToken };
     const row = await endure(name, relay, target, minutes);
     console.log(toLine(row));
     return row;
   } finally {
-    for (const end of undo) await end();
+    await scope.end();
     limit.release();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -186,12 +173,10 @@ function limitMemory(purpose: "look" | "set"): MemoryLimit {
     } catch {
       continue;
     }
-    if (!existsSync(join(group, file)) || purpose === "look") {
-      const isThere = existsSync(join(group, file));
-      rmdirSync(group);
-      if (!isThere) continue;
-      return { how, env: {}, take: () => {}, release: () => {} };
-    }
+    const isThere = existsSync(join(group, file));
+    if (!isThere || purpose === "look") rmdirSync(group);
+    if (!isThere) continue;
+    if (purpose === "look") return { how, env: {}, take: () => {}, release: () => {} };
     writeFileSync(join(group, file), String(memoryMb * 1024 * 1024));
     return {
       how,
@@ -201,11 +186,6 @@ function limitMemory(purpose: "look" | "set"): MemoryLimit {
       release: () => rmdirSync(group),
     };
   }
-  const env = { NODE_OPTIONS: "--max-old-space-size=384" };
-  return {
-    how: "Node's limit on its heap and a look at its memory each second, since no control group can be made here",
-    env,
-    take: () => {},
-    release: () => {},
-  };
+  const how = "Node's limit on its heap and a look at its memory each second, since no control group can be made here";
+  return { how, env: { NODE_OPTIONS: "--max-old-space-size=384" }, take: () => {}, release: () => {} };
 }

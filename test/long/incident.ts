@@ -14,31 +14,20 @@ import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
+import { createScope, type Scope } from "../relays/scope.ts";
 import { runTocsin } from "../support/cli.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { findOtherWords, logIn } from "../support/same-words.ts";
 
 const botToken = "7700:incident-bot-token";
-const [deskChat, opsChat] = ["-1001700000001", "-1001700000002"];
+const [deskChat, opsChat] = ["-1001700000001", "-1001700000002"] as const;
 const mailAddress = "risk@desk.example";
 const forgeHook = "drill-forge-hook-kS93jdLwm2PzQe81";
 const forgeKey = "drill-forge-key-4Wm2PzQe81";
 const smallDisk = "size=120m";
-/** What the drill by hand saw before: strip, notice, repair. */
-const before: Record<string, string> = {
-  "chat kicked": "1.1 s | 2.0 s, the mailbox only | 2 min 33 s, by hand",
-  "mail server closed": "3.3 s | 3.7 s | 1 min 54 s",
-  "account changed": "40 s | 50 to 63 s | 10 s",
-  "key refused": "8 min 15 s | 8 min 24 s | -",
-  "disk full": "on the page | never | no notice",
-  "source locked out": "- | - | -",
-};
-
 interface Status {
-  data: {
-    troubles: { kind: string; what: string }[];
-    destinations: { name: string; counts: Record<string, number> }[];
-  };
+  troubles: { kind: string; what: string }[];
+  destinations: { name: string; counts: Record<string, number> }[];
 }
 
 interface Incident {
@@ -66,52 +55,28 @@ const inSeconds = (ms: number | undefined) => (ms === undefined ? "never" : `${(
 
 /** Everybody whom the relay sends to, and what each has read. */
 async function openWorld() {
-  const chat = await createChatStandIn({
-    now: Date.now,
-    tokens: [botToken],
-    chats: [
-      { id: deskChat as string, title: "Desk" },
-      { id: opsChat as string, title: "Operations" },
-    ],
-  });
-  const apps = await createAppsStandIn({ now: Date.now, limited: false });
-  const service = await createServiceSandbox({
-    now: Date.now,
-    random: Math.random,
-    key: "key-of-the-drill",
-    metricCount: 100,
-    tickMs: 0,
-  });
-  const first = await createMailboxStandIn({ now: Date.now });
+  const { now, random } = { now: Date.now, random: Math.random };
+  const chats = [deskChat, opsChat].map((id) => ({ id, title: `Chat ${id}` }));
+  const chat = await createChatStandIn({ now, tokens: [botToken], chats });
+  const apps = await createAppsStandIn({ now, limited: false });
+  const service = await createServiceSandbox({ now, random, key: "key-of-the-drill", metricCount: 100, tickMs: 0 });
+  const first = await createMailboxStandIn({ now });
   const mailboxes = [first];
-  const read = (who: "desk" | "ops" | "risk-mail" | "team" | "phone"): string[] => {
-    switch (who) {
-      case "desk":
-      case "ops":
-        return chat.messages((who === "desk" ? deskChat : opsChat) as string).map(({ text }) => text);
-      case "risk-mail":
-        return mailboxes.flatMap((its) => its.mails(mailAddress)).map(({ subject = "" }) => subject);
-      case "team":
-        return apps.messages("slack").map(({ content }) => JSON.stringify(content));
-      default:
-        return apps.messages("ntfy").map(({ content }) => `${content.title} ${content.message}`);
-    }
+  const read: Record<string, () => string[]> = {
+    desk: () => chat.messages(deskChat).map(({ text }) => text),
+    ops: () => chat.messages(opsChat).map(({ text }) => text),
+    "risk-mail": () => mailboxes.flatMap((its) => its.mails(mailAddress)).map(({ subject = "" }) => subject),
+    team: () => apps.messages("slack").map(({ content }) => JSON.stringify(content)),
+    phone: () => apps.messages("ntfy").map(({ content }) => `${content.title} ${content.message}`),
   };
   return {
-    chat,
-    apps,
-    service,
-    smtpUrl: first.smtpUrl,
+    ...{ chat, apps, service, smtpUrl: first.smtpUrl },
     closeMail: () => mailboxes.at(-1)?.close(),
     openMail: async () => void mailboxes.push(await createMailboxStandIn({ now: Date.now, smtpPort: first.smtpPort })),
     /** The ways to people that have a notice with these words. */
     whoRead: (words: RegExp) =>
-      (["desk", "ops", "risk-mail", "team", "phone"] as const).filter((who) =>
-        read(who).some((text) => /Tocsin/.test(text) && words.test(text)),
-      ),
-    async close() {
-      await Promise.all([chat.close(), apps.close(), service.close(), mailboxes.at(-1)?.close()]);
-    },
+      Object.keys(read).filter((who) => read[who]?.().some((text) => /Tocsin/.test(text) && words.test(text))),
+    close: () => Promise.all([chat.close(), apps.close(), service.close(), mailboxes.at(-1)?.close()]),
   };
 }
 
@@ -164,21 +129,21 @@ function startSending(relay: RelayProcess) {
 }
 
 export async function run(): Promise<boolean> {
-  const undo: (() => Promise<unknown> | unknown)[] = [];
+  const scope = createScope();
   try {
-    return await drill(undo);
+    return await drill(scope);
   } finally {
-    for (const step of undo.reverse()) await step();
+    await scope.end();
   }
 }
 
-async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolean> {
+async function drill({ atEnd }: Scope): Promise<boolean> {
   const world = await openWorld();
-  undo.push(world.close);
+  atEnd(world.close);
   const dataDir = mkdtempSync(join(tmpdir(), "tocsin-drill-"));
-  undo.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  atEnd(() => rmSync(dataDir, { recursive: true, force: true }));
   const hasSmallDisk = spawnSync("mount", ["-t", "tmpfs", "-o", smallDisk, "tmpfs", dataDir]).status === 0;
-  if (hasSmallDisk) undo.push(() => void spawnSync("umount", ["-l", dataDir]));
+  if (hasSmallDisk) atEnd(() => void spawnSync("umount", ["-l", dataDir]));
   const config = join(dataDir, "tocsin.yaml");
   writeFileSync(config, yamlOf(world.apps));
   const env = {
@@ -194,13 +159,13 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
     FORGE_HOOK: forgeHook,
     FORGE_KEY: forgeKey,
   };
-  const relay = await startRelayProcess(dataDir, env, undefined, undefined, (end) => undo.push(end));
+  const relay = await startRelayProcess(dataDir, env, undefined, undefined, atEnd);
   const setup = await runTocsin(["setup", "--skip-proof", "--yes"], {
     env: { ...env, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret },
     cwd: dataDir,
   });
   if (setup.status !== 0) throw new Error(`setup failed: ${setup.stdout}${setup.stderr}`);
-  const status = async () => (await relay.getJson<Status>("/api/status")).data;
+  const status = async () => (await relay.getJson<{ data: Status }>("/api/status")).data;
   const troubles = async () => (await status()).troubles.map(({ what }) => what);
   const load = startSending(relay);
   const filler = join(dataDir, "filler");
@@ -279,13 +244,12 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
   if ((await until(isAllWell, 120_000)) === undefined) throw new Error(`not well: ${await troubles()}`);
 
   console.log(
-    "| event | strip | notice | who got it | how it was repaired | all well after | before: strip | notice | repair |",
+    "| event | strip | notice | who got it | how it was repaired | all well after |\n|---|---|---|---|---|---|",
   );
-  console.log("|---|---|---|---|---|---|---|---|---|");
   let isHeard = true;
   for (const { name, strip, notice, begin, repair, how, withinMs = 90_000 } of incidents) {
     if (name === "disk full" && !hasSmallDisk) {
-      console.log(`| ${name} | not tried: a small disk cannot be mounted here | | | | | ${before[name]} |`);
+      console.log(`| ${name} | not tried: a small disk cannot be mounted here | | | | |`);
       continue;
     }
     await begin();
@@ -302,18 +266,15 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
     const wellMs = await until(() => isAllWell().catch(() => false), 300_000);
     isHeard &&= stripMs !== undefined && noticeMs !== undefined && wellMs !== undefined;
     const seen = `${inSeconds(stripMs)} | ${inSeconds(noticeMs)} | ${who.join(", ") || "nobody"}`;
-    console.log(`| ${name} | ${seen} | ${how} | ${inSeconds(wellMs)} | ${before[name]} |`);
+    console.log(`| ${name} | ${seen} | ${how} | ${inSeconds(wellMs)} |`);
     if (wellMs === undefined) console.log(`still wrong: ${(await troubles()).join("; ")}`);
   }
   await load.end();
-  await until(
-    async () => (await status()).destinations.every(({ counts }) => !counts.queued && !counts.waiting),
-    180_000,
-  );
+  const isDone = ({ counts }: Status["destinations"][number]) => !counts.queued && !counts.waiting;
+  await until(async () => (await status()).destinations.every(isDone), 180_000);
   const { destinations } = await status();
-  const arrived = Object.fromEntries(
-    destinations.map(({ name, counts }) => [name, (counts.sent ?? 0) + (counts.digested ?? 0)]),
-  );
+  const sums = destinations.map(({ name, counts }) => [name, (counts.sent ?? 0) + (counts.digested ?? 0)]);
+  const arrived = Object.fromEntries(sums) as Record<string, number>;
   const lost = destinations.flatMap(({ name, counts: { sent = 0, digested = 0, ...others } }) =>
     Object.entries(others).flatMap(([state, count]) => (count > 0 ? [`${name}: ${count} ${state}`] : [])),
   );

@@ -144,12 +144,13 @@ export function createDisk(root: string, found: Image, isBlank: (path: string) =
           return name(call, call.to, find(call.from));
         case "unlink":
           return name(call, call.path, undefined);
-        case "sync":
-          covered.set(
+        case "sync": {
+          const pending: Operation[] = find(call.path)?.pending ?? [];
+          return void covered.set(
             call,
-            (find(call.path)?.pending ?? []).filter(({ hasEnded }) => hasEnded),
+            pending.filter(({ hasEnded }) => hasEnded),
           );
-          return;
+        }
         case "send":
           return;
       }
@@ -162,11 +163,10 @@ export function createDisk(root: string, found: Image, isBlank: (path: string) =
       const node = find(call.path);
       const done = new Set(covered.get(call));
       covered.delete(call);
-      if (node === undefined) return;
-      if (node.kind === "file") {
+      if (node?.kind === "file") {
         for (const change of node.pending) if (done.has(change)) applyChange(node.synced, change, keepAll);
         node.pending = node.pending.filter((change) => !done.has(change));
-      } else {
+      } else if (node !== undefined) {
         for (const naming of node.pending) if (done.has(naming)) applyNaming(node.synced, naming);
         node.pending = node.pending.filter((naming) => !done.has(naming));
       }
@@ -268,32 +268,25 @@ function makeRoom(content: Content, length: number): void {
 function createChoice(random: SeededRandom, top: Folder): () => Keep {
   const sectorBytes = random.pick([512, 512, 4096]);
   const orders = [...new Set(pendingOf(top).map(({ order }) => order))].sort((a, b) => a - b);
+  const alike = (isKept: (operation: Operation) => boolean) => ({ whole: isKept, piece: isKept });
+  const pickMoment = () => (orders.length === 0 ? 0 : random.pick(orders));
+  const before = (moment: number, share: number) => ({
+    whole: ({ order }: Operation) => order <= moment,
+    piece: ({ order }: Operation) => order < moment || (order === moment && random.next() < share),
+  });
+  const since = (moment: number) => alike(({ order }) => order >= moment);
+  const some = (share: number) => alike(() => random.next() < share);
   const ways: (() => Pick<Keep, "whole" | "piece">)[] = [
-    () => ({ whole: () => false, piece: () => false }),
-    () => ({ whole: () => true, piece: () => true }),
-    () => {
-      const moment = orders.length === 0 ? 0 : random.pick(orders);
-      const share = random.next();
-      return { whole: ({ order }) => order <= moment, piece: keepBefore(moment, share, random) };
-    },
-    () => {
-      const moment = orders.length === 0 ? 0 : random.pick(orders);
-      const isKept = ({ order }: Operation) => order >= moment;
-      return { whole: isKept, piece: isKept };
-    },
-    () => {
-      const share = random.pick([0.05, 0.5, 0.95]);
-      const isKept = () => random.next() < share;
-      return { whole: isKept, piece: isKept };
-    },
+    ...[() => alike(() => false), () => alike(() => true)],
+    ...[
+      () => before(pickMoment(), random.next()),
+      () => since(pickMoment()),
+      () => some(random.pick([0.05, 0.5, 0.95])),
+    ],
   ];
   const isMixed = random.next() < 0.4;
   const one = random.pick(ways)();
   return () => ({ ...(isMixed ? random.pick(ways)() : one), sectorBytes });
-}
-
-function keepBefore(moment: number, share: number, random: SeededRandom) {
-  return ({ order }: Operation) => order < moment || (order === moment && random.next() < share);
 }
 
 function pendingOf(node: Node): Operation[] {

@@ -170,11 +170,8 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
     },
     async mute(relay) {
       const body = JSON.stringify({ match: { title: "no such alert" }, for: "1h", reason: "power" });
-      const { status, text: said } = await call(`${relay.url}/api/mutes`, {
-        method: "POST",
-        body,
-        token: relay.adminToken,
-      });
+      const asked = { method: "POST", body, token: relay.adminToken };
+      const { status, text: said } = await call(`${relay.url}/api/mutes`, asked);
       if (status !== 201) throw new Error(`no mute: ${status} ${said}`);
     },
     note(id, body) {
@@ -200,9 +197,7 @@ async function call(url: string, { method = "GET", body, token }: { method?: str
 }
 
 /** Takes webhooks: `/steady` each of them, `/faulty` some, after a while; others it refuses, or breaks the connection. */
-async function startReceiver(
-  random: SeededRandom,
-): Promise<{ url: string; quiet(): Promise<void>; close(): Promise<void> }> {
+async function startReceiver(random: SeededRandom) {
   let calls = 0;
   const server = createServer(async (incoming, answer) => {
     calls += 1;

@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import * as files from "node:fs";
 import { join, relative } from "node:path";
 import { scratch } from "../support/scratch.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -17,6 +7,9 @@ import { createDisk, type Disk, type Image } from "./disk.ts";
 import { type Promises, readPromises } from "./promises.ts";
 import { loadSent, recordingPaths, type SentRecord } from "./record.ts";
 import { type Call, readTrace } from "./trace.ts";
+
+const { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } = files;
+const { rmSync, truncateSync, writeFileSync } = files;
 
 /** A recording, read. */
 export interface Recording {
@@ -94,9 +87,8 @@ function forgetBoot(image: Image): void {
 function addEarlier({ promises, sent }: Pick<Recording, "promises" | "sent">, folder: string): void {
   const { earlier } = recordingPaths(folder);
   if (!existsSync(earlier)) return;
-  const before = JSON.parse(readFileSync(earlier, "utf8")) as Pick<Promises, "accepted" | "calls"> & {
-    sent: SentRecord;
-  };
+  type Earlier = Pick<Promises, "accepted" | "calls"> & { sent: SentRecord };
+  const before = JSON.parse(readFileSync(earlier, "utf8")) as Earlier;
   const atFirst = <T extends { at: number }>(list: T[]) => list.map((one) => ({ ...one, at: -1 }));
   promises.accepted.unshift(...atFirst(before.accepted));
   promises.calls.unshift(...atFirst(before.calls));
@@ -175,17 +167,8 @@ function placeOf({ number, seed }: Point, { calls, promises }: Recording): { pla
   const anywhere = () => random.below(last);
   const daring = () => near(findDaring({ calls, promises }));
   const promised = [promises.accepted, promises.calls].map((list) => () => near(list.map(({ at }) => at)));
-  const places = [
-    anywhere,
-    anywhere,
-    anywhere,
-    daring,
-    daring,
-    ...promised,
-    () => near(syncs()),
-    () => near(database()),
-  ];
-  return { place: random.pick(places)(), random };
+  const amid = [() => near(syncs()), () => near(database())];
+  return { place: random.pick([anywhere, anywhere, anywhere, daring, daring, ...promised, ...amid])(), random };
 }
 
 /** Where something was promised while a part of the log was not synced: a part that should not matter to it. */
@@ -236,13 +219,9 @@ function randomBytes(random: SeededRandom): Buffer {
 function expectAt({ promises, sent, secrets, disk, calls }: Recording, place: number, folder: string): Expected {
   const until = <T extends { at: number }>(list: T[]) => list.filter(({ at }) => at <= place);
   const expected: Expected = {
-    accepted: new Map(),
-    calls: new Map(),
-    sent: new Map(),
+    ...{ accepted: new Map(), calls: new Map(), sent: new Map(), secrets: new Map(), backups: new Map() },
     mutes: until(promises.mutes).map(({ id }) => id),
     bodies: new Set(sent.bodies),
-    secrets: new Map(),
-    backups: new Map(),
   };
   const accepted = until(promises.accepted);
   for (const id of accepted.flatMap(({ ids }) => ids)) {

@@ -8,15 +8,9 @@ import { type Load, loads, recordLoad } from "./loads.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { beginWith, type Finding, loadRecording, type Recording, replay } from "./replay.ts";
 
-const { values } = parseArgs({
-  options: {
-    points: { type: "string", default: "1200" },
-    seed: { type: "string" },
-    load: { type: "string" },
-    point: { type: "string" },
-    recording: { type: "string" },
-  },
-});
+const text = { type: "string" } as const;
+const options = { points: { ...text, default: "1200" }, seed: text, load: text, point: text, recording: text };
+const { values } = parseArgs({ options });
 const kept = resolve(".tmp/power");
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 if (values.load !== undefined && !loads.some(({ name }) => name === values.load))
@@ -33,9 +27,8 @@ async function runAll(count: number): Promise<number> {
   for (const [index, load] of loads.entries()) {
     if (values.load !== undefined && values.load !== load.name) continue;
     const recording = await record(load);
-    const points = Array.from({ length: count }, (_, number) => ({ number, seed })).filter(
-      ({ number }) => number % loads.length === index,
-    );
+    const all = Array.from({ length: count }, (_, number) => ({ number, seed }));
+    const points = all.filter(({ number }) => number % loads.length === index);
     const findings = await replay(recording, points);
     failures += findings.length;
     console.log(`${load.name}: ${describe(recording)}; ${points.length} points, ${findings.length} of them wrong`);
@@ -52,12 +45,8 @@ async function runAll(count: number): Promise<number> {
   for (const { name } of plantedFaults) {
     // One load alone may have nothing that a fault could be planted in; all of them together may not.
     if (values.load !== undefined && !planted.has(name)) missed.delete(name);
-    const verdict = missed.has(name)
-      ? "MISSED planted"
-      : planted.has(name)
-        ? "found  planted"
-        : "nothing to plant it in";
-    console.log(`${verdict}: ${name}`);
+    const verdict = planted.has(name) ? "found  planted" : "nothing to plant it in";
+    console.log(`${missed.has(name) ? "MISSED planted" : verdict}: ${name}`);
   }
   return failures === 0 && missed.size === 0 ? 0 : 1;
 }

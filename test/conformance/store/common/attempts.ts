@@ -124,17 +124,6 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     }
   });
 
-  test("holds a delivery for a person: neither due nor finished", async ({ store, route, claim, attempt, due }) => {
-    const { id } = await route();
-    await claim("chat", "t1");
-    const next = { state: "held", reason: "nobody knows whether it arrived" } as const;
-    await attempt({ token: "t1", outcome: "ambiguous", reason: "no_answer", next });
-    expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
-    const held = (await store.getAlert(id))?.deliveries[0];
-    expect(held).toMatchObject({ state: "held" });
-    expect(held?.finishedAt).toBeUndefined();
-  });
-
   test("ends what waits without an attempt, and leaves alone what is being sent", async (scene) => {
     const { store, lane, route, claim, due, states } = scene;
     const waiting = await route();

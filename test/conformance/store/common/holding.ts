@@ -86,8 +86,10 @@ export const describeHolding = aboutScenes("what quiet hours hold", openScene, (
     const next = { state: "held", reason: "may or may not have arrived" } as const;
     await scene.attempt({ token: "t1", outcome: "ambiguous", next });
     expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 9)).toEqual([]);
-    const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
-    const change = { ...release, deliveryIds };
+    expect(await scene.due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
+    const [held] = (await scene.store.getAlert(id))?.deliveries ?? [];
+    expect([held?.state, held?.finishedAt]).toEqual(["held", undefined]);
+    const change = { ...release, deliveryIds: [held?.id ?? ""] };
     expect(await scene.store.rescheduleHeld(change)).toBe(0);
     expect(await scene.store.rescheduleHeld({ ...change, isNamed: true })).toBe(1);
     expect(await scene.due("chat")).toMatchObject([{ state: "queued", ambiguous: 1 }]);

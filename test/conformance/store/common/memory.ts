@@ -70,36 +70,20 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     expect(await store.findRequests([three, one], 50)).toHaveLength(1);
   });
 
-  test("lists what waits for destinations that are no longer configured", async ({ store, route, claim }) => {
-    await route({ to: ["kept", "gone", "gone-too", planned("gone", { state: "muted" })] });
+  test("lists and fails what waits for, or is being sent to, destinations that are no longer configured", async (scene) => {
+    const { store, lane, route, claim, states } = scene;
+    const gone = planned("gone", { fallback: { to: "mail", at: noon } });
+    const { id } = await route({ to: ["kept", gone, "gone-too", planned("gone", { state: "muted" })] });
     await claim("gone-too", "t1");
     expect(await store.listOrphans(["kept"], 10)).toMatchObject([{ destination: "gone", state: "queued" }]);
     expect(await store.listOrphans(["kept", "gone"], 10)).toEqual([]);
-  });
-
-  test("fails what waits for, or is being sent to, destinations that are no longer configured", async (scene) => {
-    const { store, lane, route, claim, states } = scene;
-    const fallback = { to: "mail", at: noon };
-    const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });
-    await claim("gone-too", "t1");
     expect(await store.failOrphans(lane, ["kept"], noon + 9)).toBe(2);
-    expect(await states(id)).toEqual(["queued", "failed", "failed"]);
-    const gone = (await store.getAlert(id))?.deliveries[1];
-    expect(gone).toMatchObject({ finishedAt: noon + 9, reason: "this destination is no longer configured" });
+    expect(await states(id)).toEqual(["queued", "failed", "failed", "muted"]);
+    const failed = { finishedAt: noon + 9, reason: "this destination is no longer configured" };
+    expect((await store.getAlert(id))?.deliveries[1]).toMatchObject(failed);
     expect(await store.failOrphans(lane, ["kept"], noon + 10)).toBe(0);
     expect(await store.listAbandoned({ "gone-too": (await takeLane(store)).fence }, 9)).toEqual([]);
     expect(await store.listFallbacksDue(noon)).toEqual([]);
-  });
-
-  test("adds deliveries to an alert that has some, marked with their purpose", async ({ store, route, due }) => {
-    const { id } = await route();
-    await store.addDeliveries(id, [planned("chat"), planned("mail")], "resend", noon + 50);
-    expect((await store.getAlert(id))?.deliveries).toMatchObject([
-      { destination: "chat", purpose: "alert" },
-      { destination: "chat", purpose: "resend", createdAt: noon + 50 },
-      { destination: "mail", purpose: "resend" },
-    ]);
-    expect(await due("mail")).toMatchObject([{ purpose: "resend" }]);
   });
 
   test("counts deliveries by destination and state, with the age of the oldest that waits", async (scene) => {

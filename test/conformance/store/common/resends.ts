@@ -71,6 +71,9 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     await store.finishDeliveries(lane, seqs, { state: "expired", reason: "too old" }, noon, []);
     const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
     expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
+    expect(await store.listDue("mail", noon + 9, 9)).toMatchObject(
+      Array(2).fill({ purpose: "resend", createdAt: noon + 9 }),
+    );
     expect((await store.getAlert(id))?.deliveries).toMatchObject([
       { recipient: "a@x.example", resentBy: made[1]?.id },
       { recipient: "gone@x.example", resentBy: made[0]?.id },
