@@ -81,14 +81,9 @@ const cutOff: Trouble = {
  * `--pairs N` in all (default 500), `--seed N`, `--only WORD`: the scenes whose name has it.
  */
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      pairs: { type: "string", default: "500" },
-      seed: { type: "string", default: "1" },
-      only: { type: "string", default: "" },
-    },
-  });
+  const usual = (value: string) => ({ type: "string", default: value }) as const;
+  const options = { pairs: usual("500"), seed: usual("1"), only: usual("") };
+  const { values } = parseArgs({ args: [...args], options });
   const random = createSeededRandom(Number(values.seed));
   const part = (share: number) => Math.round(Number(values.pairs) * share);
   const scenes: [name: string, pairs: number, relays: number, trouble?: Trouble][] = [
@@ -102,50 +97,27 @@ export async function run(args: readonly string[]): Promise<boolean> {
   let isWell = true;
   for (const [name, pairs, count, trouble] of scenes.filter(([name]) => name.includes(values.only))) {
     const startedAt = performance.now();
-    const findings = await within((scope) => play(scope, random, pairs, count, trouble));
-    const cells = (["untold", "wrong last word", "behind the end"] as const).map((kind) =>
-      String(findings.filter((one) => one.kind === kind).length),
-    );
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    console.log(
-      `${name.padEnd(36)}${String(pairs).padStart(5)}${cells[0]?.padStart(8)}${cells[1]?.padStart(17)}${cells[2]?.padStart(32)}${String(seconds).padStart(4)}`,
-    );
+    const scope = createScope();
+    const findings = await play(scope, random, pairs, count, trouble).finally(scope.end);
+    const countOf = (kind: Finding["kind"]) => findings.filter((one) => one.kind === kind).length;
+    const counts = [pairs, countOf("untold"), countOf("wrong last word"), countOf("behind the end")];
+    const cells = [...counts, Math.round((performance.now() - startedAt) / 1000)].map(String);
+    console.log(name.padEnd(36) + cells.map((cell, index) => cell.padStart([5, 8, 17, 32, 4][index] ?? 0)).join(""));
     for (const { what } of findings.slice(0, 10)) console.log(`  ${what}`);
     isWell &&= findings.length === 0;
   }
   return isWell;
 }
 
-async function within<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-  const scope = createScope();
-  try {
-    return await work(scope);
-  } finally {
-    await scope.end();
-  }
-}
-
-async function play(
-  scope: Scope,
-  random: SeededRandom,
-  pairs: number,
-  count: number,
-  trouble?: Trouble,
-): Promise<Finding[]> {
+async function play(scope: Scope, random: SeededRandom, pairs: number, count: number, trouble?: Trouble) {
   const receivers = await createReceivers(scope);
   const postgres = count === 1 ? undefined : await startPostgresServer();
   if (postgres) scope.atEnd(postgres.end);
   const relays: Relay[] = [];
   for (let index = 0; index < count; index += 1) relays.push(await startRelay(scope, receivers, postgres?.url));
   const all = Array.from({ length: pairs }, (_, number): Pair => {
-    const [one, other] = random.below(2) === 0 ? relays : relays.toReversed();
-    return {
-      name: pairName(number),
-      apartMs: random.below(500),
-      one: one as Relay,
-      other: other ?? (one as Relay),
-      endedAt: 0,
-    };
+    const [one, other = one] = (random.below(2) === 0 ? relays : relays.toReversed()) as [Relay, Relay?];
+    return { name: pairName(number), apartMs: random.below(500), one, other, endedAt: 0 };
   });
   if (trouble === undefined) await postEach(all);
   else
@@ -223,13 +195,9 @@ async function startRelay(scope: Scope, receivers: Receivers, databaseUrl?: stri
   const spool = join(folder, "spool");
   mkdirSync(spool);
   const env = {
-    TOCSIN_CONFIG: path,
-    LOG_LEVEL: "error",
-    TELEGRAM_BOT_TOKEN: botToken,
-    TELEGRAM_API_ROOT: receivers.chatUrl,
-    SMTP_URL: receivers.smtpUrl,
-    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-    PUBLIC_URL: "https://tocsin.example",
+    ...{ TOCSIN_CONFIG: path, LOG_LEVEL: "error", PUBLIC_URL: "https://tocsin.example" },
+    ...{ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_API_ROOT: receivers.chatUrl },
+    ...{ SMTP_URL: receivers.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>" },
     ...(proxy && { DATABASE_URL: proxy.url, SPOOL_DIR: spool }),
   };
   const start = () => startRelayProcess(folder, env, undefined, undefined, scope.atEnd);

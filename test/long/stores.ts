@@ -6,24 +6,15 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Both stores have to answer the same random calls alike: see `compareStores`. */
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      steps: { type: "string", default: "10000" },
-      seed: { type: "string", default: String(Date.now() % 1e9) },
-    },
-  });
+  const usual = (value: string) => ({ type: "string", default: value }) as const;
+  const options = { steps: usual("10000"), seed: usual(String(Date.now() % 1e9)) };
+  const { values } = parseArgs({ args: [...args], options });
   const scope = createScope();
   try {
     const server = await startPostgresServer();
     scope.atEnd(() => server.end());
-    const made = await compareStores(
-      makeTempFolder(scope.atEnd),
-      server.url,
-      Number(values.seed),
-      Number(values.steps),
-    );
-    console.table(made);
+    const [seed, steps] = [Number(values.seed), Number(values.steps)];
+    console.table(await compareStores(makeTempFolder(scope.atEnd), server.url, seed, steps));
     console.log(`Seed ${values.seed}: SQLite and PostgreSQL answered alike, and keep the same rows.`);
     return true;
   } catch (error) {

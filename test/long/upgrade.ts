@@ -31,15 +31,9 @@ const everyMs = 40;
  * `--old REVISION_OR_FOLDER` (default 3fde4bbc; of other packages than these the folder of a built checkout), `--alerts N` (default 1,000,000; 3 GB, three times), `--questions N` (default 300), `--seed N`.
  */
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      old: { type: "string", default: "3fde4bbc" },
-      alerts: { type: "string", default: "1000000" },
-      questions: { type: "string", default: "300" },
-      seed: { type: "string", default: "1" },
-    },
-  });
+  const usual = (value: string) => ({ type: "string", default: value }) as const;
+  const options = { old: usual("3fde4bbc"), alerts: usual("1000000"), questions: usual("300"), seed: usual("1") };
+  const { values } = parseArgs({ args: [...args], options });
   const scope = createScope();
   const startedAt = performance.now();
   const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
@@ -50,10 +44,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const [before, after] = [join(folder, bodies.old), join(folder, bodies.new)];
     const write = ["--import", "tsx", "bench/stored-log.ts", values.alerts, "--keep", before];
     mkdirSync(before);
-    execFileSync(process.execPath, write, {
-      cwd: dirname(dirname(builds.old)),
-      stdio: ["ignore", "ignore", "inherit"],
-    });
+    const cwd = dirname(dirname(builds.old));
+    execFileSync(process.execPath, write, { cwd, stdio: ["ignore", "ignore", "inherit"] });
     say(`${values.alerts} alerts are stored as ${values.old} does it`);
     const sink = await createSink(scope);
 
@@ -69,17 +61,13 @@ export async function run(args: readonly string[]): Promise<boolean> {
 
     const accepted = await upgradeThroughKills(scope, after, sink.url, random, say);
     const relay = await startOn(scope, after, sink.url);
-    const lost: string[] = [];
-    const isThere = await until(() => accepted.every((id) => sink.arrived.has(id)), 180_000);
-    if (!isThere) lost.push(...accepted.filter((id) => !sink.arrived.has(id)));
+    await until(() => accepted.every((id) => sink.arrived.has(id)), 180_000);
+    const lost = accepted.filter((id) => !sink.arrived.has(id));
     say(`${accepted.length} alerts were answered 202 while the database was brought up to date, ${lost.length} lost`);
     const differing = (await askEach(relay, asked)).flatMap((answer, index) => {
       const expected = answers[index] as string;
-      return answer === expected
-        ? []
-        : [
-            `${asked[index - 1] ?? "counts"}\n  before ${around(expected, answer)}\n  after  ${around(answer, expected)}`,
-          ];
+      const differs = `\n  before ${around(expected, answer)}\n  after  ${around(answer, expected)}`;
+      return answer === expected ? [] : [`${asked[index - 1] ?? "counts"}${differs}`];
     });
     await relay.stop();
     say(`${differing.length} of ${asked.length} answers differ`);
@@ -109,20 +97,11 @@ async function createSink(scope: Scope): Promise<{ url: string; arrived: Set<str
 /** The destinations of the log take nothing, and none of it is due. */
 function writeConfiguration(folder: string, sinkUrl: string): Record<string, string> {
   const path = join(folder, "tocsin.yaml");
-  const nobody = `url: "http://127.0.0.1:9/", allowInternal: ["127.0.0.1"], notices: false`;
-  writeFileSync(
-    path,
-    `destinations:
-  chat: { type: webhook, ${nobody} }
-  desk: { type: webhook, ${nobody} }
-  risk: { type: webhook, ${nobody} }
-  archive: { type: webhook, ${nobody} }
-  pager: { type: webhook, ${nobody} }
-  sink: { type: webhook, url: "${sinkUrl}", allowInternal: ["127.0.0.1"], notices: false, digestOver: 1000 }
-routes:
-  - { name: everything, updates: new, to: [sink] }
-`,
-  );
+  const nobody = `type: webhook, url: "http://127.0.0.1:9/", allowInternal: ["127.0.0.1"], notices: false`;
+  const toNobody = ["chat", "desk", "risk", "archive", "pager"].map((name) => `  ${name}: { ${nobody} }\n`);
+  const sink = `  sink: { type: webhook, url: "${sinkUrl}", allowInternal: ["127.0.0.1"], notices: false, digestOver: 1000 }\n`;
+  const routes = "routes:\n  - { name: everything, updates: new, to: [sink] }\n";
+  writeFileSync(path, `destinations:\n${toNobody.join("")}${sink}${routes}`);
   return { TOCSIN_CONFIG: path, LOG_LEVEL: "error", PUBLIC_URL: "https://tocsin.example" };
 }
 
@@ -145,13 +124,10 @@ async function upgradeThroughKills(
   const sending = (async () => {
     for (let serial = 1; !isOver; serial += 1) {
       const body = JSON.stringify({ title: `Arrived ${serial}`, eventId: `upgrade-${serial}`, severity: "warning" });
-      const headers = { "content-type": "application/json" };
-      const answer = await fetch(`http://127.0.0.1:${port}/hooks/${webhookSecret}`, { method: "POST", body, headers })
-        .then(async (response) =>
-          response.status === 202 ? ((await response.json()) as { data: { id: string } }) : undefined,
-        )
-        .catch(() => undefined);
-      if (answer !== undefined) accepted.push(answer.data.id);
+      const post = { method: "POST", body, headers: { "content-type": "application/json" } };
+      const answer = await fetch(`http://127.0.0.1:${port}/hooks/${webhookSecret}`, post).catch(() => undefined);
+      const said = (await answer?.json().catch(() => undefined)) as { data: { id: string } } | undefined;
+      if (answer?.status === 202 && said !== undefined) accepted.push(said.data.id);
       await pause(everyMs);
     }
   })();
@@ -210,11 +186,10 @@ async function ask(relay: RelayProcess, path: string): Promise<string> {
 /** In which order the members of an object are written is no answer. */
 function inOneOrder(json: string): string {
   if (json === "") return json;
-  return JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : value,
-  );
+  return JSON.stringify(JSON.parse(json), (_name, value: unknown) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
 }
 
 async function askEach(relay: RelayProcess, paths: readonly string[]): Promise<string[]> {
@@ -230,10 +205,7 @@ async function countEach(relay: RelayProcess): Promise<string> {
   return JSON.stringify(data.flatMap(({ name, counts }) => (name === "sink" ? [] : { name, counts })));
 }
 
-type Listed = {
-  data: { id: string; receivedAt: string; facts?: { alertKey?: string } }[];
-  meta: { nextCursor: string | null };
-};
+type Listed = { data: { id: string; receivedAt: string }[]; meta: { nextCursor: string | null } };
 
 /** Ids from all over it, and the time up to which nothing of it waits. */
 async function lookAt(relay: RelayProcess): Promise<Log> {
@@ -249,6 +221,8 @@ async function lookAt(relay: RelayProcess): Promise<Log> {
   return { ids, until };
 }
 
+const states = ["sent", "failed", "held", "muted", "problem", "unmatched", "dropped", "repeat", "digested", "expired"];
+
 /** Each filter by itself and with others, with the pages behind, and all that there is of single alerts. */
 async function makeQuestions(relay: RelayProcess, log: Log, random: SeededRandom, count: number): Promise<string[]> {
   const some = <T>(list: readonly T[]): T => random.pick([...list]);
@@ -257,8 +231,7 @@ async function makeQuestions(relay: RelayProcess, log: Log, random: SeededRandom
   const filters: Record<string, () => string> = {
     severity: () => some(["critical", "warning", "info", "unknown"]),
     status: () => some(["firing", "resolved"]),
-    state: () =>
-      some(["sent", "failed", "held", "muted", "problem", "unmatched", "dropped", "repeat", "digested", "expired"]),
+    state: () => some(states),
     destination: () => some(["chat", "desk", "risk", "archive", "pager", "left"]),
     q: () => some([...Object.values(sampleWords), `${sampleWords.common} ${sampleWords.some}`, "crossed ethereum"]),
     from: time,

@@ -125,18 +125,11 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
     async start(member, { configuration = 0, bin: started = bin } = {}) {
       const index = members.indexOf(member);
       const env = {
-        DATABASE_URL: member.proxy.url,
-        TOCSIN_CONFIG: files[configuration] as string,
-        TELEGRAM_BOT_TOKEN: botToken,
-        DANCE_BOT_TOKEN: danceToken,
-        TELEGRAM_API_ROOT: receivers.chatUrl,
-        SMTP_URL: receivers.smtpUrl,
-        EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-        PUBLIC_URL: "https://tocsin.example",
-        LOG_LEVEL: "warn",
-        DRAIN_TIME: `${drainMs}ms`,
-        NODE_OPTIONS: `--require ${movedClock}`,
-        CLOCK_AHEAD_MS: String(clocksAheadMs[index]),
+        ...{ DATABASE_URL: member.proxy.url, TOCSIN_CONFIG: files[configuration] as string, LOG_LEVEL: "warn" },
+        ...{ TELEGRAM_BOT_TOKEN: botToken, DANCE_BOT_TOKEN: danceToken, TELEGRAM_API_ROOT: receivers.chatUrl },
+        ...{ SMTP_URL: receivers.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>" },
+        ...{ PUBLIC_URL: "https://tocsin.example", DRAIN_TIME: `${drainMs}ms` },
+        ...{ NODE_OPTIONS: `--require ${movedClock}`, CLOCK_AHEAD_MS: String(clocksAheadMs[index]) },
       };
       const command = [started, "serve", "--json"];
       // The database may be away just then.

@@ -68,9 +68,7 @@ export async function runPlanted({ seed, perSecond, only = "" }: PlantedOptions)
       if (built.status !== 0) throw new Error(`the bundle with the bug "${name}" was not built`);
       const bin = join(folder, "bin/tocsin.js");
       const { findings } = await runKillJourney({ seed, seconds, perSecond, faults, bin });
-      console.log(
-        `${findings.length === 0 ? "MISSED" : "found "} ${name}${findings.length === 0 ? "" : `: ${findings[0]}`}`,
-      );
+      console.log(findings.length === 0 ? `MISSED ${name}` : `found  ${name}: ${findings[0]}`);
       if (findings.length === 0) missed += 1;
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -10,18 +10,10 @@ import { runPlanted } from "./planted.ts";
 import { runRolling } from "./rolling.ts";
 import { createScope } from "./scope.ts";
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "300" },
-    rate: { type: "string" },
-    seed: { type: "string" },
-    faults: { type: "string" },
-    planted: { type: "boolean" },
-    bug: { type: "string" },
-    rolling: { type: "string" },
-    old: { type: "string", default: "HEAD" },
-  },
-});
+const text = { type: "string" } as const;
+const usual = { seconds: { ...text, default: "300" }, old: { ...text, default: "HEAD" } };
+const others = { rate: text, seed: text, faults: text, bug: text, rolling: text };
+const { values } = parseArgs({ options: { ...usual, ...others, planted: { type: "boolean" } } });
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const rate = (usual: number) => Number(values.rate ?? usual);
 process.exitCode = (await run()) ? 0 : 1;

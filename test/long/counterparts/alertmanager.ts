@@ -57,18 +57,12 @@ receivers: [{ name: tocsin, webhook_configs: [{ url: "${relay.hookUrl}", send_re
 `,
   );
   const listen = (port: number) => `--web.listen-address=127.0.0.1:${port}`;
-  world.startProgram("alertmanager", "prometheus-alertmanager", [
-    "--config.file=alertmanager.yml",
-    `--storage.path=${folder}/alertmanager`,
-    "--cluster.listen-address=",
-    listen(alertmanagerPort),
-  ]);
-  world.startProgram("prometheus", "prometheus", [
-    "--config.file=prometheus.yml",
-    `--storage.tsdb.path=${folder}/prometheus`,
-    "--rules.alert.resend-delay=2s",
-    listen(prometheusPort),
-  ]);
+  const alertmanager = ["--config.file=alertmanager.yml", `--storage.path=${folder}/alertmanager`];
+  const alone = ["--cluster.listen-address=", listen(alertmanagerPort)];
+  world.startProgram("alertmanager", "prometheus-alertmanager", [...alertmanager, ...alone]);
+  const prometheus = ["--config.file=prometheus.yml", `--storage.tsdb.path=${folder}/prometheus`];
+  const quick = ["--rules.alert.resend-delay=2s", listen(prometheusPort)];
+  world.startProgram("prometheus", "prometheus", [...prometheus, ...quick]);
   await pause(8_000);
   // One ends while the group still has others, so the group notifies of it again.
   for (const port of ports) {
@@ -95,16 +89,7 @@ receivers: [{ name: tocsin, webhook_configs: [{ url: "${relay.hookUrl}", send_re
   faults.push(...desk.notices.map((text) => `notice: ${text.slice(0, 100)}`));
   const { total } = data.alerts;
   const ids = new Set(desk.ids);
-  const tried = "three targets end and come back; groups notify again";
-  return [
-    {
-      counterpart: "Prometheus, Alertmanager",
-      tried,
-      sent: total,
-      accepted: total,
-      arrived: ids.size,
-      doubled: desk.ids.length - ids.size,
-      faults,
-    },
-  ];
+  const [counterpart, tried] = ["Prometheus, Alertmanager", "three targets end and come back; groups notify again"];
+  const counts = { sent: total, accepted: total, arrived: ids.size, doubled: desk.ids.length - ids.size };
+  return [{ counterpart, tried, ...counts, faults }];
 }

@@ -36,11 +36,8 @@ export async function tryBalancers(world: World): Promise<Result[]> {
     });
   const relays = [await start(0), await start(1)];
 
-  const [haproxyPort, statsPort, nginxPort] = [
-    await findLastingPort(),
-    await findLastingPort(),
-    await findLastingPort(),
-  ];
+  const [haproxyPort, statsPort] = [await findLastingPort(), await findLastingPort()];
+  const nginxPort = await findLastingPort();
   makeCertificate(folder);
   const servers = ports.map(
     (port, index) => `\tserver relay-${index + 1} 127.0.0.1:${port} check inter 1s fall 2 rise 1`,
@@ -83,12 +80,7 @@ export async function tryBalancers(world: World): Promise<Result[]> {
       if (!why.includes("TOUT")) out.add(`${what} (${why}): ${phase}`);
       else console.log(`${what} for a moment, as the machine was slow: ${phase}`);
     }),
-    watchProbes(
-      () => relays,
-      ["/readyz?alerts"],
-      watching.signal,
-      (what) => out.add(`${what}: ${phase}`),
-    ),
+    watchProbes(relays, ["/readyz?alerts"], watching.signal, (what) => out.add(`${what}: ${phase}`)),
   ]);
   // Certificates of its own.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";

@@ -44,14 +44,8 @@ export async function tryMail(world: World): Promise<Result[]> {
     ...(isThere && tookS < greylistedForS ? ["nothing was greylisted"] : []),
   ];
   write("last-log", relay.log());
-  return [
-    {
-      counterpart: "Postfix, postgrey",
-      tried: `greylisted for ${greylistedForS} s, there after ${tookS} s`,
-      ...counts,
-      faults,
-    },
-  ];
+  const tried = `greylisted for ${greylistedForS} s, there after ${tookS} s`;
+  return [{ counterpart: "Postfix, postgrey", tried, ...counts, faults }];
 }
 
 /** An instance of its own. @returns the folder of its mailbox */

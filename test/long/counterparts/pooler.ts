@@ -38,12 +38,8 @@ export async function tryPooler(world: World): Promise<Result[]> {
 
   const slow: string[] = [];
   const watching = new AbortController();
-  const watched = watchProbes(
-    () => [relay],
-    ["/readyz?alerts", "/metrics"],
-    watching.signal,
-    (what) => slow.push(what),
-  );
+  const paths = ["/readyz?alerts", "/metrics"];
+  const watched = watchProbes([relay], paths, watching.signal, (what) => slow.push(what));
   const sender = sendAlerts([relay.hookUrl], 100);
   await pause(4_000);
   const admin = new pg.Client(`${address}/pgbouncer`);

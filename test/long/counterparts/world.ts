@@ -156,21 +156,18 @@ export function sendAlerts(urls: readonly string[], everyMs: number): { end(): P
  * second of what `/healthz`, which needs nothing, takes at the same moment on a machine that is busy.
  */
 export async function watchProbes(
-  relays: () => readonly RelayProcess[],
+  relays: readonly RelayProcess[],
   paths: readonly string[],
   stop: AbortSignal,
   onFault: (what: string) => void,
 ): Promise<void> {
   const take = async (relay: RelayProcess, path: string) => {
     const startedAt = performance.now();
-    const status = await relay.api(path).then(
-      (answer) => answer.status,
-      () => 0,
-    );
-    return { status, tookMs: performance.now() - startedAt };
+    const answer = await relay.api(path).catch(() => undefined);
+    return { status: answer?.status ?? 0, tookMs: performance.now() - startedAt };
   };
   while (!stop.aborted) {
-    for (const relay of relays()) {
+    for (const relay of relays) {
       const [alive, ...asked] = await Promise.all(["/healthz", ...paths].map((path) => take(relay, path)));
       for (const [index, { status, tookMs }] of asked.entries()) {
         const isLate = tookMs - (alive?.tookMs ?? 0) > 1_000;
