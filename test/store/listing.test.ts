@@ -16,7 +16,7 @@ import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import type { Dialect } from "../../src/store/tx.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { day, endAt, everyQuery, queriesOf } from "./log-queries.ts";
+import { day, endAt, everyQuery, listAllFailed, queriesOf } from "./log-queries.ts";
 
 const count = 6_000;
 const perPart = 1_000;
@@ -231,13 +231,7 @@ describe("a page of the log, however its filters are combined", () => {
     const counted = await log.countFailed(failed);
     expect(counted.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(wanted.length);
     expect(new Set(counted.map(({ destination }) => destination)).size).toBe(counted.length);
-    const listed: string[] = [];
-    for (let after: Position | undefined; ; ) {
-      const page = await log.listFailed({ ...failed, states: ["failed"] }, { limit: 3, after });
-      if (page.length === 0) break;
-      listed.push(...page.map(({ deliverySeq }) => String(deliverySeq)));
-      after = page.at(-1)?.position;
-    }
+    const listed = await listAllFailed(log, { ...failed, states: ["failed"] }, 3);
     expect(listed).toHaveLength(wanted.filter(({ state }) => state === "failed").length);
     expect(new Set(listed).size).toBe(listed.length);
   });

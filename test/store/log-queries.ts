@@ -1,5 +1,5 @@
 import { sampleWords } from "../../bench/sample-alerts.ts";
-import type { AlertQuery, AlertSummary } from "../../src/core/ports/alert-log.ts";
+import type { AlertLog, AlertQuery, AlertSummary, FailedQuery, Position } from "../../src/core/ports/alert-log.ts";
 
 /** When the log ends that tests of pages write. */
 export const endAt = Date.UTC(2026, 5, 1);
@@ -32,21 +32,28 @@ export function queriesOf(alerts: readonly AlertSummary[]) {
   const some = alerts.find(({ facts, deliveries }) => facts?.token !== undefined && deliveries.length > 0);
   const { token = "", chain = "", alertKey: key = "", title = "" } = some?.facts ?? {};
   const route = some?.deliveries[0]?.route;
+  const over = (number: number) => ({ fact: "value", compare: ">", number }) as const;
   const queries: Partial<AlertQuery>[] = [
     { route },
     { route: "none" },
     { key },
     { key, route },
     { facts: [{ fact: "token", is: token.toLowerCase() }] },
-    {
-      facts: [
-        { fact: "chain", is: chain.toUpperCase() },
-        { fact: "value", compare: ">", number: 1_000 },
-      ],
-    },
-    { facts: [{ fact: "value", compare: ">", number: 5_000_000 }] },
+    { facts: [{ fact: "chain", is: chain.toUpperCase() }, over(1_000)] },
+    { facts: [over(5_000_000)] },
     { facts: [{ fact: "title", has: title.slice(0, 6) }] },
     { facts: [{ fact: "status", is: "resolved" }] },
   ];
   return { some, title, key, queries };
+}
+
+/** Positions of what failed, page by page, and of not many more than a hundred. */
+export async function listAllFailed(log: Pick<AlertLog, "listFailed">, query: FailedQuery, limit: number) {
+  const seqs: number[] = [];
+  for (let after: Position | undefined; ; ) {
+    const page = await log.listFailed(query, { limit, after });
+    if (page.length === 0 || seqs.length > 100) return seqs;
+    seqs.push(...page.map(({ deliverySeq }) => deliverySeq));
+    after = page.at(-1)?.position;
+  }
 }

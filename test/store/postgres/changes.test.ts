@@ -10,17 +10,18 @@ import { openDatabase } from "./open-relays.ts";
 async function openLog(alerts: number) {
   const url = await makePostgresDatabase();
   const database = await openDatabase(url);
-  await database.single.query(
-    `INSERT INTO alerts (id, item, origin, received_at) SELECT lpad(n::text, 36, '0'), 0, 'hook', n FROM generate_series(1, $1::int) n`,
-    [alerts],
-  );
+  const made = "SELECT lpad(n::text, 36, '0'), 0, 'hook', n FROM generate_series(1, $1::int) n";
+  await database.single.query(`INSERT INTO alerts (id, item, origin, received_at) ${made}`, [alerts]);
   const connect = async () => {
     const client = await openClient(url);
     // What is asked here is the order of commits, not whether they are on disk.
     await client.query("SET synchronous_commit = off");
     return client;
   };
-  return { url, changes: createChanges(createReading(database.read)), connect };
+  const changes = createChanges(createReading(database.read));
+  const seqsAfter = async (after?: ChangeCursor, limit = 10) =>
+    (await changes.list(after, limit)).map(({ seq }) => seq);
+  return { url, changes, connect, seqsAfter };
 }
 
 type Client = Awaited<ReturnType<Awaited<ReturnType<typeof openLog>>["connect"]>>;
@@ -30,10 +31,8 @@ type Change = (client: Client, seqs: number[]) => Promise<unknown>;
 /** As a relay does it, and as one of the version before does. */
 const noted: Change = (client, seqs) =>
   noteChanges({ query: async (text, values) => client.query(text, values as unknown[]) as never }, seqs);
-const inAlerts: Change = (client, seqs) =>
-  client.query("UPDATE alerts SET version = version + 1, changed_by = change_number() WHERE seq = ANY($1::bigint[])", [
-    seqs,
-  ]);
+const update = "UPDATE alerts SET version = version + 1, changed_by = change_number() WHERE seq = ANY($1::bigint[])";
+const inAlerts: Change = (client, seqs) => client.query(update, [seqs]);
 
 describe.each([
   ["the changes of a log", noted],
@@ -47,39 +46,34 @@ describe.each([
     await slower.query("BEGIN");
     await change(slower, [4]);
     await change(quick, [5]);
-    const seqsAfter = async (after?: ChangeCursor, limit = 10) => {
-      const listed = await changes.list(after, limit);
-      return { seqs: listed.map(({ seq }) => seq), last: listed.at(-1)?.cursor ?? after };
-    };
-    const first = await seqsAfter();
-    expect(first.seqs).toEqual([5]);
-    expect(await changes.latest()).toBe(first.last);
-    await slow.query("COMMIT");
-    await change(quick, [6]);
-    const second = await seqsAfter(first.last, 2);
-    expect(second.seqs).toEqual([1, 2]);
-    const third = await seqsAfter(second.last);
-    expect(third.seqs).toEqual([3, 6]);
-    await slower.query("COMMIT");
-    const last = await seqsAfter(third.last);
-    expect(last.seqs).toEqual([4]);
-    expect((await seqsAfter(last.last)).seqs).toEqual([]);
-    for (const { last: cursor } of [first, second, third, last]) {
+    let cursor: ChangeCursor | undefined;
+    const expectNext = async (seqs: number[], limit = 10) => {
+      const listed = await changes.list(cursor, limit);
+      expect(listed.map(({ seq }) => seq)).toEqual(seqs);
+      cursor = listed.at(-1)?.cursor ?? cursor;
       expect(await changes.knows(cursor as ChangeCursor)).toBe(true);
       expect(cursor).toMatch(/^\d[\w.-]{0,99}$/);
-    }
+    };
+    await expectNext([5]);
+    expect(await changes.latest()).toBe(cursor);
+    await slow.query("COMMIT");
+    await change(quick, [6]);
+    await expectNext([1, 2], 2);
+    await expectNext([3, 6]);
+    await slower.query("COMMIT");
+    await expectNext([4]);
+    await expectNext([]);
     // A transaction that is rolled back has none.
     await slow.query("BEGIN");
     await change(slow, [7]);
     await change(quick, [8]);
-    const passed = await seqsAfter(last.last);
+    await expectNext([8]);
     await slow.query("ROLLBACK");
-    expect(passed.seqs).toEqual([8]);
-    expect((await seqsAfter(passed.last)).seqs).toEqual([]);
+    await expectNext([]);
   });
 
   it("wait where more transactions than a cursor can name run before them, and go on when some have ended", async () => {
-    const { changes, connect } = await openLog(20);
+    const { changes, connect, seqsAfter } = await openLog(20);
     const held = await Promise.all(Array.from({ length: 12 }, connect));
     for (const [index, client] of held.entries()) {
       await client.query("BEGIN");
@@ -89,10 +83,10 @@ describe.each([
     expect(await changes.list(undefined, 10)).toEqual([]);
     const latest = await changes.latest();
     for (const client of held) await client.query("COMMIT");
-    const seqs = (await changes.list(undefined, 20)).map(({ seq }) => seq);
-    expect(seqs).toEqual([...Array.from({ length: 12 }, (_, index) => index + 1), 20]);
+    const seqs = [...held.map((_, index) => index + 1), 20];
+    expect(await seqsAfter(undefined, 20)).toEqual(seqs);
     // Those that were committed by then are no more than listed twice.
-    expect((await changes.list(latest, 20)).map(({ seq }) => seq)).toEqual(seqs);
+    expect(await seqsAfter(latest, 20)).toEqual(seqs);
   });
 
   it("are held up by no transaction of another database on the server", async () => {
@@ -121,7 +115,7 @@ describe.each([
   });
 
   it("go on behind those that came with a dump, whose transactions were another server's", async () => {
-    const { url, changes, connect } = await openLog(3);
+    const { url, changes, connect, seqsAfter } = await openLog(3);
     const client = await connect();
     await change(client, [1]);
     await client.query("UPDATE alerts SET changed_by = '5000000000000' WHERE changed_by IS NOT NULL");
@@ -135,14 +129,14 @@ describe.each([
     const [first, second, ...others] = await changes.list(seen, 10);
     expect([first?.seq, second?.seq, others]).toEqual([2, 1, []]);
     await client.query("COMMIT");
-    expect((await changes.list(second?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
+    expect(await seqsAfter(second?.cursor)).toEqual([3]);
     expect(await changes.knows(seen)).toBe(true);
   });
 });
 
 describe("while relays of two versions run", () => {
   it("a change is written where each of them looks, under one number", async () => {
-    const { url, changes, connect } = await openLog(3);
+    const { url, changes, connect, seqsAfter } = await openLog(3);
     const client = await connect();
     const before = "SELECT seq::int FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq";
     const ofVersionBefore = async () => (await runSql<{ seq: number }>(url, before)).map(({ seq }) => seq);
@@ -162,7 +156,7 @@ describe("while relays of two versions run", () => {
     await client.query("UPDATE relays SET gone_at = gone_at - interval '1 hour'");
     await noted(client, [3]);
     expect(await ofVersionBefore()).toEqual([1, 3, 2]);
-    expect((await changes.list(listed.at(-1)?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
+    expect(await seqsAfter(listed.at(-1)?.cursor)).toEqual([3]);
   });
 
   it("all changes are seen, of 3,000 commits beside transactions that are held open", async () => {

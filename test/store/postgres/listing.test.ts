@@ -13,7 +13,7 @@ import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
 import { shared } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { day, endAt, everyQuery, queriesOf } from "../log-queries.ts";
+import { day, endAt, everyQuery, listAllFailed, queriesOf } from "../log-queries.ts";
 
 const count = 9_000;
 
@@ -117,15 +117,7 @@ describe("a log that both drivers have", () => {
         (await log.countFailed({ ...failed, ...query })).sort((a, b) => (a.destination < b.destination ? -1 : 1));
       expect.soft(await byName(postgres), JSON.stringify(query)).toEqual(await byName(sqlite));
       for (const states of [["failed"], ["failed", "expired"]] as FailedQuery["states"][]) {
-        const list = async (log: Log) => {
-          const seqs: number[] = [];
-          for (let after: Position | undefined; ; ) {
-            const page = await log.listFailed({ ...failed, ...query, states }, { limit: 7, after });
-            if (page.length === 0 || seqs.length > 100) return seqs;
-            seqs.push(...page.map(({ deliverySeq }) => deliverySeq));
-            after = page.at(-1)?.position;
-          }
-        };
+        const list = (log: Log) => listAllFailed(log, { ...failed, ...query, states }, 7);
         expect.soft(await list(postgres), JSON.stringify(query)).toEqual(await list(sqlite));
       }
     }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Migration, migrate, readMigrations, requireNewest } from "../../../src/store/postgres/migrate.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { migrateOnly, openDatabase, refusalOf } from "./open-relays.ts";
@@ -60,11 +60,9 @@ describe("migrations of PostgreSQL", () => {
     await openDatabase(url);
     // One that may not be cancelled in its place: it lets go when somebody has waited for so long.
     const vacuum = await beginWith(url, "LOCK TABLE lanes IN SHARE UPDATE EXCLUSIVE MODE");
-    const giveWay = async (): Promise<void> => {
-      const { rowCount } = await vacuum.query(
-        `SELECT FROM pg_locks WHERE relation = 'lanes'::regclass AND waitstart < clock_timestamp() - interval '1 second'`,
-      );
-      if (rowCount === 0) return sleep(10).then(giveWay);
+    const waited = `SELECT FROM pg_locks WHERE relation = 'lanes'::regclass AND waitstart < clock_timestamp() - interval '1 second'`;
+    const giveWay = async () => {
+      await expect.poll(async () => (await vacuum.query(waited)).rowCount, { interval: 10 }).toBeGreaterThan(0);
       await vacuum.query("COMMIT");
     };
     const client = await openClient(url);
@@ -86,10 +84,8 @@ describe("migrations of PostgreSQL", () => {
     await requireNewest(client, present);
     await migrate(client, { migrations: two });
     await migrate(client, { migrations: one });
-    const refusal = {
-      code: "store_too_new",
-      message: `The database is of version ${n + 2}, on which Tocsins that know ${n + 1} or more can run; this one knows versions up to ${n}.`,
-    };
+    const runs = `on which Tocsins that know ${n + 1} or more can run; this one knows versions up to ${n}.`;
+    const refusal = { code: "store_too_new", message: `The database is of version ${n + 2}, ${runs}` };
     await expect(migrate(client, { migrations: present })).rejects.toMatchObject(refusal);
     await expect(requireNewest(client, present)).rejects.toMatchObject(refusal);
   });
@@ -111,11 +107,9 @@ describe("migrations of PostgreSQL", () => {
     const database = await openDatabase(url);
     const dump = await beginWith(url, "LOCK TABLE watch_states IN ACCESS SHARE MODE");
     const client = await openClient(url);
-    let isDone = false;
+    const done = vi.fn();
     const migrations = next("ALTER TABLE watch_states ADD COLUMN added integer");
-    const migrating = migrate(client, { migrations }).finally(() => {
-      isDone = true;
-    });
+    const migrating = migrate(client, { migrations }).finally(done);
     let longestMs = 0;
     for (let count = 0; count < 40; count += 1) {
       const began = performance.now();
@@ -123,7 +117,7 @@ describe("migrations of PostgreSQL", () => {
       longestMs = Math.max(longestMs, performance.now() - began);
       await sleep(25);
     }
-    expect(isDone).toBe(false);
+    expect(done).not.toHaveBeenCalled();
     // Behind the dump it would never end.
     expect(longestMs).toBeLessThan(5_000);
     await dump.query("COMMIT");
@@ -137,29 +131,18 @@ describe("migrations of PostgreSQL", () => {
     await beginWith(url, "LOCK TABLE watch_states IN ACCESS SHARE MODE");
     const client = await openClient(url);
     const sql = "CREATE TABLE added (x integer); ALTER TABLE watch_states ADD COLUMN added integer";
-    expect(await refusalOf(migrate(client, { migrations: next(sql), tryForMs: 400 }))).toMatchObject({
-      code: "store_unavailable",
-      message: expect.stringContaining("a long dump"),
-    });
-    const [found] = await runSql<{ added: string | null; last: number }>(
-      url,
-      "SELECT to_regclass('added')::text AS added, (SELECT max(number) FROM migrations) AS last",
-    );
-    expect(found).toEqual({ added: null, last: present.length });
+    const refusal = { code: "store_unavailable", message: expect.stringContaining("a long dump") };
+    expect(await refusalOf(migrate(client, { migrations: next(sql), tryForMs: 400 }))).toMatchObject(refusal);
+    const left = "SELECT to_regclass('added')::text AS added, (SELECT max(number) FROM migrations) AS last";
+    expect(await runSql(url, left)).toEqual([{ added: null, last: present.length }]);
   });
 
   it("leave no prepared statement behind that fails, on whichever connection it was prepared", async () => {
     const url = await makePostgresDatabase();
     const database = await openDatabase(url);
     const all = "SELECT * FROM watch_states";
-    const askAll = () =>
-      Promise.all(
-        Array.from({ length: 24 }, (_, index) => {
-          if (index % 3 === 0) return database.read.query(all);
-          if (index % 3 === 1) return database.single.query(all);
-          return database.transaction((tx) => tx.query(all));
-        }),
-      );
+    const ways = [database.read, database.single, { query: () => database.transaction((tx) => tx.query(all)) }];
+    const askAll = () => Promise.all(Array.from({ length: 24 }, (_, index) => ways[index % 3]?.query(all)));
     await askAll();
     await migrate(await openClient(url), { migrations: next("ALTER TABLE watch_states ADD COLUMN added integer") });
     await askAll();

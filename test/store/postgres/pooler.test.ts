@@ -51,14 +51,10 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
     const pooler = await createPostgresPooler(await database, 1);
     const { transaction, read, single } = await open(pooler.url, { answerWithinMs: 3_000 });
     await runSql(pooler.url, "SET synchronous_commit = off; SET statement_timeout = 0");
-    const asked =
-      "SELECT current_setting('synchronous_commit') AS commits, current_setting('statement_timeout') AS ends";
-    for (const { rows } of await Promise.all([
-      read.query(asked),
-      single.query(asked),
-      transaction((tx) => tx.query(asked)),
-    ]))
-      expect(rows).toEqual([{ commits: "on", ends: "2700ms" }]);
+    const setting = (name: string) => `current_setting('${name}')`;
+    const asked = `SELECT ${setting("synchronous_commit")} AS commits, ${setting("statement_timeout")} AS ends`;
+    const ways = [read.query(asked), single.query(asked), transaction((tx) => tx.query(asked))];
+    for (const { rows } of await Promise.all(ways)) expect(rows).toEqual([{ commits: "on", ends: "2700ms" }]);
     const failing = single.query("INSERT INTO watch_states VALUES ('a', '{}'), ('a', '{}')");
     await expect(failing).rejects.toMatchObject({ code: "23505" });
     await single.query("INSERT INTO watch_states VALUES ('a', '{}')");
@@ -78,11 +74,8 @@ describe("PostgreSQL behind a pooler in transaction mode", () => {
     const endOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     await runSql(url, endOthers);
-    const again = () =>
-      relay.acceptRequest(request()).then(
-        () => "accepted",
-        (error: Error) => error.message,
-      );
+    const again = async () =>
+      (await relay.acceptRequest(request()).catch((error: Error) => ({ kind: error.message }))).kind;
     await expect.poll(again).toContain("synchronous_commit = off");
     expect(away.at(-1)).toContain("synchronous_commit = off");
     await runSql(url, `ALTER DATABASE ${name} RESET synchronous_commit`);
@@ -97,10 +90,10 @@ describe("commands behind a pooler", () => {
     const { signal } = new AbortController();
     const place = { dataDir: makeTempFolder(), url: pooler.url };
     const moving = moveToPostgres({ ...place, now: Date.now, signal, onProgress: async () => {} });
-    await expect(moving).rejects.toMatchObject({
-      message: expect.stringContaining("leads through a pooler"),
-      hint: expect.stringContaining("DATABASE_LISTEN_URL"),
-    });
+    const [message, hint] = ["leads through a pooler", "DATABASE_LISTEN_URL"].map((one) =>
+      expect.stringContaining(one),
+    );
+    await expect(moving).rejects.toMatchObject({ message, hint });
     expect(pooler.violations).toEqual([]);
   });
 
@@ -108,11 +101,9 @@ describe("commands behind a pooler", () => {
     const url = await database;
     const pooler = await createPostgresPooler(url);
     const signalsOf = async (databaseUrl: string, databaseListenUrl?: string) => {
-      const place = {
-        databaseUrl: new Secret(databaseUrl),
-        ...(databaseListenUrl && { databaseListenUrl: new Secret(databaseListenUrl) }),
-      };
-      const findings = await checkDatabase({} as RelayRun, place as Config);
+      const listen = databaseListenUrl && { databaseListenUrl: new Secret(databaseListenUrl) };
+      const place = { databaseUrl: new Secret(databaseUrl), ...listen } as Config;
+      const findings = await checkDatabase({} as RelayRun, place);
       return findings.find(({ check }) => check === "signals");
     };
     const says = (words: string) => expect.stringContaining(words);
