@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import { readMessages, type SentMessage } from "./http-stream.ts";
 import type { Call } from "./trace.ts";
 
@@ -33,35 +32,20 @@ export function readPromises(
 ): Promises {
   const promises: Promises = { accepted: [], calls: [], shown: [], mutes: [], printed: [] };
   const sockets = new Map<string, { begin: number; bytes: Buffer }[]>();
-  const printed = new Map<string, { begin: number; text: string }[]>();
   for (const call of calls) {
-    if (call.kind === "send") push(sockets, call.socket, call);
-    if (call.kind === "write" && call.path.startsWith(`${printedTo}/`)) {
-      push(printed, basename(call.path), { begin: call.begin, text: call.bytes.toString() });
-    }
+    if (call.kind === "send") sockets.set(call.socket, [...(sockets.get(call.socket) ?? []), call]);
+    if (call.kind !== "write" || !call.path.startsWith(`${printedTo}/`)) continue;
+    const lines = call.bytes.toString().split("\n");
+    promises.printed.push(...lines.flatMap((line) => (line === "" ? [] : { at: call.begin, line })));
   }
-  for (const chunks of sockets.values()) {
+  for (const chunks of sockets.values())
     for (const message of readMessages(chunks)) readMessage(promises, message, destinationOf);
-  }
-  for (const chunks of printed.values()) {
-    for (const { begin, text } of chunks) {
-      for (const line of text.split("\n")) if (line !== "") promises.printed.push({ at: begin, line });
-    }
-  }
   return promises;
 }
 
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
-}
+type Find = (start: string) => string | undefined;
 
-function readMessage(
-  promises: Promises,
-  { at, start, body }: SentMessage,
-  destinationOf: (start: string) => string | undefined,
-): void {
+function readMessage(promises: Promises, { at, start, body }: SentMessage, destinationOf: Find): void {
   if (start.startsWith("HTTP/1.1 202")) {
     const { data } = JSON.parse(body) as { data: { id?: string; ids?: string[] } };
     promises.accepted.push({ at, ids: data.ids ?? [data.id as string] });

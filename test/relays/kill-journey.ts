@@ -138,11 +138,8 @@ const faults = {
     const owner = await ownerOf(fleet, chatLane);
     const { proxy, process: relay } = owner;
     proxy.holdBack('"paused":{"at"');
-    const asked = relay
-      ?.api("/api/destinations/desk/pause", { method: "POST" })
-      .then(({ status }) => status)
-      .catch(() => 0);
-    if (!(await until(proxy.isHolding, 5_000, 5))) throw new Error(`no pause was written: ${await asked}`);
+    const asked = relay?.api("/api/destinations/desk/pause", { method: "POST" }).catch(() => undefined);
+    if (!(await until(proxy.isHolding, 5_000, 5))) throw new Error(`no pause was written: ${(await asked)?.status}`);
     proxy.hang();
     say(`${owner.name}, which has ${chatLane}, hears nothing of the database while it writes`);
     await until(async () => ![undefined, owner].includes(await fleet.ownerOf(chatLane)), 60_000);
@@ -150,11 +147,10 @@ const faults = {
     await pause(500);
     proxy.goOn();
     say(`its write arrives, and ${owner.name} hears of the database again`);
-    if ((await asked) === 200) complain("a pause was confirmed that was not written");
-    const [paused] = await fleet.ask(
-      "SELECT FROM destination_statuses WHERE kind = 'destination' AND name = 'desk' AND status::json ->> 'paused' IS NOT NULL",
-    );
-    if (paused !== undefined) complain("a pause that was refused holds");
+    if ((await asked)?.status === 200) complain("a pause was confirmed that was not written");
+    const ofDesk = "SELECT FROM destination_statuses WHERE kind = 'destination' AND name = 'desk'";
+    const paused = await fleet.ask(`${ofDesk} AND status::json ->> 'paused' IS NOT NULL`);
+    if (paused.length > 0) complain("a pause that was refused holds");
   },
   /**
    * A relay stands still while it is told that a destination takes no alerts: another one finds it out as well. People hear of it
@@ -171,10 +167,11 @@ const faults = {
     await until(() => freezing !== undefined, 60_000);
     await post(fleet, { title: "Fragile A999998Z", to: "fragile" });
     await freezing;
-    const worse = /^fragile gets no alerts/;
-    const better = /^fragile works again/;
+    const [worse, better] = [/^fragile gets no alerts/, /^fragile works again/];
     notices.push(worse, better);
-    await until(async () => (await findNotices(fleet)).some((title) => worse.test(title)), 60_000);
+    const isTold = (words: RegExp, withinMs: number) =>
+      until(async () => (await findNotices(fleet)).some((title) => words.test(title)), withinMs);
+    await isTold(worse, 60_000);
     receivers.mendFragile();
     await testFragile(fleet);
     const knows = await ownerOf(fleet, fragileLane);
@@ -182,10 +179,9 @@ const faults = {
     await fleet.kill(knows);
     await fleet.start(knows);
     // The test may have ended with the relay that was about to send it.
-    const isTold = () => until(async () => (await findNotices(fleet)).some((title) => better.test(title)), 30_000);
-    if (await isTold()) return;
+    if (await isTold(better, 30_000)) return;
     await testFragile(fleet);
-    await isTold();
+    await isTold(better, 30_000);
   },
 };
 
@@ -307,12 +303,7 @@ async function countAhead({ fleet, receivers }: Scene): Promise<number> {
 }
 
 /** @param stopIt stops the owner of the lane; true when it then holds what it has not sent. It is asked again until it does. */
-async function freezeHolding(
-  scene: Scene,
-  lane: string,
-  ms: number,
-  stopIt: (owner: Member) => Promise<boolean>,
-): Promise<void> {
+async function freezeHolding(scene: Scene, lane: string, ms: number, stopIt: (owner: Member) => Promise<boolean>) {
   for (let tries = 1; tries <= 10; tries += 1) {
     const owner = await ownerOf(scene.fleet, lane);
     if (await stopIt(owner)) return await freeze(scene, owner, lane, ms);
@@ -333,10 +324,8 @@ async function freeze({ fleet, stops, say }: Scene, member: Member, what: string
 }
 
 async function findNotices({ ask }: Fleet): Promise<string[]> {
-  const rows = await ask<{ title: string }>(
-    "SELECT facts::json ->> 'title' AS title FROM alerts WHERE origin = 'notice'",
-  );
-  return rows.map(({ title }) => title);
+  const titles = "SELECT facts::json ->> 'title' AS title FROM alerts WHERE origin = 'notice'";
+  return (await ask<{ title: string }>(titles)).map(({ title }) => title);
 }
 
 /** By whichever relay the balancer takes; what it is sent shows that it works. */
@@ -349,9 +338,6 @@ const post = ({ hookUrl }: Fleet, body: object) =>
   postUntil(202, hookUrl, { headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 async function postUntil(wanted: number, url: string, what: RequestInit): Promise<void> {
-  const isTaken = await until(async () => {
-    const answer = await fetch(url, { method: "POST", ...what }).catch(() => undefined);
-    return answer?.status === wanted;
-  }, 60_000);
-  if (!isTaken) throw new Error(`no relay answers ${wanted} at ${url}`);
+  const isTaken = async () => (await fetch(url, { method: "POST", ...what }).catch(() => undefined))?.status === wanted;
+  if (!(await until(isTaken, 60_000))) throw new Error(`no relay answers ${wanted} at ${url}`);
 }

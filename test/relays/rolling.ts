@@ -29,10 +29,8 @@ export interface RollingOutcome {
 }
 
 /** That of the newer version differs, so that it takes over, and the one before comes back. */
-const configurations = [
-  "",
-  "mutes: [{ match: { payload.none: none }, reason: of another version, until: 2100-01-01T00:00:00Z }]\n",
-];
+const mute = "{ match: { payload.none: none }, reason: of another version, until: 2100-01-01T00:00:00Z }";
+const configurations = ["", `mutes: [${mute}]\n`];
 const readyWithinMs = 60_000;
 /** Longer than the balancer waits for an answer of `/readyz`, so that a busy machine is none of the faults. */
 const drainMs = 3_000;
@@ -44,29 +42,18 @@ const drainMs = 3_000;
  */
 export async function runRolling(options: RollingOptions): Promise<RollingOutcome> {
   const { seed, rounds, perSecond, relays = 3, builds, say = () => {} } = options;
-  const versions: Version[] = [
-    { configuration: 0, bin: builds?.old },
-    { configuration: 1, bin: builds?.new },
-  ];
+  const versions: Version[] = [builds?.old, builds?.new].map((bin, configuration) => ({ configuration, bin }));
   const scope = createScope();
   try {
     const receivers = await createReceivers(scope, createSeededRandom(seed));
-    const fleet = await startFleet(scope, {
-      receivers,
-      clocksAheadMs: Array<number>(relays).fill(0),
-      more: configurations,
-      drainMs,
-    });
+    const clocksAheadMs = Array<number>(relays).fill(0);
+    const fleet = await startFleet(scope, { receivers, clocksAheadMs, more: configurations, drainMs });
     await Promise.all(fleet.members.map((member) => fleet.start(member, versions[0])));
     const areReady = (count: number) => until(() => fleet.balancer.ready().length >= count, readyWithinMs);
     await areReady(fleet.members.length);
-    const sender = startSender({
-      url: fleet.hookUrl,
-      perSecond,
-      random: createSeededRandom(seed + 1),
-      neverRepeats: true,
-      targetOf: (number) => (number % 10 === 3 ? "mail" : "rest"),
-    });
+    const targetOf = (number: number) => (number % 10 === 3 ? "mail" : "rest");
+    const sending = { perSecond, random: createSeededRandom(seed + 1), neverRepeats: true, targetOf } as const;
+    const sender = startSender({ url: fleet.hookUrl, ...sending });
     await installWitness(fleet);
     const stopMs: number[] = [];
     const roundMs: number[] = [];
@@ -92,9 +79,8 @@ export async function runRolling(options: RollingOptions): Promise<RollingOutcom
     await until(() => isSettled(fleet), 120_000);
     const evidence: Evidence = { fleet, receivers, sent: sender.sent, stops: [], notices: [] };
     const found = await judge(evidence);
-    for (const { name, isAccepted, tries } of sender.sent)
-      if (!isAccepted)
-        found.unshift({ name, what: `${name} was not taken: ${tries.map(({ outcome }) => outcome).join()}` });
+    for (const { name, tries } of sender.sent.filter(({ isAccepted }) => !isAccepted))
+      found.unshift({ name, what: `${name} was not taken: ${tries.map(({ outcome }) => outcome).join()}` });
     const marked = receivers.arrivals.filter(({ isMarkedRepeat }) => isMarkedRepeat);
     for (const { name, destination } of marked)
       found.push({ name, what: `${name} came to ${destination} as a repeat` });

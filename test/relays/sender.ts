@@ -1,4 +1,6 @@
-import { Agent, request } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { danceBody } from "./dance.ts";
 import { pause } from "./scope.ts";
@@ -125,24 +127,12 @@ export function startSender(options: SenderOptions): Sender {
   };
 }
 
-function post(url: string, agent: Agent, body: string, key?: string): Promise<{ status: number; id?: string }> {
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) };
-    const sent = request(url, { method: "POST", agent, headers, timeout: answerWithinMs }, (response) => {
-      let text = "";
-      response.on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("error", reject);
-      response.on("end", () => {
-        const status = response.statusCode ?? 0;
-        if (status !== 202) return resolve({ status });
-        const { data } = JSON.parse(text) as { data: { id: string } };
-        resolve({ status, id: data.id });
-      });
-    });
-    sent.on("timeout", () => sent.destroy(new Error("no answer in time")));
-    sent.on("error", reject);
-    sent.end(body);
-  });
+async function post(url: string, agent: Agent, body: string, key?: string): Promise<{ status: number; id?: string }> {
+  const headers = { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) };
+  const sent = request(url, { method: "POST", agent, headers, timeout: answerWithinMs });
+  sent.on("timeout", () => sent.destroy(new Error("no answer in time")));
+  const [response] = (await once(sent.end(body), "response")) as [IncomingMessage];
+  const said = await text(response);
+  const status = response.statusCode ?? 0;
+  return status === 202 ? { status, id: (JSON.parse(said) as { data: { id: string } }).data.id } : { status };
 }

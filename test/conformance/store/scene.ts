@@ -3,7 +3,7 @@ import type { AlertFacts } from "../../../src/core/alert.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
 import type { PaceRecord } from "../../../src/core/destination-status.ts";
 import type { Maintenance } from "../../../src/core/ports/administration.ts";
-import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
+import type { AttemptRecord, FallbackCall, Untried } from "../../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { RoutingDraft } from "../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
@@ -33,6 +33,8 @@ export interface Scene<S extends Store = Store> {
   /** Claims what is due at a destination, under this token. Attempts under it are of all that. */
   claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
   attempt(changes: AttemptChanges, paces?: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
+  /** Ends or puts off, without an attempt. Default: at noon, without fallbacks. */
+  finish(seqs: number[], next: Untried, at?: number, fallbacks?: FallbackCall[]): Promise<unknown>;
   /** The state of each delivery of an alert, in their order. */
   states(id: string): Promise<string[]>;
 }
@@ -73,14 +75,12 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
       await scene.store.acceptRequest(incoming);
       const { seq, id } = await findUnrouted(scene.store, incoming.ids[0]);
       const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));
-      const record = routed(seq, { facts: factsOf(facts), deliveries, routedAt: receivedAt + 5 });
-      record.decisions =
-        decisions ??
-        deliveries.map(({ destination, state }) => {
-          const result = state === "held" ? "held" : "deliver";
-          return { route: "everything", destination, result, reason: "it takes everything" };
-        });
-      await scene.store.recordRouting([record]);
+      const decide = ({ destination, state }: PlannedDelivery): Decision => {
+        const result = state === "held" ? "held" : "deliver";
+        return { route: "everything", destination, result, reason: "it takes everything" };
+      };
+      const judged = { facts: factsOf(facts), decisions: decisions ?? deliveries.map(decide) };
+      await scene.store.recordRouting([routed(seq, { ...judged, deliveries, routedAt: receivedAt + 5 })]);
       return { seq, id };
     },
     maintain: async (now = noon) => scene.store.maintain?.(now),
@@ -90,18 +90,16 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
       const deliverySeqs = due.map(({ seq }) => seq);
       const claimed = await scene.store.claimDeliveries(scene.lane, { token, deliverySeqs, leaseMs, digestId }, []);
       if (claimed === "lost") throw new Error("the lane is lost");
-      claimedBy.set(
-        token,
-        claimed.map(({ seq }) => seq),
-      );
+      const seqs = claimed.map(({ seq }) => seq);
+      claimedBy.set(token, seqs);
       return claimed;
     },
-    attempt: (changes, paces = []) =>
-      scene.store.recordAttempt(
-        scene.lane,
-        attemptOf(changes.token, claimedBy.get(changes.token) ?? [], changes),
-        paces,
-      ),
+    attempt({ token, ...changes }, paces = []) {
+      const record = attemptOf(token, claimedBy.get(token) ?? [], changes);
+      return scene.store.recordAttempt(scene.lane, record, paces);
+    },
+    finish: (seqs, next, at = noon, fallbacks = []) =>
+      scene.store.finishDeliveries(scene.lane, seqs, next, at, fallbacks),
     async states(id) {
       const detail = await scene.store.getAlert(id);
       return detail?.deliveries.map(({ state }) => state) ?? [];

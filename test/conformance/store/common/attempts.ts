@@ -125,15 +125,15 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
   });
 
   test("ends what waits without an attempt, and leaves alone what is being sent", async (scene) => {
-    const { store, lane, route, claim, due, states } = scene;
+    const { store, lane, route, claim, due, states, finish } = scene;
     const waiting = await route();
     const [{ seq } = { seq: 0 }] = await due("chat");
     await claim("chat", "t1");
     const expired = { state: "expired", reason: "too old" } as const;
-    await store.finishDeliveries(lane, [seq], expired, noon, []);
+    await finish([seq], expired);
     expect(await states(waiting.id)).toEqual(["sending"]);
     await store.releaseClaim(lane, "t1", noon);
-    await store.finishDeliveries(lane, [seq], expired, noon + 9, []);
+    await finish([seq], expired, noon + 9);
     const [ended] = (await store.getAlert(waiting.id))?.deliveries ?? [];
     expect(ended).toMatchObject({ ...expired, finishedAt: noon + 9 });
     expect(await due("chat")).toEqual([]);

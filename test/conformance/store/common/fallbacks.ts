@@ -27,7 +27,7 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
   });
 
   test("makes the deliveries once, whoever asks: time, failed attempt or end without one", async (scene) => {
-    const { store, lane, route, claim, attempt, due } = scene;
+    const { store, finish, route, claim, attempt, due } = scene;
     const { id } = await route({ to: [planned("chat", { fallback })] });
     const [delivery] = await claim("chat", "t1");
     const deliverySeq = delivery?.seq ?? 0;
@@ -38,7 +38,7 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     // Its addresses may have changed meanwhile.
     await store.callFallbacks([{ deliverySeq, planned: [planned("mail", { recipient: "new@example.com" })] }], noon);
     await attempt({ ...kicked, token: "t1", deliverySeqs: [deliverySeq], fallbacks: [call] });
-    await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, [call]);
+    await finish([deliverySeq], { state: "failed", reason: "" }, noon, [call]);
     const made = (await store.getAlert(id))?.deliveries.slice(1);
     expect(made).toMatchObject([
       { destination: "mail", purpose: "fallback", insteadOf: "chat", state: "queued" },
@@ -82,11 +82,11 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
   });
 
   test("puts off what waits without an attempt, and calls upon its fallback in the same step", async (scene) => {
-    const { store, lane, route, due, states } = scene;
+    const { store, finish, route, due, states } = scene;
     const { id } = await route({ to: [planned("chat", { fallback })] });
     const [{ seq } = { seq: 0 }] = await due("chat");
     const waiting = { state: "waiting" as const, reason: "chat is dead", dueAt: noon + 60_000 };
-    await store.finishDeliveries(lane, [seq], waiting, noon, [{ deliverySeq: seq, planned: [planned("mail")] }]);
+    await finish([seq], waiting, noon, [{ deliverySeq: seq, planned: [planned("mail")] }]);
     expect(await states(id)).toEqual(["waiting", "queued"]);
     expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({ reason: "chat is dead", dueAt: noon + 60_000 });
     expect(await store.listDue("chat", noon + 59_999, 10)).toEqual([]);

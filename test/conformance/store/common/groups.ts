@@ -215,7 +215,7 @@ export const describeCauses = aboutScenes("what follows a cause", openGroups, (t
       const deliverySeq = (await scene.store.listDue("chat", noon, 1))[0]?.seq ?? 0;
       const at = noon + 60 * second;
       if (way === "fallback") await scene.store.callFallbacks([{ deliverySeq, planned: [] }], at);
-      else await scene.store.finishDeliveries(scene.lane, [deliverySeq], { state: way, reason: "gone" }, at, []);
+      else await scene.finish([deliverySeq], { state: way, reason: "gone" }, at);
       expect(await scene.told("chat")).toContain("60 pool firing");
       expect(await scene.told("mail")).toContain("3600 pool firing");
       // The fallback of what waited is called as if it had come then.
@@ -231,7 +231,7 @@ export const describeCauses = aboutScenes("what follows a cause", openGroups, (t
     const due = await scene.store.listDue("chat", noon, 9);
     const seqs = due.flatMap(({ alertKey, seq }) => (alertKey === "bridge" ? seq : []));
     const gone = { state: "failed" as const, reason: "gone" };
-    await scene.store.finishDeliveries(scene.lane, seqs, gone, noon + 60 * second, []);
+    await scene.finish(seqs, gone, noon + 60 * second);
     const left = (await scene.told("chat")).filter((one) => !one.includes("bridge"));
     expect(left).toEqual([1, 3, 4].map((key) => `60 key ${key} firing`));
     const [id] = await scene.route([again(61)]);

@@ -46,13 +46,13 @@ export const describeHolding = aboutScenes("what quiet hours hold", openScene, (
     const waits = { state: "waiting" as const, reason: "gone", dueAt: until + 9 };
     const [first, second] = await scene.due("chat", until + 2);
     expect([first?.heldUntil, second?.heldUntil]).toEqual([undefined, undefined]);
-    await scene.store.finishDeliveries(scene.lane, [first?.seq ?? 0], { ...waits, state: "held" }, until + 2, []);
+    await scene.finish([first?.seq ?? 0], { ...waits, state: "held" }, until + 2);
     expect(await scene.claim("chat", "t1", { now: until + 2 })).toMatchObject([{ id: second?.id }]);
     await scene.attempt({ token: "t1", next: { ...waits, dueAt: until + 8 }, outcome: "retry" });
     const listed = await scene.due("chat", until + 9);
     expect(listed.map(({ heldUntil }) => heldUntil)).toEqual([until, undefined]);
     const seqs = listed.map(({ seq }) => seq);
-    await scene.store.finishDeliveries(scene.lane, seqs, { ...waits, dueAt: until + 20 }, until + 9, []);
+    await scene.finish(seqs, { ...waits, dueAt: until + 20 }, until + 9);
     await scene.restart();
     const ends = (await scene.due("chat", until + 20)).map(({ heldUntil }) => heldUntil);
     expect(ends).toEqual([until + 9, until]);

@@ -4,12 +4,12 @@ import type { Store } from "../../../../src/core/ports/store.ts";
 import { aboutScenes, claimOf, noon, openScene, planned, type Scene } from "../scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
-async function fail({ route, store, lane }: Scene, count: number, at = 0): Promise<string[]> {
+async function fail({ route, store, finish }: Scene, count: number, at = 0): Promise<string[]> {
   const ids: string[] = [];
   for (let alert = 0; alert < count; alert += 1) ids.push((await route()).id);
   const due = await store.listDue("chat", noon, 100);
   const seqs = due.filter(({ alertId }) => ids.includes(alertId)).map(({ seq }) => seq);
-  await store.finishDeliveries(lane, seqs, { state: "failed", reason: "kicked" }, noon + at, []);
+  await finish(seqs, { state: "failed", reason: "kicked" }, noon + at);
   return ids;
 }
 
@@ -48,10 +48,10 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
   });
 
   test("stand for a second mailbox that the destination no longer has, also when that is resent later", async (scene) => {
-    const { store, lane, route } = scene;
+    const { store, finish, route } = scene;
     await route({ to: [toMail("one@x.example"), toMail("two@x.example")] });
     const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
-    await store.finishDeliveries(lane, seqs, { state: "failed", reason: "refused" }, noon, []);
+    await finish(seqs, { state: "failed", reason: "refused" });
     const resend = (deliverySeq: number) =>
       store.resendFailed([{ deliverySeq, planned: [toMail("new@x.example")], onlyNew: false }], noon);
     expect(await resend(seqs[0] ?? 0)).toEqual({ made: 1, resent: 1, noRecipient: 0 });
@@ -65,10 +65,14 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
   });
 
-  test("of one alert are returned as they were made, and stand for a mailbox each", async ({ store, lane, route }) => {
+  test("of one alert are returned as they were made, and stand for a mailbox each", async ({
+    store,
+    finish,
+    route,
+  }) => {
     const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
     const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
-    await store.finishDeliveries(lane, seqs, { state: "expired", reason: "too old" }, noon, []);
+    await finish(seqs, { state: "expired", reason: "too old" });
     const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
     expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
     expect(await store.listDue("mail", noon + 9, 9)).toMatchObject(
@@ -131,7 +135,7 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
   });
 
   test("of many are counted, with those that have arrived, until none waits", async (scene) => {
-    const { store, lane } = scene;
+    const { store, lane, finish } = scene;
     const counted = async () => (await store.countByDestination())[0]?.resending;
     await fail(scene, 4);
     expect(await counted()).toBeUndefined();
@@ -141,7 +145,7 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     await store.claimDeliveries(lane, claimOf("t1", one?.seq ?? 0), []);
     await scene.attempt({ token: "t1", deliverySeqs: [one?.seq ?? 0] });
     expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
-    await store.finishDeliveries(lane, [two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60, []);
+    await finish([two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60);
     expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
     // The one that failed once more counts as its resend does.
     await resendAll(store);

@@ -119,12 +119,12 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
   });
 
   test("puts a summary off, and the next alert of its key ends it as before", async (scene) => {
-    const { route, told, due, store, lane, now } = scene;
+    const { route, told, due, store, finish, now } = scene;
     const [id] = (await route(falls(5), [mail])).slice(-1);
     const all = await due("mail", Number.MAX_SAFE_INTEGER);
     const seqs = all.filter(({ updates }) => updates === "summary").map(({ seq }) => seq);
     const dueAt = now() + 24 * 60 * minute;
-    await store.finishDeliveries(lane, seqs, { state: "held", reason: "", dueAt }, now(), []);
+    await finish(seqs, { state: "held", reason: "", dueAt }, now());
     expect((await store.getAlert(id ?? ""))?.deliveries).toMatchObject([{ state: "held", dueAt }]);
     const [next] = await route(falls(1, 5), [mail]);
     expect(await told(id)).toEqual(["mail digested 1"]);
@@ -165,7 +165,7 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     const [far] = await scene.route([["80"]], [chat()]);
     expect(await scene.told(far)).toEqual(["chat queued 3"]);
     const { seq = 0 } = (await scene.due("chat", scene.now())).find(({ alertId }) => alertId === far) ?? {};
-    await scene.store.finishDeliveries(scene.lane, [seq], { state: "failed", reason: "" }, scene.now(), []);
+    await scene.finish([seq], { state: "failed", reason: "" }, scene.now());
     const [next] = await scene.route([["80"]], [chat()]);
     expect(await scene.told(next)).toEqual(["chat queued 3"]);
   });
@@ -175,7 +175,7 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     const tooOld = { state: "expired", reason: "too old" } as const;
     const expire = (due: { seq: number }[]) => {
       const seqs = due.map(({ seq }) => seq);
-      return scene.store.finishDeliveries(scene.lane, seqs, tooOld, scene.now(), []);
+      return scene.finish(seqs, tooOld, scene.now());
     };
     await scene.route(falls(4), both);
     const due = await scene.due("mail", scene.now());

@@ -130,12 +130,12 @@ export const describeSilenced = aboutScenes("what a mute has held back", openSce
   });
 
   test("counts what waited to be told when the mute began", async (scene) => {
-    const { store, lane } = scene;
+    const { store, finish } = scene;
     const waits = planned("chat", { state: "held", updates: "summary", dueAt: noon + 10 });
     await scene.route({ facts: { alertKey: "a" }, to: [waits] });
     const [due] = await scene.due("chat", noon + 10);
     const next = { state: "muted", reason: "muted", mutedBy: "m1" } as const;
-    await store.finishDeliveries(lane, [due?.seq ?? 0], next, noon + 10, []);
+    await finish([due?.seq ?? 0], next, noon + 10);
     expect(await store.countSilenced(["m1"])).toEqual([{ mutedBy: "m1", alerts: 1 }]);
     expect(await scene.due("chat", noon + 10)).toEqual([]);
     expect(await store.countFailed(byMute())).toMatchObject([{ destination: "chat", deliveries: 1 }]);

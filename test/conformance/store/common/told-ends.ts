@@ -113,12 +113,12 @@ export const describeToldEnds = aboutScenes("what is over", openKey, (test, open
   });
 
   test("is told where it was not: at another destination, and where that failed or was muted", async (scene) => {
-    const { store, lane, route, due } = scene;
+    const { finish, route, due } = scene;
     await route(over(), { deliveries: [planned("chat"), planned("ops", { state: "muted" })] });
     const [first] = await due("chat");
     const deliveries = [planned("chat"), planned("ops"), planned("desk")];
     expect((await route(over(), { deliveries })).sent).toEqual(["ops", "desk"]);
-    await store.finishDeliveries(lane, [first?.seq ?? 0], { state: "failed", reason: "refused" }, noon, []);
+    await finish([first?.seq ?? 0], { state: "failed", reason: "refused" });
     expect((await route(over(), { deliveries })).sent).toEqual(["chat"]);
   });
 
