@@ -10,7 +10,6 @@ import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import type { TransactionName } from "../../src/store/sqlite/transactions/index.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { describeAccepting } from "./store/common/accepting.ts";
-import { describeAttempts } from "./store/common/attempts.ts";
 import { describeHealth } from "./store/common/health.ts";
 import { describeLog } from "./store/common/log.ts";
 import { describeRouting } from "./store/common/routing.ts";
@@ -62,7 +61,7 @@ describeStore("SQLite on two connections", openOnTwoConnections);
 // What is of the threads themselves: bodies change hands packed, what is read by the hundred comes back as text, signals and
 // health cross over, and files are closed at the end.
 describe("SQLite in threads of its own", () => {
-  for (const about of [describeAccepting, describeRouting, describeAttempts, describeLog]) about(openThreaded);
+  for (const about of [describeAccepting, describeRouting, describeLog]) about(openThreaded);
   for (const about of [describeSignals, describeHealth, describeFiles]) about(openThreaded);
 });
 

@@ -7,65 +7,46 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bytes = 2.5 * 1024 * 1024;
 
-function setUp(size = bytes) {
+function setUp(size = bytes, name = "ballast") {
   const disk = { free: bytes * 10, now: 1_000_000 };
-  const path = join(makeTempFolder(), "ballast");
-  const open = () => new Ballast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
-  return { disk, path, open, ballast: open() };
+  const path = join(makeTempFolder(), name);
+  const ballast = new Ballast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
+  return { disk, path, ballast };
 }
 
 describe("the ballast", () => {
   it("is laid by when it is asked for, of the full size and of bytes that do not compress", () => {
     const { ballast, path } = setUp();
-    expect(ballast.isSpent()).toBe(true);
-    expect(ballast.restore()).toBe(true);
-    expect(ballast.isSpent()).toBe(false);
+    expect([ballast.isSpent(), ballast.restore(), ballast.isSpent()]).toEqual([true, true, false]);
     expect(statSync(path)).toMatchObject({ size: bytes, mode: 0o100600 });
     expect(gzipSync(readFileSync(path)).length).toBeGreaterThan(bytes * 0.99);
   });
 
-  it("is laid by again when there is room for it twice, looking once a second", () => {
+  it("is laid by again when there is room for it twice, looking once a second, also by a clock that was set back", () => {
     const { ballast, disk } = setUp();
+    const restoresAfter = (ms: number, free = disk.free) => {
+      Object.assign(disk, { now: disk.now + ms, free });
+      return ballast.restore();
+    };
     ballast.restore();
     ballast.spend();
-    disk.now += 999;
-    expect(ballast.restore()).toBe(false);
-    disk.now += 1;
-    disk.free = bytes * 2 - 1;
-    expect(ballast.restore()).toBe(false);
-    disk.free = bytes * 2;
-    disk.now += 999;
-    expect(ballast.restore()).toBe(false);
-    disk.now += 1;
-    expect(ballast.restore()).toBe(true);
-    expect(ballast.isSpent()).toBe(false);
-  });
-
-  it("is laid by again after the clock was set back", () => {
-    const { ballast, disk } = setUp();
-    ballast.restore();
+    expect(restoresAfter(999)).toBe(false);
+    expect(restoresAfter(1, bytes * 2 - 1)).toBe(false);
+    expect(restoresAfter(999, bytes * 2)).toBe(false);
+    expect([restoresAfter(1), ballast.isSpent()]).toEqual([true, false]);
     ballast.spend();
-    disk.now -= 3_600_000;
-    expect(ballast.restore()).toBe(true);
+    expect(restoresAfter(-3_600_000)).toBe(true);
   });
 
   it("stays spent when its file cannot be written, and leaves no half of it", () => {
-    const disk = { free: Number.MAX_SAFE_INTEGER, now: 0 };
-    const path = join(makeTempFolder(), "missing", "ballast");
-    const ballast = new Ballast({ path, bytes }, { freeBytes: () => disk.free, now: () => disk.now });
-    expect(ballast.restore()).toBe(false);
-    expect(ballast.isSpent()).toBe(true);
-    expect(existsSync(path)).toBe(false);
+    const { ballast, path } = setUp(bytes, "missing/ballast");
+    expect([ballast.restore(), ballast.isSpent(), existsSync(path)]).toEqual([false, true, false]);
   });
 
   it("of no size asks for no room, and only waits its second", () => {
     const { ballast, disk, path } = setUp(0);
-    expect(ballast.isSpent()).toBe(false);
-    expect(ballast.spend()).toBe(true);
-    expect(ballast.isSpent()).toBe(true);
-    disk.now += 1000;
-    disk.free = 0;
-    expect(ballast.restore()).toBe(true);
-    expect(existsSync(path)).toBe(false);
+    expect([ballast.isSpent(), ballast.spend(), ballast.isSpent()]).toEqual([false, true, true]);
+    Object.assign(disk, { now: disk.now + 1000, free: 0 });
+    expect([ballast.restore(), existsSync(path)]).toEqual([true, false]);
   });
 });

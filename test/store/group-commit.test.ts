@@ -1,15 +1,13 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createGroupCommit } from "../../src/store/sqlite/group-commit.ts";
-import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { isDiskFull, toStoreError } from "../../src/store/sqlite/store-error.ts";
 import { createContext, type TransactionContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions, type Transactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createSqliteDialect, runShared } from "../../src/store/sqlite/tx.ts";
 import { newId, request } from "../conformance/store/scene-samples.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { openLog } from "./open-log.ts";
 
 const notice = (id: string) => ({
   name: "recordNotice" as const,
@@ -19,8 +17,7 @@ const notice = (id: string) => ({
 const mute = { id: "", matchers: [], reason: "", startsAt: 1, endsAt: 2, createdAt: 1, createdBy: "" };
 
 function setUp(change = (transactions: Transactions, _context: TransactionContext): Transactions => transactions) {
-  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
-  onTestFinished(() => void db.close());
+  const { db } = openLog();
   const context = createContext({ db, newId, now: Date.now });
   const group = createGroupCommit(context, change(createTransactions(context), context));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
@@ -117,11 +114,8 @@ describe("group commit", () => {
     const bug = error("SQLITE_CONSTRAINT_UNIQUE");
     expect(toStoreError(bug)).toBe(bug);
     expect(toStoreError(error("SQLITE_IOERR_READ"))).toMatchObject({ code: "store_unavailable" });
-    const full = {
-      code: "store_unavailable",
-      message: "The disk that holds the database is full.",
-      retryAfterMs: 30_000,
-    };
+    const message = "The disk that holds the database is full.";
+    const full = { code: "store_unavailable", message, retryAfterMs: 30_000 };
     expect(toStoreError(error("SQLITE_FULL"))).toMatchObject(full);
     expect(isDiskFull(error("SQLITE_IOERR_READ"))).toBe(false);
   });

@@ -8,20 +8,16 @@ import type { AlertDetail, AlertQuery, DeliverySummary, Position } from "../../s
 import { createListStatements, mostCounted } from "../../src/store/listing/list-statements.ts";
 import { createListing } from "../../src/store/listing/listing.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { createContext } from "../../src/store/sqlite/transactions/context.ts";
-import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createListWords } from "../../src/store/sqlite/transactions/list-words.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
 import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import type { Dialect } from "../../src/store/tx.ts";
-import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { day, endAt, everyQuery, listAllFailed, queriesOf } from "./log-queries.ts";
+import { spyOnPrepare, transactionsOn } from "./open-log.ts";
 
 const count = 6_000;
 const perPart = 1_000;
-
-const createLog = (db: Database) => createTransactions(createContext({ db, newId, now: Date.now }));
 
 function wordsIn(facts: AlertFacts): string[] {
   const { title, severity, status, text: body, metric, token, chain, value, threshold, source, externalId } = facts;
@@ -51,7 +47,7 @@ describe("a page of the log, however its filters are combined", () => {
     db.exec("INSERT INTO alerts_search (alerts_search) VALUES ('delete-all'); UPDATE search_cursor SET alert_seq = 0");
     const searching = createSearching({ db }, perPart);
     while (searching.indexAlerts(5_000) > 0);
-    const log = createLog(db);
+    const log = transactionsOn(db);
     all = [];
     for (const { id } of await log.listAlerts({ limit: count })) all.push((await log.getAlert(id)) as AlertDetail);
     wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
@@ -110,16 +106,16 @@ describe("a page of the log, however its filters are combined", () => {
     const beside = [{}, { severity: "critical" } as const, ...states, { destination: "pager" }, { q: "market" }];
     const found = await expectEachFound(asked.flatMap((one) => beside.map((other) => ({ ...one, ...other }))));
     expect(found.filter((alerts) => alerts > 0).length).toBeGreaterThan(20);
-    const [titled] = await createLog(db).listAlerts({ limit: 9, phrases: [title] });
+    const [titled] = await transactionsOn(db).listAlerts({ limit: 9, phrases: [title] });
     expect(titled?.facts?.title).toBe(title);
     const turned = title.split(" ").reverse().join(" ");
-    expect(await createLog(db).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
-    expect(await createLog(db).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
+    expect(await transactionsOn(db).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
+    expect(await transactionsOn(db).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
   });
 
   /** @returns how many alerts each query has found. */
   async function expectEachFound(queries: Omit<AlertQuery, "limit">[]): Promise<number[]> {
-    const log = createLog(db);
+    const log = transactionsOn(db);
     let stops = 0;
     const counts: number[] = [];
     for (const query of queries) {
@@ -140,7 +136,7 @@ describe("a page of the log, however its filters are combined", () => {
   }
 
   it("says how far it looked when the time is over, and what is older than that is found from there", async () => {
-    const log = createLog(db);
+    const log = transactionsOn(db);
     const query: AlertQuery = { limit: 10, q: sampleWords.oldest };
     const { alerts, stopped } = await log.listAlertsWithin(query, -1);
     expect(alerts).toEqual([]);
@@ -188,14 +184,8 @@ describe("a page of the log, however its filters are combined", () => {
 
   it("asks few parts whether words stand in them, and finds those that stand only in older ones", async () => {
     let asked = 0;
-    const spied = new Proxy(db, {
-      get(target, name) {
-        if (name !== "prepare") return Reflect.get(target, name);
-        return (sql: string) => {
-          if (/^SELECT 1 FROM alerts_search/.test(sql)) asked += 1;
-          return target.prepare(sql);
-        };
-      },
+    const spied = spyOnPrepare(db, (sql) => {
+      if (/^SELECT 1 FROM alerts_search/.test(sql)) asked += 1;
     });
     const oldest = all.at(-1) as AlertDetail;
     const words = wordsOf.get(oldest.facts as AlertFacts)?.slice(0, 10) ?? [];
@@ -217,12 +207,12 @@ describe("a page of the log, however its filters are combined", () => {
     const facts = all[count - seq]?.facts;
     if (facts === undefined) throw new Error("the alert has no facts");
     searching.indexLate(seq, { ...facts, title: "latecomer" });
-    const found = await createLog(db).listAlerts({ limit: 5, q: "latecomer" });
+    const found = await transactionsOn(db).listAlerts({ limit: 5, q: "latecomer" });
     expect(found.map(({ id }) => id)).toEqual([all[count - seq]?.id]);
   });
 
   it("counts and lists what failed and has a word, over all parts", async () => {
-    const log = createLog(db);
+    const log = transactionsOn(db);
     const failed = { states: ["failed", "expired"], failedUntil: endAt + day, q: sampleWords.common } as const;
     const wanted = all
       .filter((alert) => matches(alert, { q: sampleWords.common }))

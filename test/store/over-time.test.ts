@@ -1,14 +1,10 @@
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import type { OverTime } from "../../src/core/ports/alert-log.ts";
 import { createOverTime } from "../../src/store/listing/over-time.ts";
-import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { createContext } from "../../src/store/sqlite/transactions/context.ts";
-import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createStepCounter } from "../../src/store/sqlite/transactions/over-time.ts";
 import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
-import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { newIdAt, noon, request, routed } from "../conformance/store/scene-samples.ts";
+import { openLog as openStored } from "./open-log.ts";
 
 const minute = 60_000;
 const steps = { fromAt: noon, stepMs: minute, steps: 30 };
@@ -17,15 +13,11 @@ const everyMinute = Array.from({ length: 30 }, (_, index) => noon + index * minu
 
 /** A warning that no route wanted at each of these times, at a clock of which each look takes a millisecond. */
 async function openLog(times = everyMinute) {
-  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
-  onTestFinished(() => void db.close());
-  const context = createContext({ db, newId: () => newIdAt(noon), now: () => noon });
-  const { acceptRequest, recordRouting } = createTransactions(context);
+  const { db, transactions } = openStored();
   for (const at of times) {
-    await acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
+    await transactions.acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
     const alertSeq = db.prepare<[], number>("SELECT max(seq) FROM alerts").pluck().get() ?? 0;
-    const rest = { decisions: [], deliveries: [], purpose: "alert" as const, repeatWindowMs: 0 };
-    await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
+    await transactions.recordRouting([routed(alertSeq, { routedAt: at, repeatWindowMs: 0 })]);
   }
   let ms = 0;
   return createOverTime(createStepCounter({ db }, createSqliteDialect({ db, now: Date.now })), () => ++ms);

@@ -1,25 +1,17 @@
-import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
 import { createFailedStatements, createListStatements } from "../../src/store/listing/list-statements.ts";
 import type { Driver } from "../../src/store/listing/list-words.ts";
 import { toPosition } from "../../src/store/positions.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
-import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createListWords, type PartSearch } from "../../src/store/sqlite/transactions/list-words.ts";
 import { countProblems, countProblemsOf } from "../../src/store/sqlite/transactions/over-time.ts";
 import { createSqliteDialect, type Once } from "../../src/store/sqlite/tx.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
-
-function open(): Database {
-  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
-  onTestFinished(() => void db.close());
-  return db;
-}
+import { openLog, spyOnPrepare } from "./open-log.ts";
 
 function planOf(db: Database, sql: string): string[] {
   const numbers = sql.match(/\?\d+/g);
@@ -89,15 +81,7 @@ const exempt: [RegExp, string][] = [
 /** All that is prepared once and for all. */
 function statementsOf(db: Database): string[] {
   const statements: string[] = [];
-  const spied = new Proxy(db, {
-    get(target, name) {
-      if (name !== "prepare") return Reflect.get(target, name);
-      return (sql: string) => {
-        statements.push(sql);
-        return target.prepare(sql);
-      };
-    },
-  });
+  const spied = spyOnPrepare(db, (sql) => void statements.push(sql));
   const context = createContext({ db: spied, newId, now: Date.now });
   const atOnce: Once = (make) => {
     const made = make();
@@ -110,7 +94,7 @@ function statementsOf(db: Database): string[] {
 
 describe("the plan of every statement", () => {
   it("reads no table from end to end and sorts nothing", () => {
-    const db = open();
+    const { db } = openLog();
     const statements = statementsOf(db);
     expect(statements.length).toBeGreaterThan(60);
     for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
@@ -173,15 +157,12 @@ describe("what failed and was not resent", () => {
   const failedQuery: FailedQuery = { states: ["failed"], failedUntil: 1 };
   const usdc = { table: "alerts_search", match: '"usdc"' };
 
+  const narrow = { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 } as const;
   it.each<[string, Partial<FailedQuery>, RegExp]>([
     ["everything", {}, /SEARCH d .* deliveries_unsent \(state=\? AND/],
-    [
-      "one destination",
-      { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 },
-      /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/,
-    ],
+    ["one destination", narrow, /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/],
   ])("is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
-    const db = open();
+    const { db } = openLog();
     const { toFailed } = createFailedStatements(createListWords({ db }, dialectOf(db)));
     const page = { limit: 9, after: toPosition(5, 6) };
     const plan = planOf(db, toFailed({ ...failedQuery, ...changes }, usdc, window, page).sql);
@@ -190,7 +171,7 @@ describe("what failed and was not resent", () => {
   });
 
   it("is counted without a look at what was sent", () => {
-    const db = open();
+    const { db } = openLog();
     const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
     for (const destination of [undefined, "chat"]) {
       const { toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
@@ -202,7 +183,7 @@ describe("what failed and was not resent", () => {
 
 describe("every index", () => {
   it("is one that a statement or a page reads: each is written for every alert", () => {
-    const db = open();
+    const { db } = openLog();
     const statements = statementsOf(db);
     const { countEach, listAlong } = listsOf(db);
     for (const query of everyQuery)
@@ -215,7 +196,7 @@ describe("every index", () => {
 
 describe("the last values of the keys of a page", () => {
   it("are found along the index of keys, and only those are read", () => {
-    const db = open();
+    const { db } = openLog();
     const [sql = ""] = statementsOf(db).filter((one) => one.includes("AS sent"));
     expect(planOf(db, sql)).toEqual(["SEARCH k USING INDEX alerts_by_key (alert_key=? AND seq>? AND seq<?)"]);
   });
@@ -223,7 +204,7 @@ describe("the last values of the keys of a page", () => {
 
 describe("a page of the log", () => {
   it("is found in order from an index, whatever the filters and whichever of them drives", () => {
-    const db = open();
+    const { db } = openLog();
     const { driversOf, countEach, listAlong } = listsOf(db);
     const drivers = new Set<Along>();
     for (const query of everyQuery) {
@@ -238,6 +219,8 @@ describe("a page of the log", () => {
     expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "alerts"]));
   });
 
+  const [sentToChat, problem] = [{ state: "sent", destination: "chat" } as const, { state: "problem" } as const];
+  const byBoth = "deliveries_by_destination_state";
   const seqs = "seq>? AND seq<?)";
   const inDeliveries = "alert_seq>? AND alert_seq<?)";
   const row = "INTEGER PRIMARY KEY (rowid";
@@ -245,12 +228,7 @@ describe("a page of the log", () => {
     ["severity", { severity: "critical" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
     ["destination", { destination: "chat" }, "deliveries", `by_destination (destination=? AND ${inDeliveries}`],
     ["state", { state: "sent" }, "deliveries", `deliveries_by_state (state=? AND ${inDeliveries}`],
-    [
-      "state at a destination",
-      { state: "sent", destination: "chat" },
-      "deliveries",
-      `deliveries_by_destination_state (destination=? AND state=? AND ${inDeliveries}`,
-    ],
+    ["state at a destination", sentToChat, "deliveries", `${byBoth} (destination=? AND state=? AND ${inDeliveries}`],
     ["unmatched", { state: "unmatched" }, "alerts", `alerts_unmatched (${seqs}`],
     ["dropped", { state: "dropped" }, "alerts", `alerts_dropped (${seqs}`],
     ["repeats", { state: "repeat" }, "alerts", `alerts_repeats (${seqs}`],
@@ -261,17 +239,12 @@ describe("a page of the log", () => {
     ["route", { route: "desk" }, "deliveries", `deliveries_by_route (route=? AND ${inDeliveries}`],
     ["key", { key: "metric eth" }, "alerts", `alerts_by_key (alert_key=? AND ${seqs}`],
     ["problem", { state: "problem" }, "problems", `${row}=?)`],
-    [
-      "problem of a key",
-      { state: "problem", key: "k", destination: "chat", source: "github" },
-      "problems",
-      `${row}=?)`,
-    ],
+    ["problem of a key", { ...problem, key: "k", destination: "chat", source: "github" }, "problems", `${row}=?)`],
     ["unrouted of a severity", { state: "unrouted", severity: "info" }, "alerts", `alerts_unrouted (${seqs}`],
     ["payload", { raw: ["0xdead"] }, "alerts", `${row}>? AND rowid<?)`],
     ["payload of one", { raw: ["0xdead"], severity: "info" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
   ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, index) => {
-    const db = open();
+    const { db } = openLog();
     const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), ...filters }, driver));
     expect(plan[0]).toMatch(/^SEARCH [ad] /);
     expect(plan[0]).toContain(index);
@@ -279,7 +252,7 @@ describe("a page of the log", () => {
   });
 
   it("that is searched starts at the cursor in the search index", () => {
-    const db = open();
+    const { db } = openLog();
     const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), q: "usdc" }, "search"));
     expect(plan[0]).toMatch(/^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/);
     expect(offences(plan)).toEqual([]);
@@ -292,11 +265,10 @@ describe("a page of the log", () => {
     ["route", { route: "desk" }],
     ["state at a destination", { state: "sent", destination: "chat" }],
   ])("counts what a %s has without looking up alerts", (_name, filters) => {
-    const db = open();
-    const positionsOf = (asked: Partial<AlertQuery>) =>
-      planOf(db, listsOf(db).countAlong({ limit: 1000, ...asked }, "deliveries")).filter((step) =>
-        /^SEARCH|B-TREE/.test(step),
-      );
+    const { db } = openLog();
+    const planFor = (asked: Partial<AlertQuery>) =>
+      planOf(db, listsOf(db).countAlong({ limit: 1000, ...asked }, "deliveries"));
+    const positionsOf = (asked: Partial<AlertQuery>) => planFor(asked).filter((step) => /^SEARCH|B-TREE/.test(step));
     expect(positionsOf(filters)).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
     expect(positionsOf({ ...filters, severity: "critical" })).toHaveLength(2);
   });
@@ -307,7 +279,7 @@ describe("the problems of a step of the bars", () => {
     ["all", countProblems],
     ["one severity", countProblemsOf],
   ])("are found for %s without a look at what only waits to be routed", (_name, count) => {
-    const db = open();
+    const { db } = openLog();
     const plan = planOf(db, count(dialectOf(db))).join("\n");
     expect(plan).toContain("USING INDEX alerts_routing_failed");
     expect(plan).not.toContain("alerts_unrouted");

@@ -1,26 +1,11 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { expect, it, onTestFinished } from "vitest";
-import { writeStoredLog } from "../../bench/stored-log.ts";
-import { createIdSource } from "../../src/core/id.ts";
+import { expect, it } from "vitest";
 import type { Removal } from "../../src/core/ports/retention.ts";
-import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { createContext } from "../../src/store/sqlite/transactions/context.ts";
-import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { openLog } from "./open-log.ts";
 
 const count = 1_200;
-
-function openLog(now = Date.now) {
-  const path = join(makeTempFolder(), "tocsin.db");
-  const written = writeStoredLog({ path, alerts: count });
-  const db = openDatabase({ path });
-  onTestFinished(() => void db.close());
-  const context = createContext({ db, newId: createIdSource(Date.now), now });
-  return { db, written, path, context, transactions: createTransactions(context) };
-}
 
 const one = (db: Database, sql: string) => db.prepare(sql).pluck().get();
 
@@ -41,7 +26,7 @@ async function removeAll({ db, transactions }: ReturnType<typeof openLog>, recei
 }
 
 it("leaves a log that is whole: every count right, nothing without its owner, and smaller on disk", async () => {
-  const log = openLog();
+  const log = openLog(count);
   const { db, written, transactions, path } = log;
   const waiting = one(db, unfinished);
   expect(waiting).toBeGreaterThan(0);
@@ -73,13 +58,13 @@ it("leaves a log that is whole: every count right, nothing without its owner, an
 });
 
 it("gives up parts of the search index whose alerts are gone, and writes those anew that hold a few", async () => {
-  const log = openLog();
-  const { db, context, transactions, written } = log;
+  const log = openLog(count);
+  const { db, transactions, written } = log;
   const perPart = 200;
   db.exec(`DELETE FROM search_parts; INSERT INTO search_parts VALUES (1, 'alerts_search_anew');
     UPDATE search_cursor SET alert_seq = 0;
     CREATE VIRTUAL TABLE alerts_search_anew USING fts5 (words, content = '', tokenize = 'unicode61')`);
-  db.transaction(() => createSearching(context, perPart).indexAlerts(count)).immediate();
+  db.transaction(() => createSearching({ db }, perPart).indexAlerts(count)).immediate();
   const left = await transactions.listAlerts({ limit: 100, q: "tvl", toAt: written.startAt + 1e12 });
   expect(left).toHaveLength(100);
   // Of the second part nothing is left, of the first one alert, which waits.
@@ -102,7 +87,7 @@ it("gives up parts of the search index whose alerts are gone, and writes those a
 });
 
 it("keeps whatever has the highest number, and what a fallback is still to come for, when all else goes", async () => {
-  const log = openLog();
+  const log = openLog(count);
   const { db, written } = log;
   db.exec("UPDATE deliveries SET state = 'failed', due_at = NULL, fallback_at = NULL, claim_token = NULL");
   db.exec("UPDATE alerts SET routed_at = received_at, facts = '{}' WHERE routed_at IS NULL");
@@ -121,7 +106,7 @@ it("keeps whatever has the highest number, and what a fallback is still to come 
 });
 
 it("leaves alerts that a clock which was behind says are old, behind those that are not", async () => {
-  const log = openLog();
+  const log = openLog(count);
   const { db, written } = log;
   db.exec(`UPDATE deliveries SET state = 'sent', due_at = NULL, fallback_at = NULL, claim_token = NULL;
     UPDATE alerts SET routed_at = received_at, facts = '{}' WHERE routed_at IS NULL;
@@ -134,7 +119,7 @@ it("leaves alerts that a clock which was behind says are old, behind those that 
 });
 
 it("goes past alerts that a clock which was ahead has stored, and keeps those until then", async () => {
-  const log = openLog();
+  const log = openLog(count);
   const { db, written } = log;
   db.exec(`UPDATE deliveries SET state = 'sent', due_at = NULL, fallback_at = NULL, claim_token = NULL;
     UPDATE alerts SET routed_at = received_at, facts = '{}' WHERE routed_at IS NULL`);

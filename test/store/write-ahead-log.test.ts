@@ -1,19 +1,15 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { WriteAheadLog } from "../../src/store/sqlite/write-ahead-log.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { openLog } from "./open-log.ts";
 
 const pagesPerCommit = 40;
 
 function setUp() {
-  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  const { db } = openLog();
   const log = new WriteAheadLog(db);
-  onTestFinished(() => {
-    log.close();
-    db.close();
-  });
+  onTestFinished(() => log.close());
   // What is looked at is how far the log is copied, not whether the disk keeps it.
   db.pragma("synchronous = OFF");
   db.exec("CREATE TABLE bodies (body BLOB)");
