@@ -12,7 +12,6 @@ import { compiledThread } from "../support/compiled-thread.ts";
 import { describeAccepting } from "./store/common/accepting.ts";
 import { describeHealth } from "./store/common/health.ts";
 import { describeLog } from "./store/common/log.ts";
-import { describeRouting } from "./store/common/routing.ts";
 import { describeSignals } from "./store/common/signals.ts";
 import { describeStore } from "./store/common/suite.ts";
 import { describeFiles } from "./store/sqlite/files.ts";
@@ -61,8 +60,8 @@ describeStore("SQLite on two connections", openOnTwoConnections);
 // What is of the threads themselves: bodies change hands packed, what is read by the hundred comes back as text, signals and
 // health cross over, and files are closed at the end.
 describe("SQLite in threads of its own", () => {
-  for (const about of [describeAccepting, describeRouting, describeLog]) about(openThreaded);
-  for (const about of [describeSignals, describeHealth, describeFiles]) about(openThreaded);
+  for (const about of [describeAccepting, describeLog, describeSignals, describeHealth]) about(openThreaded);
+  describeFiles(openThreaded);
 });
 
 describe("SQLite in this thread", () => describeFiles(openLocal));

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
+import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
@@ -75,6 +76,27 @@ describe("a database thread", () => {
     const small = Array.from({ length: 1100 }, () => thread.call(accept(Buffer.from("x"))));
     await Promise.all([...large, ...small]);
     expect(await thread.call(count)).toMatchObject({ total: 1120 });
+  });
+});
+
+describe("what crosses to the thread and back", () => {
+  it("is how alerts are routed, and what is recorded of others", () => {
+    const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
+    const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
+    const recorded: Call = { name: "recordAttempts", arguments: [{ group: "g", fence: 1 }, [{ token: "t" }]] };
+    const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
+    expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
+  });
+
+  it.each<[Call["name"], (recorded: object[]) => unknown]>([
+    ["acceptRequest", (recorded) => ({ kind: "accepted", ids: ["a", "b"], conflict: false, recorded })],
+    ["recordRouting", (recorded) => recorded],
+  ])("is what was claimed with an alert: %s", (name, toAnswer) => {
+    const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
+    const value = toAnswer([{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }]);
+    const call: Call = { name, arguments: [request({ ids: ["a", "b"] })] };
+    const sent = structuredClone(toWireResult({ ok: true, value }, call));
+    expect(fromWireResult(sent, call)).toEqual({ ok: true, value });
   });
 });
 
