@@ -1,19 +1,10 @@
 import { expect, it } from "vitest";
 import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
 import { takeLane } from "../../../support/lane.ts";
-import {
-  aboutScenes,
-  attemptOf,
-  claimOf,
-  kicked,
-  noon,
-  noticeOf,
-  type OpenStore,
-  openScene,
-  planned,
-  type Scene,
-  thread,
-} from "../scene.ts";
+import * as samples from "../scene.ts";
+import { aboutScenes, type OpenStore, openScene, type Scene } from "../scene.ts";
+
+const { attemptOf, claimOf, kicked, noon, noticeOf, planned, thread } = samples;
 
 const memory = {
   group: "bot",

@@ -1,19 +1,9 @@
 import { expect } from "vitest";
 import type { Position } from "../../../../src/core/ports/alert-log.ts";
-import {
-  aboutScenes,
-  findUnrouted,
-  hour,
-  newIdAt,
-  noon,
-  noticeOf,
-  openScene,
-  planned,
-  request,
-  routed,
-  type Scene,
-  thread,
-} from "../scene.ts";
+import * as samples from "../scene.ts";
+import { aboutScenes, openScene, type Scene } from "../scene.ts";
+
+const { findUnrouted, hour, newIdAt, noon, noticeOf, planned, request, routed, thread } = samples;
 
 /** Steps through all that is old, as the relay does. Gives how many were removed. */
 async function removeBefore({ store }: Scene, receivedBefore: number, limit = 2): Promise<number> {

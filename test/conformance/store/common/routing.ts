@@ -2,18 +2,10 @@ import { expect, vi } from "vitest";
 import { fullListBytes, type RoutingDraft, type UnroutedRequest } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
-import {
-  aboutScenes,
-  factsOf,
-  findUnrouted,
-  hour,
-  noon,
-  noticeOf,
-  openScene,
-  planned,
-  request,
-  routed,
-} from "../scene.ts";
+import * as samples from "../scene.ts";
+import { aboutScenes, openScene } from "../scene.ts";
+
+const { factsOf, findUnrouted, hour, noon, noticeOf, planned, request, routed } = samples;
 
 const dropping: Decision = { route: "noise", result: "dropped", reason: "severity is info" };
 

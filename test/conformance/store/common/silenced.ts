@@ -19,6 +19,7 @@ async function silence({ route }: Scene, facts: Partial<AlertFacts>[], to = ["ch
   return ids;
 }
 
+type Fires = { alertKey: string };
 const end = (alertKey: string) => ({ alertKey, status: "resolved" as const, severity: "info" as const });
 
 async function release({ store }: Scene, query: FailedQuery = byMute()) {
@@ -49,34 +50,21 @@ export const describeSilenced = aboutScenes("what a mute has held back", openSce
     await scene.restart();
     const found = await scene.store.listSilenced("m1", 3);
     expect([...found.keys()]).toEqual(["chat", "mail"]);
-    const { latest = [], worst, ...counts } = found.get("chat") ?? {};
+    const { latest = [], worst, ...held } = found.get("chat") ?? {};
     expect(worst?.facts).toMatchObject({ alertKey: "c", severity: "critical" });
-    expect(counts).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
-    expect(latest.map(({ facts }) => [facts.alertKey, facts.severity])).toEqual([
-      ["a", "critical"],
-      ["d", "warning"],
-      ["c", "info"],
-    ]);
+    expect(held).toEqual({ alerts: 6, keys: 4, firing: { critical: 1, warning: 1 } });
+    const told = latest.map(({ facts }) => `${facts.alertKey} ${facts.severity}`);
+    expect(told).toEqual(["a critical", "d warning", "c info"]);
     expect(found.get("mail")).toMatchObject({ alerts: 1, keys: 1, firing: { warning: 1 } });
     const counted = await scene.store.countSilenced(["m1", "m2", "m3"]);
-    expect(new Map(counted.map(({ mutedBy, alerts }) => [mutedBy, alerts]))).toEqual(
-      new Map([
-        ["m1", 7],
-        ["m2", 1],
-      ]),
-    );
+    const counts = Object.fromEntries(counted.map(({ mutedBy, alerts }) => [mutedBy, alerts]));
+    expect(counts).toEqual({ m1: 7, m2: 1 });
     expect(await scene.store.listSilenced("m3", 3)).toEqual(new Map());
   });
 
   test("is listed newest first, page by page, without what is over unless that is asked for", async (scene) => {
-    const [, over, second] = await silence(scene, [
-      { alertKey: "a" },
-      end("a"),
-      { alertKey: "a" },
-      { alertKey: "b" },
-      end("b"),
-      { alertKey: "c" },
-    ]);
+    const [a, b, c] = ["a", "b", "c"].map((alertKey) => ({ alertKey })) as [Fires, Fires, Fires];
+    const [, over, second] = await silence(scene, [a, end("a"), a, b, end("b"), c]);
     const { store } = scene;
     const ids = async (query: FailedQuery) => {
       const found: string[] = [];
