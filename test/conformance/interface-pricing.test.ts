@@ -15,10 +15,9 @@ afterAll(() => api.sandbox.close());
 const get = (path: string) => api.call(`${api.sandbox.pricingUrl}/v1${path}`);
 
 /** Starts a registration that takes `durationMs`, moves the clock on, and gives the answer. */
-async function register(
-  body: Parameters<InterfaceFixture["pricing"]["registerAsset"]>[0],
-  times: { durationMs: number; advanceMs: number; failsAt?: "catalog" | "pools" | "internal" },
-) {
+type Times = { durationMs: number; advanceMs: number; failsAt?: "catalog" | "pools" | "internal" };
+
+async function register(body: Parameters<InterfaceFixture["pricing"]["registerAsset"]>[0], times: Times) {
   const { durationMs, failsAt } = times;
   api.sandbox.faults.next({ kind: "discovery", route: "POST /v1/assets", times: 1, durationMs, failsAt });
   const answer = api.pricing.registerAsset(body);
@@ -71,22 +70,14 @@ test.each<[string, string, ((pricing: InterfaceFixture["pricing"]) => Promise<un
 test("S43 the pool state has the documented fields", async () => {
   const state = await api.pricing.readPoolState(pool);
   const numbers = (...names: string[]) => Object.fromEntries(names.map((name) => [name, expect.any(Number)]));
+  const ofToken = numbers("decimals", "tvl", "usdTvl", "h24Volume", "h24UsdVolume", "priceUsd");
+  const text = expect.any(String);
   expect(state).toEqual({
     ...pool,
-    protocol: expect.any(String),
+    protocol: text,
     ...numbers("usdTvl", "h24UsdVolume"),
-    tokens: Array(2).fill({
-      symbol: expect.any(String),
-      address: expect.stringMatching(/^0x[0-9a-f]{40}$/),
-      ...numbers("decimals", "tvl", "usdTvl", "h24Volume", "h24UsdVolume", "priceUsd"),
-    }),
-    pairs: [
-      {
-        base: expect.any(String),
-        quote: expect.any(String),
-        ...numbers("baseToQuotePrice", "quoteToBasePrice", "h24UsdVolume"),
-      },
-    ],
+    tokens: Array(2).fill({ symbol: text, address: expect.stringMatching(/^0x[0-9a-f]{40}$/), ...ofToken }),
+    pairs: [{ base: text, quote: text, ...numbers("baseToQuotePrice", "quoteToBasePrice", "h24UsdVolume") }],
   });
 });
 
@@ -180,13 +171,11 @@ test("S60 registering an asset that exists is 409, also while the first is under
 
 test("S62 a failed catalogue fetch, pool discovery or an internal failure is 500", async () => {
   const times = { durationMs: 5000, advanceMs: 5000 };
-  for (const [failsAt, words] of [
-    ["catalog", "catalogue"],
-    ["pools", "Pool discovery"],
-    ["internal", "Internal"],
-  ] as const) {
+  const words = { catalog: "catalogue", pools: "Pool discovery", internal: "Internal" };
+  for (const failsAt of ["catalog", "pools", "internal"] as const) {
+    const message = expect.stringContaining(words[failsAt]);
     const answer = register({ catalogId: "unlucky-coin" }, { ...times, failsAt });
-    await expect(answer).rejects.toMatchObject({ code: "upstream_failed", message: expect.stringContaining(words) });
+    await expect(answer).rejects.toMatchObject({ code: "upstream_failed", message });
   }
   const failing = register({ catalogId: "unlucky-coin" }, { ...times, advanceMs: 0, failsAt: "pools" });
   await expect.poll(() => api.sandbox.describe().waiting).toBe(1);

@@ -4,14 +4,8 @@ import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
 import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { destinationBase } from "../support/destinations.ts";
-import {
-  askedWaitMs,
-  type ChannelUnderTest,
-  describeChannel,
-  type OtherSide,
-  patientMs,
-  type Situation,
-} from "./channel-suite.ts";
+import type { OtherSide, Situation } from "./channel-suite.ts";
+import { askedWaitMs, type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
 
 const chatId = "-1001000000001";
 
@@ -40,123 +34,81 @@ const mailFaults: Faults<MailboxStandIn> = {
 const situationsOf = (faults: Partial<Record<Situation, unknown>>) =>
   [...Object.keys(faults), "is_gone", "is_unreachable"] as Situation[];
 
-describeChannel(
-  "telegram",
-  { situations: situationsOf(chatFaults), edits: true },
-  async (answerMs): Promise<ChannelUnderTest> => {
-    const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
-    const standIn = await createChatStandIn({
-      now: Date.now,
-      tokens: [`42:${secretPart}`],
-      limits: { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY },
-      chats: [{ id: chatId, title: "Desk" }],
-    });
-    return {
-      channel: createTelegramChannel(
-        {
-          ...destinationBase("desk"),
-          type: "telegram",
-          chatId,
-          silent: false,
-          bot: { id: "42", token: new Secret(`42:${secretPart}`), apiRoot: standIn.url },
-        },
-        { timeoutSeconds: answerMs / 1_000 },
-      ),
-      recipient: chatId,
-      message: (text) => ({ kind: "telegram", text, entities: [] }),
-      longestText: "é".repeat(4_096),
-      other: chatSide(standIn),
-      secrets: [secretPart],
-      verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "kicked" } },
-      close: () => standIn.close(),
-    };
-  },
-);
+type StandIn<Fault> = { faults: { clear(): void; next(fault: Fault): void }; close(): Promise<void> };
+type Own = Pick<OtherSide, "seen" | "nextCall"> & { becomeGone(): void };
 
-function faultIn<Fault>(faults: Partial<Record<Situation, Fault>>, situation: Situation): Fault {
-  const fault = faults[situation];
-  if (fault === undefined) throw new Error(`the stand-in does not know "${situation}"`);
-  return fault;
-}
-
-function chatSide(standIn: ChatStandIn): OtherSide {
+/** How a stand-in is brought into each situation. */
+function sideOf<Fault>(
+  standIn: StandIn<Fault>,
+  faults: Partial<Record<Situation, Fault>>,
+  { becomeGone, ...own }: Own,
+): OtherSide {
   return {
-    seen: () => standIn.messages(chatId).map(({ text }) => text),
-    nextCall: () => standIn.waitForMessages(chatId, standIn.messages(chatId).length + 1),
-    meet: (situation) => {
+    ...own,
+    meet(situation) {
       if (situation === "behaves") return standIn.faults.clear();
-      if (situation === "is_gone") return standIn.setMembership(chatId, "kicked");
+      if (situation === "is_gone") return becomeGone();
       if (situation === "is_unreachable") return standIn.close();
-      return standIn.faults.next(faultIn(chatFaults, situation));
+      const fault = faults[situation];
+      if (fault === undefined) throw new Error(`the stand-in does not know "${situation}"`);
+      return standIn.faults.next(fault);
     },
   };
 }
+
+const telegram = { situations: situationsOf(chatFaults), edits: true };
+describeChannel("telegram", telegram, async (answerMs): Promise<ChannelUnderTest> => {
+  const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
+  const token = `42:${secretPart}`;
+  const limits = { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY };
+  const chats = [{ id: chatId, title: "Desk" }];
+  const standIn = await createChatStandIn({ now: Date.now, tokens: [token], limits, chats });
+  const bot = { id: "42", token: new Secret(token), apiRoot: standIn.url };
+  const destination = { ...destinationBase("desk"), type: "telegram" as const, chatId, silent: false, bot };
+  return {
+    channel: createTelegramChannel(destination, { timeoutSeconds: answerMs / 1_000 }),
+    recipient: chatId,
+    message: (text) => ({ kind: "telegram", text, entities: [] }),
+    longestText: "é".repeat(4_096),
+    other: sideOf(standIn, chatFaults, {
+      seen: () => standIn.messages(chatId).map(({ text }) => text),
+      nextCall: () => standIn.waitForMessages(chatId, standIn.messages(chatId).length + 1),
+      becomeGone: () => standIn.setMembership(chatId, "kicked"),
+    }),
+    secrets: [secretPart],
+    verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "kicked" } },
+    close: () => standIn.close(),
+  };
+});
 
 const mailbox = "ops@example.com";
 
-describeChannel(
-  "email",
-  { situations: situationsOf(mailFaults), edits: false },
-  async (answerMs): Promise<ChannelUnderTest> => {
-    const password = "canaryMailPasswordXXXXXXXX";
-    const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
-    return {
-      channel: createEmailChannel(
-        {
-          ...destinationBase("desk"),
-          type: "email",
-          to: [mailbox],
-          from: "tocsin@example.com",
-          account: {
-            id: "relay",
-            host: "127.0.0.1",
-            port: standIn.smtpPort,
-            secure: false,
-            user: "relay",
-            password: new Secret(password),
-            allowInsecureAuth: true,
-            rejectUnauthorized: true,
-          },
-        },
-        {
-          timeouts: {
-            connectMs: patientMs,
-            greetingMs: patientMs,
-            commandMs: patientMs,
-            verdictMs: answerMs,
-          },
-        },
-      ),
-      recipient: mailbox,
-      message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
-      longestText: "é".repeat(100_000),
-      other: mailSide(standIn),
-      secrets: [
-        password,
-        Buffer.from(password).toString("base64"),
-        Buffer.from(`\0relay\0${password}`).toString("base64"),
-      ],
-      verdicts: {
-        fails: { kind: "retry" },
-        is_unavailable: { kind: "retry" },
-        refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
-        is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
-      },
-      close: () => standIn.close(),
-    };
-  },
-);
-
-function mailSide(standIn: MailboxStandIn): OtherSide {
+const email = { situations: situationsOf(mailFaults), edits: false };
+describeChannel("email", email, async (answerMs): Promise<ChannelUnderTest> => {
+  const [user, password] = ["relay", "canaryMailPasswordXXXXXXXX"];
+  const standIn = await createMailboxStandIn({ now: Date.now, user, password });
+  const server = { host: "127.0.0.1", port: standIn.smtpPort, secure: false, rejectUnauthorized: true };
+  const account = { ...server, id: user, user, password: new Secret(password), allowInsecureAuth: true };
+  const addresses = { to: [mailbox], from: "tocsin@example.com" };
+  const limits = { connectMs: patientMs, greetingMs: patientMs, commandMs: patientMs, verdictMs: answerMs };
+  const destination = { ...destinationBase("desk"), type: "email" as const, ...addresses, account };
   return {
-    // A mail program ends every text with a line break.
-    seen: () => standIn.mails(mailbox).map(({ text }) => text.replace(/\r?\n$/, "")),
-    nextCall: () => standIn.waitForMails(standIn.mails(mailbox).length + 1, mailbox),
-    meet: (situation) => {
-      if (situation === "behaves") return standIn.faults.clear();
-      if (situation === "is_gone") return standIn.setExists(mailbox, false);
-      if (situation === "is_unreachable") return standIn.close();
-      return standIn.faults.next(faultIn(mailFaults, situation));
+    channel: createEmailChannel(destination, { timeouts: limits }),
+    recipient: mailbox,
+    message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
+    longestText: "é".repeat(100_000),
+    other: sideOf(standIn, mailFaults, {
+      // A mail program ends every text with a line break.
+      seen: () => standIn.mails(mailbox).map(({ text }) => text.replace(/\r?\n$/, "")),
+      nextCall: () => standIn.waitForMails(standIn.mails(mailbox).length + 1, mailbox),
+      becomeGone: () => standIn.setExists(mailbox, false),
+    }),
+    secrets: [password, ...[password, `\0${user}\0${password}`].map((text) => Buffer.from(text).toString("base64"))],
+    verdicts: {
+      ...{ fails: { kind: "retry" }, is_unavailable: { kind: "retry" } },
+      refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
+      is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
     },
+    close: () => standIn.close(),
   };
-}
+});

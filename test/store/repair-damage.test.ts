@@ -30,7 +30,7 @@ type Row = Record<string, unknown>;
 function readableRows(path: string, table: string, last: number): Map<number, Row> {
   const found = new Map<number, Row>();
   const db = new Sqlite(path, { readonly: true });
-  const keep = (row: Row | undefined) => {
+  const keep = (row?: Row) => {
     if (row !== undefined && !found.has(row.seq as number)) found.set(row.seq as number, row);
   };
   const tryTo = (read: () => void) => {
@@ -184,23 +184,19 @@ test.each(["requests", "deliveries", "attempts", "deliveries_by_state"])(
   },
 );
 
+const listOfTables = "the list of tables of";
+
+function misspellColumn(path: string): void {
+  // Pages of before, which SQLite has left as they are, have it too.
+  const file = readFileSync(path).toString("latin1");
+  writeFileSync(path, file.replaceAll("alert_key TEXT", "alert_kex TEXT"), "latin1");
+}
+
 test.each([
   ["the first page of the alerts", (path: string) => damageTable(path, "alerts"), "no alert of"],
-  ["the file's head", (path: string) => overwrite(path, 0, Buffer.alloc(100, 0xab)), "the list of tables of"],
-  [
-    "the rest of its first page",
-    (path: string) => overwrite(path, 100, Buffer.alloc(3_996, 0xab)),
-    "the list of tables of",
-  ],
-  [
-    "the name of a column",
-    (path: string) => {
-      // Pages of before, which SQLite has left as they are, have it too.
-      const file = readFileSync(path).toString("latin1");
-      writeFileSync(path, file.replaceAll("alert_key TEXT", "alert_kex TEXT"), "latin1");
-    },
-    "the list of tables of",
-  ],
+  ["the file's head", (path: string) => overwrite(path, 0, Buffer.alloc(100, 0xab)), listOfTables],
+  ["the rest of its first page", (path: string) => overwrite(path, 100, Buffer.alloc(3_996, 0xab)), listOfTables],
+  ["the name of a column", misspellColumn, listOfTables],
 ] as const)("damage to %s changes nothing and names the backup", async (_, damage, words) => {
   const path = copyOfWhole();
   damage(path);
