@@ -41,34 +41,23 @@ interface Trouble {
   /** Before the firings. */
   before?(relay: Relay): void;
   /** Behind the last answer to them. */
-  between?(relay: Relay): Promise<void>;
+  between?(relay: Relay): unknown;
   /** Behind the resolutions. */
-  after?(relay: Relay): Promise<void>;
+  after?(relay: Relay): Promise<unknown>;
 }
 
 const frozen: Trouble = {
-  async between({ process }) {
-    process.process.kill("SIGSTOP");
-  },
-  async after({ process }) {
-    await pause(20_000);
-    process.process.kill("SIGCONT");
-  },
+  between: ({ process }) => process.process.kill("SIGSTOP"),
+  after: ({ process }) => pause(20_000).then(() => process.process.kill("SIGCONT")),
 };
 const killed: Trouble = {
   between: ({ process }) => process.kill(),
-  async after(relay) {
-    await pause(3_000);
-    await relay.start();
-  },
+  after: (relay) => pause(3_000).then(() => relay.start()),
 };
 /** What it takes waits in its spool. */
 const cutOff: Trouble = {
   before: ({ proxy }) => proxy?.hang(),
-  async after({ proxy }) {
-    await pause(5_000);
-    proxy?.goOn();
-  },
+  after: ({ proxy }) => pause(5_000).then(() => proxy?.goOn()),
 };
 
 /**

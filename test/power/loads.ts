@@ -33,24 +33,17 @@ interface Scene {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** So many senders at once, to one relay that is looked at meanwhile, until all has arrived. */
+async function sendAll({ start, send, watch, quiet }: Scene, senders: number, count: number, pauseMs: number) {
+  const relay = await start();
+  const sending = Promise.all(Array.from({ length: senders }, () => send(relay, count, pauseMs)));
+  await watch(relay, sending.then(quiet));
+  await relay.stop();
+}
+
 export const loads: Load[] = [
-  {
-    name: "trickle",
-    async run({ start, send, watch, quiet }) {
-      const relay = await start();
-      await watch(relay, send(relay, 80, 15).then(quiet));
-      await relay.stop();
-    },
-  },
-  {
-    name: "flood",
-    async run({ start, send, quiet }) {
-      const relay = await start();
-      await Promise.all(Array.from({ length: 24 }, () => send(relay, 40, 0)));
-      await quiet();
-      await relay.stop();
-    },
-  },
+  { name: "trickle", run: (scene) => sendAll(scene, 1, 80, 15) },
+  { name: "flood", run: (scene) => sendAll(scene, 24, 40, 0) },
   {
     name: "restarts",
     async run({ start, send, watch }) {
@@ -78,15 +71,7 @@ export const loads: Load[] = [
       await relay.stop();
     },
   },
-  {
-    name: "second cut",
-    after: "restarts",
-    async run({ start, send, watch, quiet }) {
-      const relay = await start();
-      await watch(relay, Promise.all([send(relay, 40, 10), send(relay, 40, 10)]).then(quiet));
-      await relay.stop();
-    },
-  },
+  { name: "second cut", after: "restarts", run: (scene) => sendAll(scene, 2, 40, 10) },
   {
     name: "maintenance",
     async run({ recorder, note }) {

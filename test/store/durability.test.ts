@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
@@ -21,15 +21,6 @@ describe("durability", () => {
       expect.soft(set, time).toEqual([2, "wal", 2, 1]);
       db.close();
     }
-  });
-
-  it("still needs to ask for it: a database that is opened again would not sync every commit", () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    openDatabase({ path }).close();
-    const db = new Sqlite(path);
-    onTestFinished(() => void db.close());
-    db.prepare("SELECT count(*) FROM alerts").get();
-    expect(db.pragma("synchronous", { simple: true })).toBe(1);
   });
 });
 
