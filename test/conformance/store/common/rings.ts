@@ -160,16 +160,6 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     expect(await scene.resultsOf(ids)).toEqual([is === "forgotten" ? "deliver" : "damped"]);
   });
 
-  test("says with the next ring what one that failed had said", async (scene) => {
-    await scene.route(falls(7), [chat()]);
-    const [far] = await scene.route([["80"]], [chat()]);
-    expect(await scene.told(far)).toEqual(["chat queued 3"]);
-    const { seq = 0 } = (await scene.due("chat", scene.now())).find(({ alertId }) => alertId === far) ?? {};
-    await scene.finish([seq], { state: "failed", reason: "" }, scene.now());
-    const [next] = await scene.route([["80"]], [chat()]);
-    expect(await scene.told(next)).toEqual(["chat queued 3"]);
-  });
-
   test("forgets a ring that ended untried, and makes one that missed one of two good to that one alone", async (scene) => {
     const both = [mail, { ...mail, recipient: "ben@example.com" }];
     const tooOld = { state: "expired", reason: "too old" } as const;

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { AlertFacts } from "../../../../src/core/alert.ts";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import * as samples from "../scene.ts";
 import { aboutScenes, type OpenStore, openScene } from "../scene.ts";
@@ -56,15 +57,33 @@ export const describeToldEnds = aboutScenes("what is over", openKey, (test, open
     }
   });
 
-  test("is told again when it fired between, or began at another time, and where nobody says when it began", async (scene) => {
-    const { route } = scene;
-    await route(over());
-    await route();
-    expect((await route(over())).sent).toEqual(["chat", "mail"]);
-    expect((await route(over([later]))).sent).toEqual(["chat", "mail"]);
-    const untimed = { ...over([]), occurredAt: undefined };
-    expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
-    expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
+  const all = "chat,mail";
+  const untimed = { ...over([]), occurredAt: undefined };
+  const starts = [
+    { name: "startTime", value: "02:00" },
+    { name: "service.startedAt", value: startsAt.value },
+  ];
+  const at = (minutes: number, fields: typeof starts) => over(fields, noon + minutes * minute);
+  it.each<[string, AlertFacts[], string[]]>([
+    ["told again when it fired between", [over(), factsOf(), over()], [all, all, all]],
+    ["told again when it began at another time", [over(), over([later])], [all, all]],
+    ["told again where nobody says when it began", [untimed, untimed], [all, all]],
+    [
+      "known by the time of its end where its beginning is not named",
+      [at(0, []), at(0, []), at(1, [])],
+      [all, "", all],
+    ],
+    [
+      "told at each of its times where a field is no start of it",
+      [at(0, starts), at(0, starts), at(1, starts)],
+      [all, "", all],
+    ],
+    ["known by its start among others", [at(2, [...starts, startsAt]), at(3, [...starts, startsAt])], [all, "chat"]],
+  ])("is %s", async (_behaviour, said, sent) => {
+    const { route } = await openKey(open);
+    const found: string[] = [];
+    for (const facts of said) found.push((await route(facts)).sent.join());
+    expect(found).toEqual(sent);
   });
 
   it.each([
@@ -77,26 +96,6 @@ export const describeToldEnds = aboutScenes("what is over", openKey, (test, open
     await store.recordRouting([first, fired, second]);
     expect(await sentOf(first.id)).toEqual(["chat", "mail"]);
     expect(await sentOf(second.id)).toEqual(["chat", "mail"]);
-  });
-
-  test("is known by the time of its end where its beginning is not named", async ({ route }) => {
-    await route(over([]));
-    expect((await route(over([]))).sent).toEqual([]);
-    expect((await route(over([], noon + minute))).sent).toEqual(["chat", "mail"]);
-  });
-
-  test("is told at each of its times where a field that is called a start is no start of the alert", async (scene) => {
-    const { route } = scene;
-    const starts = [
-      { name: "startTime", value: "02:00" },
-      { name: "service.startedAt", value: startsAt.value },
-    ];
-    await route(over(starts));
-    expect((await route(over(starts))).sent).toEqual([]);
-    expect((await route(over(starts, noon + minute))).sent).toEqual(["chat", "mail"]);
-    const both = [...starts, startsAt];
-    await route(over(both, noon + 2 * minute));
-    expect((await route(over(both, noon + 3 * minute))).sent).toEqual(["chat"]);
   });
 
   test("changes the messages that can be changed when a later end is named", async ({ store, route }) => {
