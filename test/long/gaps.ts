@@ -15,53 +15,37 @@ interface Scenario extends Faults {
 }
 
 const around = { watched: [11.5, 13] } as const;
+const lost = { ...around, outages: [outage], withinMs: 45 * minute };
+const silent: Scenario = { watched: [11.5, 14], silent: [silence], withinMs: day };
+const beforeLost = { ...silence, from: outage.from - 20 * hour };
+const [one, other] = [0, 100].map((minutes) => outage.from + minutes * minute) as [number, number];
+const twice = [
+  { from: one, to: one + hour },
+  { from: other, to: other + 6 * hour },
+];
+const unreadable = [{ from: 13 * day, to: 13 * day + 20 * minute, rules: 1 }];
+const backlogs = [{ from: outage.to - 6 * minute, to: outage.to + 2 * hour }];
+const allTheTime = [{ from: 0, to: 20 * day, ms: late }];
 
 /** Sixty rules over twenty days. */
 const scenarios: Record<string, Scenario> = {
   "all well": {},
   "noise 1 %": { noise: 0.01 },
   "5 single losses": { singles: 5 },
-  "all lost for 3 h": { ...around, outages: [outage], withinMs: 45 * minute },
-  "all lost for 3 h, noise 0.3 %": { ...around, noise: 0.003, outages: [outage], withinMs: 45 * minute },
-  "all lost for 3 h, noise 1 %": { ...around, noise: 0.01, outages: [outage], withinMs: 45 * minute },
-  "all lost for 3 h a second time": { watched: [17.5, 18.5], outages: [outage, again], withinMs: 45 * minute },
-  "one rule silent": { watched: [11.5, 14], silent: [silence], withinMs: day },
-  "one rule silent, noise 1 %": { watched: [11.5, 14], noise: 0.01, silent: [silence], withinMs: day },
-  "one rule silent, then all lost for 3 h": {
-    ...around,
-    noise: 0.01,
-    silent: [{ ...silence, from: outage.from - 20 * hour }],
-    outages: [outage],
-    withinMs: 45 * minute,
-  },
-  "all lost for 1 h, well for 40 min, lost for 6 h": {
-    ...around,
-    outages: [
-      { from: outage.from, to: outage.from + hour },
-      { from: outage.from + 100 * minute, to: outage.from + 460 * minute },
-    ],
-    withinMs: 60 * minute,
-  },
-  "one rule silent, its records fail once": {
-    watched: [11.5, 14],
-    silent: [silence],
-    unreadable: [{ from: 13 * day, to: 13 * day + 20 * minute, rules: 1 }],
-    withinMs: day,
-  },
-  "all lost for 3 h, then alerts wait to be read": {
-    ...around,
-    outages: [outage],
-    backlogs: [{ from: outage.to - 6 * minute, to: outage.to + 2 * hour }],
-    withinMs: 45 * minute,
-  },
-  "relay down for 2 h": {
-    ...around,
-    downtimes: [{ from: outage.from, to: outage.from + 2 * hour }],
-    withinMs: 10 * minute,
-  },
+  "all lost for 3 h": lost,
+  "all lost for 3 h, noise 0.3 %": { ...lost, noise: 0.003 },
+  "all lost for 3 h, noise 1 %": { ...lost, noise: 0.01 },
+  "all lost for 3 h a second time": { ...lost, watched: [17.5, 18.5], outages: [outage, again] },
+  "one rule silent": silent,
+  "one rule silent, noise 1 %": { ...silent, noise: 0.01 },
+  "one rule silent, then all lost for 3 h": { ...lost, noise: 0.01, silent: [beforeLost] },
+  "all lost for 1 h, well for 40 min, lost for 6 h": { ...lost, outages: twice, withinMs: 60 * minute },
+  "one rule silent, its records fail once": { ...silent, unreadable },
+  "all lost for 3 h, then alerts wait to be read": { ...lost, backlogs },
+  "relay down for 2 h": { ...around, downtimes: [{ from: one, to: one + 2 * hour }], withinMs: 10 * minute },
   "50 min late for a day": { watched: [11.5, 14], late: [{ from: 12 * day, to: 13 * day, ms: late }] },
-  "50 min late all the time": { watched: [6, 13], late: [{ from: 0, to: 20 * day, ms: late }] },
-  "the same, all lost for 3 h": { ...around, late: [{ from: 0, to: 20 * day, ms: late }], outages: [outage] },
+  "50 min late all the time": { watched: [6, 13], late: allTheTime },
+  "the same, all lost for 3 h": { ...around, late: allTheTime, outages: [outage] },
 };
 /** At most one false notice in a month. */
 const mostFalseADay = 1 / 30;

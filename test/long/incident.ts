@@ -147,17 +147,11 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
   const config = join(dataDir, "tocsin.yaml");
   writeFileSync(config, yamlOf(world.apps));
   const env = {
-    TOCSIN_CONFIG: config,
-    PUBLIC_URL: "http://alerts.example:9",
-    ALERTING_URL: world.service.alertingUrl,
-    ALERTING_API_KEY: world.service.apiKey,
-    TELEGRAM_BOT_TOKEN: botToken,
-    TELEGRAM_API_ROOT: world.chat.url,
-    SMTP_URL: world.smtpUrl,
-    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-    SLACK_WEBHOOK_URL: world.apps.slackUrl,
-    FORGE_HOOK: forgeHook,
-    FORGE_KEY: forgeKey,
+    ...{ TOCSIN_CONFIG: config, PUBLIC_URL: "http://alerts.example:9" },
+    ...{ ALERTING_URL: world.service.alertingUrl, ALERTING_API_KEY: world.service.apiKey },
+    ...{ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_API_ROOT: world.chat.url },
+    ...{ SMTP_URL: world.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>" },
+    ...{ SLACK_WEBHOOK_URL: world.apps.slackUrl, FORGE_HOOK: forgeHook, FORGE_KEY: forgeKey },
   };
   const relay = await startRelayProcess(dataDir, env, undefined, undefined, atEnd);
   const setup = await runTocsin(["setup", "--skip-proof", "--yes"], {
@@ -181,43 +175,29 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
 
   const incidents: Incident[] = [
     {
-      name: "chat kicked",
-      strip: /desk is dead/,
-      notice: /desk gets no alerts/,
+      ...{ name: "chat kicked", strip: /desk is dead/, notice: /desk gets no alerts/ },
       begin: () => world.chat.setMembership(deskChat as string, "kicked"),
       repair: () => world.chat.setMembership(deskChat as string, "administrator"),
       how: "bot added again, nothing pressed",
     },
     {
-      name: "mail server closed",
-      strip: /risk-mail is down/,
-      notice: /risk-mail does not answer/,
-      begin: world.closeMail,
-      repair: world.openMail,
-      how: "server started again",
+      ...{ name: "mail server closed", strip: /risk-mail is down/, notice: /risk-mail does not answer/ },
+      ...{ begin: world.closeMail, repair: world.openMail, how: "server started again" },
     },
     {
-      name: "account changed",
-      strip: /other\.example|elsewhere/,
-      notice: /sends its alerts to/,
+      ...{ name: "account changed", strip: /other\.example|elsewhere/, notice: /sends its alerts to/ },
       begin: () => account({ method: "PUT", body: JSON.stringify({ webhookUrl: "https://other.example/in/x" }) }),
       repair: () => relay.api("/api/account/put-back", { method: "POST" }),
-      how: "Put back",
-      withinMs: 150_000,
+      ...{ how: "Put back", withinMs: 150_000 },
     },
     {
-      name: "key refused",
-      strip: /API key/,
-      notice: /refuses the API key/,
+      ...{ name: "key refused", strip: /API key/, notice: /refuses the API key/ },
       begin: () => world.service.faults.next({ kind: "expired-key", route: "*", times: "always" }),
       repair: () => world.service.faults.clear(),
-      how: "key valid again",
-      withinMs: 240_000,
+      ...{ how: "key valid again", withinMs: 240_000 },
     },
     {
-      name: "disk full",
-      strip: /disk/i,
-      notice: /disk/i,
+      ...{ name: "disk full", strip: /disk/i, notice: /disk/i },
       begin: () => {
         const { bavail, bsize } = statfsSync(dataDir);
         writeFileSync(filler, Buffer.alloc(bavail * bsize - 64 * 1024));
@@ -226,13 +206,8 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
       how: "room made",
     },
     {
-      name: "source locked out",
-      strip: /forge/,
-      notice: /forge/,
-      begin: knock("of-before"),
-      repair: knock(forgeKey),
-      how: "the right key",
-      withinMs: 240_000,
+      ...{ name: "source locked out", strip: /forge/, notice: /forge/ },
+      ...{ begin: knock("of-before"), repair: knock(forgeKey), how: "the right key", withinMs: 240_000 },
     },
   ];
 
