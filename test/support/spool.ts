@@ -56,8 +56,8 @@ export async function openTestSpoolDatabase(dir: string, maxBytes = 1e9) {
     for (let some = await take(); some.length > 0; some = await take()) all.push(...some);
     return all;
   }
-  const { append, found } = database;
-  return { database, append, take, takeAll, unreadable, found, close };
+  const append = (one: IncomingRequest) => database.append(one);
+  return { database, append, take, takeAll, unreadable, found: database.found, close };
 }
 
 /** The first id of each of these. */
