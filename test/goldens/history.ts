@@ -125,6 +125,18 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
       await store.recordAttempt(lane, { ...call, ...made, ...given }, []);
     }
   }
+  const ops: Plan[] = [{ destination: "ops" }];
+  /** An alert for `ops` alone, and one call for it. */
+  async function send(
+    name: string,
+    ago: number,
+    facts: Partial<AlertFacts>,
+    options: Parameters<typeof arrive>[4] = {},
+    said: Said | "sent" = "sent",
+  ): Promise<void> {
+    await arrive(name, ago, facts, ops, options);
+    await attempt("ops", said);
+  }
   const refused = (reason: AttemptRecord["reason"], detail: string): Said => ({
     ...{ outcome: "rejected", reason, detail },
     next: { state: "failed", reason: detail },
@@ -133,10 +145,8 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
 
   for (let index = 30; index > 0; index -= 1) {
     const severity = (["info", "warning", "critical"] as const)[index % 3];
-    await arrive(`old ${index}`, day + index * 5 * hour, { title: `Pool ${index} moved`, severity }, [
-      { destination: "ops" },
-    ]);
-    await attempt("ops", index % 7 === 0 ? refused("server_error", "Internal Server Error") : "sent");
+    const said = index % 7 === 0 ? refused("server_error", "Internal Server Error") : "sent";
+    await send(`old ${index}`, day + index * 5 * hour, { title: `Pool ${index} moved`, severity }, {}, said);
   }
   const usdc = {
     title: "TVL of USDC on Ethereum below 25,000,000 USD",
@@ -192,8 +202,8 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
   await attempt("ops", "sent");
   await attempt("risk-mail", "sent");
   await attempt("treasury", kicked);
-  await arrive("edited", 5.9 * hour, { ...usdc, status: "resolved", value: "25330110.4" }, [{ destination: "ops" }]);
-  await attempt("ops", { action: "edit", outcome: "sent", next: { state: "sent", reason: "the message was changed" } });
+  const edited: Said = { action: "edit", outcome: "sent", next: { state: "sent", reason: "the message was changed" } };
+  await send("edited", 5.9 * hour, { ...usdc, status: "resolved", value: "25330110.4" }, {}, edited);
   await arrive("resent", 5 * hour, { title: "A pool is empty", severity: "critical" }, [{ destination: "treasury" }]);
   await attempt("treasury", kicked);
   await store.addDeliveries(
@@ -216,28 +226,14 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
   const body = Buffer.from('{"title":"Twice the same","id":"evt_1"}');
   for (const name of ["first", "repeat"]) {
     const again = { request: { body }, repeatWindowMs: hour };
-    await arrive(
-      name,
-      name === "first" ? 4 * hour : 3.9 * hour,
-      { title: "Twice the same", alertKey: "twice" },
-      [{ destination: "ops" }],
-      again,
-    );
-    await attempt("ops", "sent");
+    await send(name, name === "first" ? 4 * hour : 3.9 * hour, { title: "Twice the same", alertKey: "twice" }, again);
   }
-  await arrive("digested", 3.5 * hour, { title: "One of many" }, [{ destination: "ops" }]);
-  await attempt("ops", { outcome: "sent", next: { state: "digested", reason: "sent in a digest of 12" } });
-  await arrive("expired", 3 * hour, { title: "Too late to matter" }, [{ destination: "ops" }]);
-  await attempt("ops", {
-    outcome: "retry",
-    reason: "connect_failed",
-    detail: "connection refused",
-    next: { state: "expired", reason: "not delivered within 24 h" },
-  });
-  await arrive("bridge", 2.8 * hour, { title: "The bridge works", severity: "info", source: "bridge watch" }, [
-    { destination: "ops" },
-  ]);
-  await attempt("ops", "sent");
+  const digested: Said = { outcome: "sent", next: { state: "digested", reason: "sent in a digest of 12" } };
+  await send("digested", 3.5 * hour, { title: "One of many" }, {}, digested);
+  const expired = { state: "expired", reason: "not delivered within 24 h" } as const;
+  const noAnswer = { outcome: "retry", reason: "connect_failed", detail: "connection refused", next: expired } as const;
+  await send("expired", 3 * hour, { title: "Too late to matter" }, {}, noAnswer);
+  await send("bridge", 2.8 * hour, { title: "The bridge works", severity: "info", source: "bridge watch" });
   await arrive("ambiguous", 2.5 * hour, { title: "Nobody knows whether this came" }, [
     { destination: "risk-mail", route: "rest" },
   ]);
@@ -250,21 +246,14 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
     },
     next: { state: "held", reason: "may or may not have arrived: no answer after the end of the mail" },
   });
-  await arrive(
-    "unreadable",
-    2 * hour,
-    {
-      title: "Alert (its body cannot be read)",
-      severity: "unknown",
-      format: "unreadable",
-      notes: ["reading it failed twice: time limit"],
-    },
-    [{ destination: "ops" }],
-    {
-      request: { body: Buffer.from([0xff, 0xfe, 0x00, 0x7b]), contentType: "application/octet-stream" },
-    },
-  );
-  await attempt("ops", "sent");
+  const unreadable = {
+    severity: "unknown" as const,
+    format: "unreadable" as const,
+    notes: ["reading it failed twice: time limit"],
+  };
+  const binary = { body: Buffer.from([0xff, 0xfe, 0x00, 0x7b]), contentType: "application/octet-stream" };
+  const title = "Alert (its body cannot be read)";
+  await send("unreadable", 2 * hour, { title, ...unreadable }, { request: binary });
   for (const severity of ["warning", "critical"] as const)
     await arrive(
       `twin ${severity}`,
@@ -281,10 +270,7 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
       [{ destination: "ops" }],
     );
   await attempt("ops", "sent");
-  await arrive("forge", hour, { title: "Build 31 failed", source: "forge" }, [{ destination: "ops" }], {
-    request: { source: "forge" },
-  });
-  await attempt("ops", "sent");
+  await send("forge", hour, { title: "Build 31 failed", source: "forge" }, { request: { source: "forge" } });
   const until = now + 17.5 * hour;
   const reason = "held until 2026-11-22 06:30 by quiet hours";
   await arrive("held", 50 * minute, { title: "Volume is low tonight" }, [
