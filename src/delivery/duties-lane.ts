@@ -115,8 +115,7 @@ export class DutiesLane {
   }
 
   async #free(lane: LaneFence): Promise<void> {
-    const { store, log } = this.deps;
     // Its lease ends by itself.
-    await store.releaseLanes([lane]).catch(logFailure(log, "engine.lanes_failed"));
+    await this.deps.store.releaseLanes([lane]).catch(logFailure(this.deps.log, "engine.lanes_failed"));
   }
 }

@@ -75,11 +75,10 @@ export class LaneKeeper {
 
   /** Hands over groups that are more than this relay's share, and takes free ones. Rejects as the store does. */
   async balance(): Promise<void> {
-    const { membership, duties } = this.deps;
     const kept = this.groups().filter(({ lane }) => !this.#leaving.has(lane.group));
     const { handOver: tooMany } = this.#share();
     for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void this.#handOver(group);
-    if (!membership.isNewest()) void duties.handOver();
+    if (!this.deps.membership.isNewest()) void this.deps.duties.handOver();
     if (this.#canRenew) await this.acquire();
   }
 
@@ -177,8 +176,7 @@ export class LaneKeeper {
   }
 
   #beginLease(): Lease {
-    const { sharedByRelays, clock } = this.deps;
-    return sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
+    return this.deps.sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: this.deps.clock.now }) : endless;
   }
 
   #lanes(): LaneFence[] {

@@ -39,7 +39,6 @@ const mostMs = 3_000;
 export function createMutePreview(deps: MutePreviewDeps) {
   const listNewest = keepNewest(deps.store);
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
-    const { store, clock } = deps;
     const match = compileMatchers(matchers);
     const needsBody = fieldMatchers(matchers).some(looksIntoBody);
     const mostAlerts = Math.min(
@@ -47,7 +46,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
       needsBody ? mostWithBodies : Number.POSITIVE_INFINITY,
     );
     const size = needsBody ? bodiesAtOnce : pageSize;
-    const preview: MutePreview = { matched: 0, looked: 0, complete: true, since: clock.now() - windowMs };
+    const preview: MutePreview = { matched: 0, looked: 0, complete: true, since: deps.clock.now() - windowMs };
     const turns = createTurns(deps.monotonicMs ?? (() => performance.now()));
     let bytesLeft = maxBodyBytes;
     for (let before: Position | undefined; ; ) {
@@ -56,7 +55,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
       const page =
         before === undefined
           ? await listNewest(preview.since, limit, options.asOf)
-          : await store.listFacts({ fromAt: preview.since, before, limit });
+          : await deps.store.listFacts({ fromAt: preview.since, before, limit });
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
       for (const { alertSeq, origin, facts } of page) {

@@ -129,8 +129,7 @@ async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Prom
 
 /** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Promise<ResendResult> {
-  const { clock, log } = deps;
-  const at = clock.now();
+  const at = deps.clock.now();
   const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
   const bounded = { ...filter, failedUntil: filter.failedUntil ?? at, mute: mute && keptNameOf(mute) };
   const left: ResendResult["left"] = [];
@@ -157,7 +156,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
       }
     }
   } finally {
-    log.info("deliveries.resent", { ...total, left: left.length, mute: mute?.id });
+    deps.log.info("deliveries.resent", { ...total, left: left.length, mute: mute?.id });
   }
   return { ...total, left };
 }

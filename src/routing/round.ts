@@ -74,7 +74,6 @@ export class Round {
 
   /** Reads requests in their order, after those that are being read. */
   begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
-    const { reader } = this.deps;
     const readable = requests.filter((request) => !isGivenUp(request));
     const reading: Reading = {
       finish: async () => {
@@ -90,15 +89,14 @@ export class Round {
       },
     };
     this.#note(reading, seqsOf(readable));
-    const readings = reader.read(readable, stop);
+    const readings = this.deps.reader.read(readable, stop);
     return reading;
   }
 
   #note(reading: Reading, alertSeqs: readonly number[]): void {
-    const { journal } = this.deps;
     if (alertSeqs.length > 0) this.#noted.set(reading, alertSeqs);
     else this.#noted.delete(reading);
-    journal.write([...this.#noted.values()].flat());
+    this.deps.journal.write([...this.#noted.values()].flat());
   }
 
   async #route(
@@ -108,7 +106,6 @@ export class Round {
     failed: Failed[],
     stop: AbortSignal,
   ): Promise<void> {
-    const { judging } = this.deps;
     const records: RoutingRecord[] = [];
     let whyNotRead: string | undefined;
     for (const [index, request] of readable.entries()) {
@@ -139,7 +136,7 @@ export class Round {
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") break;
       if (read.kind === "read" && !unsettled.has(request))
-        judging.noteRead(request.alerts, read.translations, request.source);
+        this.deps.judging.noteRead(request.alerts, read.translations, request.source);
     }
     if (failed.length > 0) {
       await this.#settle(failed);
@@ -150,7 +147,6 @@ export class Round {
 
   /** Judges each alert alone, so an alert that cannot be routed does not hold up the others. */
   #judge(request: UnroutedRequest, reading: Exclude<BodyReading, { kind: "not_read" }>) {
-    const { judging } = this.deps;
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
     const { translations = [] } = reading.kind === "read" ? reading : {};
@@ -162,7 +158,7 @@ export class Round {
         continue;
       }
       try {
-        records.push(this.#toRecord(alert, judging.judge(alert, translation, request)));
+        records.push(this.#toRecord(alert, this.deps.judging.judge(alert, translation, request)));
       } catch (error) {
         failed.push({ request, alert, reason: errorMessage(error), facts: translation.facts });
       }
@@ -180,11 +176,10 @@ export class Round {
   }
 
   async #recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
-    const { store, judging } = this.deps;
     const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
     try {
-      for (const recorded of await store.recordRouting(records))
-        judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
+      for (const recorded of await this.deps.store.recordRouting(records))
+        this.deps.judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
     } catch (error) {
       if (isStoreAway(error)) throw error;
       const [only, ...others] = records;
@@ -238,15 +233,13 @@ export class Round {
   }
 
   #contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
-    const { judging } = this.deps;
     const facts = describeContained(alert.id, reason, shownBy);
     const why = `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`;
-    return this.#toRecord(alert, judging.contain(alert, facts, why));
+    return this.#toRecord(alert, this.deps.judging.contain(alert, facts, why));
   }
 
   #toRecord(alert: UnroutedAlert, draft: RoutingDraft): RoutingRecord {
-    const { judging } = this.deps;
-    judging.noteJudged(alert, draft);
+    this.deps.judging.noteJudged(alert, draft);
     return { alertSeq: alert.seq, ...draft };
   }
 }

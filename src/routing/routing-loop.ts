@@ -184,9 +184,8 @@ export class RoutingLoop {
 
   /** Reads them while nothing else is being read: the end of the process counts as a failure of all that is being read. */
   async #readInterrupted(stop: AbortSignal): Promise<void> {
-    const { store } = this.deps;
     while (this.#mayBeInterrupted && !stop.aborted) {
-      const requests = await store.listUnrouted(0, interruptedAt);
+      const requests = await this.deps.store.listUnrouted(0, interruptedAt);
       const again = requests.filter(({ isInterrupted }) => isInterrupted);
       if (again.length > 0) await this.#flag(seqsOf(again));
       else if (requests.length > 0) await this.#round.begin(requests, stop).finish();
@@ -222,10 +221,9 @@ export class RoutingLoop {
   }
 
   async #restInFlood(ms: number, stop: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
     let calmForMs = 0;
     for (let left = ms; left > 0 && calmForMs < calmMs && !stop.aborted; left -= floodLookMs) {
-      await clock.sleep(Math.min(left, floodLookMs), stop);
+      await this.deps.clock.sleep(Math.min(left, floodLookMs), stop);
       calmForMs = this.deps.isFlooded() ? 0 : calmForMs + floodLookMs;
     }
   }
@@ -245,9 +243,8 @@ export class RoutingLoop {
   }
 
   async #flag(interrupted: readonly number[]): Promise<void> {
-    const { store, log } = this.deps;
-    log.warn("routing.was_interrupted", { alerts: interrupted.length });
-    await store.recordRoutingFailure(interrupted, whyInterrupted, interruptedAt);
+    this.deps.log.warn("routing.was_interrupted", { alerts: interrupted.length });
+    await this.deps.store.recordRoutingFailure(interrupted, whyInterrupted, interruptedAt);
     this.#mayBeInterrupted = true;
   }
 

@@ -187,8 +187,7 @@ export class SharedWatches {
   }
 
   #pollOf(failed: string, everyMs: number, look: () => Promise<void>): Poll {
-    const { clock, log } = this.#deps;
-    return createPoll({ look, everyMs, clock, onFailed: logFailure(log, failed) });
+    return createPoll({ look, everyMs, clock: this.#deps.clock, onFailed: logFailure(this.#deps.log, failed) });
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {
@@ -242,10 +241,9 @@ export class SharedWatches {
   }
 
   #depsAlways() {
-    const { hooks, engine } = this.#deps;
     return {
       ...this.#deps,
-      hooks: addUpHooks(hooks, engine.membership.others),
+      hooks: addUpHooks(this.#deps.hooks, this.#deps.engine.membership.others),
       ranSince: () => this.#ranSince,
       isShared: this.#isShared,
     };

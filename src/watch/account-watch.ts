@@ -325,13 +325,9 @@ class AccountRules implements WatchRules<Memory> {
   }
 }
 
-function isSpent({ putBackAt }: Memory, now: number): boolean {
-  return ofLastDay(putBackAt, now).length >= mostPutBack;
-}
+const isSpent = ({ putBackAt }: Memory, now: number) => ofLastDay(putBackAt, now).length >= mostPutBack;
 
-function isOutput(matter: AccountFinding["matter"]): boolean {
-  return matter === "webhook" || matter === "channel";
-}
+const isOutput = (matter: AccountFinding["matter"]) => matter === "webhook" || matter === "channel";
 
 function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefined): WatchView {
   if (last === undefined) {
@@ -340,13 +336,7 @@ function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefine
   const { at: lookedAt, look, findings, registered } = last;
   const bad = findings.filter(({ verdict }) => verdict === "bad");
   const troubles = bad.map(({ title, text }) => `${title}. ${text}`.trim());
-  const seen = (verdict: WatchView["verdict"], summary: string): WatchView => ({
-    name,
-    verdict,
-    summary,
-    troubles,
-    lookedAt,
-  });
+  const seen = { name, troubles, lookedAt };
   const [first, ...more] = bad;
   if (first) {
     const summary = more.length === 0 ? first.title : `${first.title}, and ${more.length} more`;
@@ -354,19 +344,20 @@ function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefine
     const level = bad.every(({ isFirst, isMild }) => isFirst || isMild) && ({ level: "warn" } as const);
     const isFirst = bad.every((finding) => finding.isFirst);
     const again = isFirst && { note: `it is asked again in ${formatDuration(refusedAgainMs)}` };
-    return { ...seen("trouble", summary), since, reason, ...level, ...again };
+    return { ...seen, verdict: "trouble", summary, since, reason, ...level, ...again };
   }
-  if (look.kind !== "answer") return seen("unknown", `cannot tell: ${look.why}`);
+  if (look.kind !== "answer") return { ...seen, verdict: "unknown", summary: `cannot tell: ${look.why}` };
   if (registered === undefined) {
-    return seen("idle", `not registered here yet, so there is nothing to compare with; run: ${setup}`);
+    const summary = `not registered here yet, so there is nothing to compare with; run: ${setup}`;
+    return { ...seen, verdict: "idle", summary };
   }
-  if (registered.webhookOff) return seen("idle", "setup has turned the account's webhook off");
+  if (registered.webhookOff) return { ...seen, verdict: "idle", summary: "setup has turned the account's webhook off" };
   const unstated = findings.filter(({ matter, verdict }) => matter !== "expiry" && verdict === "unknown");
   if (unstated.length > 0) {
     const what = unstated.flatMap(({ matter }) => unstatedNames[matter] ?? []).join(" and ");
-    return seen("unknown", `cannot tell: the service's answer does not say ${what}`);
+    return { ...seen, verdict: "unknown", summary: `cannot tell: the service's answer does not say ${what}` };
   }
-  return seen("well", "the account sends its alerts here");
+  return { ...seen, verdict: "well", summary: "the account sends its alerts here" };
 }
 
 /** What an answer leaves out when a matter cannot be judged. */

@@ -47,10 +47,9 @@ export function readLook(reading: AccountReading): Look {
 
 /** What a look that failed means. */
 export function toLook(error: unknown): Look {
-  const { code, message } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
-  if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why: message };
-  const isGone = code === "upstream_unreachable" || code === "upstream_failed";
-  return { kind: isGone ? "gone" : "unclear", why: message };
+  const { code, message: why } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
+  if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why };
+  return { kind: code === "upstream_unreachable" || code === "upstream_failed" ? "gone" : "unclear", why };
 }
 
 /** How long the service has been failing in the same way, look after look. Begins anew with each start of the relay. */
@@ -306,10 +305,8 @@ function judgeChannel(sight: AccountSight): AccountFinding {
         : `The account's messenger channel is ${showChannel(wanted)} again`;
     return found("well", title);
   }
-  return found(
-    "bad",
-    `The account's messenger channel was changed from ${showChannel(wanted)} to ${showChannel(channel)}`,
-  );
+  const change = `from ${showChannel(wanted)} to ${showChannel(channel)}`;
+  return found("bad", `The account's messenger channel was changed ${change}`);
 }
 
 /** How a person puts an output back: on the page, or by `setup` with an option. */

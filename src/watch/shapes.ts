@@ -106,13 +106,12 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   }
 
   #write(news: Drift | NewWord): void {
-    const { log, publicUrl } = this.deps;
     const isWord = "word" in news;
     const paths = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
-    log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
+    this.deps.log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
     const said = isWord ? writeWordNotice(news, this.#readers) : writeShapeNotice(news, this.#readers);
     // Alerts are sent as before, so it is a matter for the morning: without a sound.
-    const facts = ownFacts({ ...said, link: `${publicUrl}/shapes`, severity: "info", status: "firing" });
+    const facts = ownFacts({ ...said, link: `${this.deps.publicUrl}/shapes`, severity: "info", status: "firing" });
     if (this.#pending.length < maxPending) this.#pending = [...this.#pending, facts];
   }
 

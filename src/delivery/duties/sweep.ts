@@ -68,9 +68,8 @@ export class Sweeper {
 
   /** Each step is a transaction of its own: alerts are accepted between them. */
   async #releaseRest(groups: LaneGroup[], stop: AbortSignal): Promise<void> {
-    const { store, clock } = this.deps;
     const names = groups.flatMap(({ destinations }) => destinations.map(({ name }) => name));
-    while (!stop.aborted && (await store.releaseRest(names, clock.now())));
+    while (!stop.aborted && (await this.deps.store.releaseRest(names, this.deps.clock.now())));
   }
 
   async #maintain(stop: AbortSignal): Promise<void> {

@@ -89,12 +89,11 @@ export class HealthMemory {
   isWell = (destination: Destination): boolean => isWell(this.stateOf(destination));
 
   observe(destination: Destination, outcome: Outcome): void {
-    const { clock, settings } = this.#deps;
     const account = accountKeyOf(destination);
     const own = keyOf(destination);
-    const now = clock.now();
+    const now = this.#deps.clock.now();
     const judgeBy = (key: StatusKey, said: Outcome) =>
-      this.#judge(key, (status) => judgeOutcome(status, said, settings, now));
+      this.#judge(key, (status) => judgeOutcome(status, said, this.#deps.settings, now));
     if (outcome.kind === "rejected" && outcome.scope === "account") {
       judgeBy(account ?? own, outcome);
       return;
@@ -146,11 +145,10 @@ export class HealthMemory {
    * does, and changes nothing then.
    */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
-    const { clock, log, onChange } = this.#deps;
     const key = keyOf(destination);
     const before = this.#read(key);
     if ((before.paused !== undefined) === (by !== undefined)) return;
-    const now = clock.now();
+    const now = this.#deps.clock.now();
     this.#write(key, by === undefined ? { paused: undefined, resumedAt: now } : { paused: { at: now, by } });
     try {
       await this.save();
@@ -158,8 +156,8 @@ export class HealthMemory {
       this.#write(key, { paused: before.paused, resumedAt: before.resumedAt });
       throw error;
     }
-    log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
-    onChange();
+    this.#deps.log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
+    this.#deps.onChange();
   }
 
   noteTrial(destination: Pick<Destination, "name">, trial: Trial): void {
@@ -200,13 +198,12 @@ export class HealthMemory {
 
   /** Writes the changes since the last call. Rejects as the store does; the next call tries again. */
   async save(): Promise<void> {
-    const { store } = this.#deps;
     for (const kind of ["destination", "account"] as const)
       for (const name of [...this.#unsaved[kind]]) {
         this.#unsaved[kind].delete(name);
         const status = this.#read({ kind, name });
         try {
-          await store.saveStatus(status);
+          await this.#deps.store.saveStatus(status);
         } catch (error) {
           this.#unsaved[kind].add(name);
           throw error;
@@ -232,15 +229,14 @@ export class HealthMemory {
   }
 
   #judge(key: StatusKey, change: (status: DestinationStatus) => DestinationStatus): void {
-    const { log, onChange } = this.#deps;
     const before = this.#read(key);
     const after = change(before);
     if (after === before) return;
     this.#statuses[key.kind].set(key.name, after);
     if (isWorthSaving(before, after) || this.#isSentLongSince(after)) this.#unsaved[key.kind].add(key.name);
     if (after.health === before.health) return;
-    log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
-    onChange();
+    this.#deps.log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
+    this.#deps.onChange();
   }
 
   /** Whether the saved time of the last message is old. That time changes with each message, which is not worth a commit each. */

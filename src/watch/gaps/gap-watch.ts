@@ -53,12 +53,8 @@ export async function loadGapMemory(
   return { known: await loadKnownRules(store, names.rules), offs: offsOf(state, now), ends: endsOf(state) };
 }
 
-async function loadKnownRules(
-  store: Pick<WatchStore, "loadWatchState">,
-  name: string,
-): Promise<KnownRules | undefined> {
-  return rulesSchema.safeParse(await store.loadWatchState(name)).data;
-}
+const loadKnownRules = async (store: Pick<WatchStore, "loadWatchState">, name: string) =>
+  rulesSchema.safeParse(await store.loadWatchState(name)).data;
 
 function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
   return offAt === undefined ? offs : [...offs, { fromAt: offAt, toAt: now }];
