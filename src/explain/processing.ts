@@ -3,7 +3,6 @@ import type { Alert } from "../core/alert.ts";
 import { standingDeliveries } from "../core/delivery.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
-import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import type { NameOf } from "../core/subject-name.ts";
@@ -15,7 +14,7 @@ import { Translator } from "../intake/translator.ts";
 import { createMissingAdvice } from "../matching/near-path.ts";
 import { createRendering } from "../rendering/rendering.ts";
 import { createTellDecisions, mostReadAgainBytes } from "../routing/kept-routes.ts";
-import { createRouter, type Router } from "../routing/router.ts";
+import { createRouter } from "../routing/router.ts";
 import { hasSeveralRecipients, readableText, vendorOf } from "../vendors/index.ts";
 import type { ComposedMessage } from "../web/web-deps.ts";
 
@@ -35,29 +34,21 @@ export interface ComposerOptions {
   pictures?: Omit<PicturePlanDeps, "sources">;
 }
 
-/** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
-export interface Processing {
-  /** A thread of its own with the limits of the configuration. The caller of `createProcessing` closes it. */
-  reader: ReadingThread;
-  /** Reads as the reader does, in this thread. */
-  translator: Translator;
-  readPayloads: ReadPayloads;
-  router: Router;
-  /** @param publicUrl where the links of messages lead, without a trailing slash */
-  createComposer(publicUrl: string, log: Log, options?: ComposerOptions): Composer;
-}
+export type Processing = ReturnType<typeof createProcessing>;
 
 /**
- * The relay, `explain` and `backtest` are built from the same parts, so the commands say what the relay does.
+ * What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. The relay,
+ * `explain` and `backtest` are built from the same parts, so the commands say what the relay does.
  *
  * @throws what `createRouter` refuses the rules with; then nothing is left running.
  */
 export function createProcessing(
   { rules, intake, mapping, sources }: Pick<Config, "rules" | "intake" | "mapping" | "sources">,
   { readingThreadEntry, advises = false, readsShapes = false }: ProcessingOptions = {},
-): Processing {
+) {
   const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
   return {
+    /** A thread of its own with the limits of the configuration. The caller of `createProcessing` closes it. */
     reader: new ReadingThread({
       entry: readingThreadEntry,
       maxBodyBytes: intake.maxBodyBytes,
@@ -65,10 +56,11 @@ export function createProcessing(
       sources,
       readsShapes,
     }),
+    /** Reads as the reader does, in this thread. */
     translator: new Translator({ mapping, sources, readsShapes }),
-    readPayloads,
     router,
-    createComposer(publicUrl, log, { nameOf, pictures } = {}) {
+    /** @param publicUrl where the links of messages lead, without a trailing slash */
+    createComposer(publicUrl: string, log: Log, { nameOf, pictures }: ComposerOptions = {}): Composer {
       const rendering = createRendering({ publicUrl, nameOf });
       const names = new Set(sources.map(({ name }) => name));
       const planPicture = pictures && createPicturePlan({ ...pictures, sources: names });
@@ -78,11 +70,11 @@ export function createProcessing(
 }
 
 /** The payload of a stored alert, for a page: `too large` where its body is larger than 64 KiB. Never throws. */
-export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDetail, "request">) {
+export function readStoredPayload({ request }: Pick<AlertDetail, "request">) {
   if (request === undefined) return undefined;
   if (request.body.byteLength > mostReadAgainBytes) return "too large";
   try {
-    return { payload: read(request.body, request.contentType)(request.item) };
+    return { payload: readPayloads(request.body, request.contentType)(request.item) };
   } catch {
     return undefined;
   }
@@ -91,9 +83,8 @@ export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDet
 /** An alert as the log has it, with a decision for each route. */
 export function createGetAlert(
   store: Pick<AlertLog, "getAlert"> & Pick<WatchStore, "loadWatchState">,
-  read: ReadPayloads,
 ): AlertLog["getAlert"] {
-  const tellDecisions = createTellDecisions(store, (alert) => readStoredPayload(read, alert));
+  const tellDecisions = createTellDecisions(store, readStoredPayload);
   return async (id) => {
     const alert = await store.getAlert(id);
     return alert && { ...alert, decisions: await tellDecisions(alert) };
@@ -105,7 +96,7 @@ export function createGetAlert(
  * delay, of earlier messages, or of other alerts in a digest. A payload larger than 64 KiB is left out. Never throws.
  */
 export function createComposeAgain(
-  { composer, readPayloads: read }: { composer: Composer; readPayloads: ReadPayloads },
+  composer: Composer,
   destinations: readonly Destination[],
 ): (alert: AlertDetail) => ComposedMessage[] {
   const byName = new Map(destinations.map((destination) => [destination.name, destination]));
@@ -123,7 +114,7 @@ export function createComposeAgain(
       const message = { destination, channel, inDigest: digestId !== undefined || state === "digested" };
       if (known === undefined || known.type !== channel) return { ...message, texts: [] };
       const now = attempts.find(({ outcome }) => outcome === "sent")?.at ?? delivery.finishedAt ?? delivery.createdAt;
-      const stored = vendorOf(channel).can.carries === "payload" ? readStoredPayload(read, detail) : undefined;
+      const stored = vendorOf(channel).can.carries === "payload" ? readStoredPayload(detail) : undefined;
       const payload = stored === "too large" ? undefined : stored?.payload;
       const source = firstSource(alert, { id: delivery.id, purpose, payload });
       const context = { now, purpose, possibleRepeat: false, insteadOf };

@@ -1,7 +1,6 @@
 import type { Operations, RoutedAgain, RoutingPart } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
-import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";
 import type { FindMute } from "../delivery/duties/follow-quiet-hours.ts";
 import type { MatchInput } from "../matching/judge.ts";
@@ -11,14 +10,13 @@ import { readStoredPayload } from "./processing.ts";
 export interface RouteAgainDeps {
   router: Router;
   destinations: readonly Destination[];
-  readPayloads: ReadPayloads;
   activeMutes(): Mute[];
   now(): number;
 }
 
 /** See `Operations.routeAgain`. The relay's own router judges the facts that were stored with the alert. */
 export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"] {
-  const { router, readPayloads, now } = deps;
+  const { router, now } = deps;
   const configured = new Set(deps.destinations.map(({ name }) => name));
 
   return (alert) => {
@@ -27,7 +25,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     if (facts === undefined || request === undefined || alert.routedAt === undefined || then.length === 0) return;
     if (isShownByOther(then)) return undefined;
     const at = now();
-    const { input, isTooLarge } = inputOf(readPayloads, { ...alert, facts });
+    const { input, isTooLarge } = inputOf({ ...alert, facts });
     const routeAt = (instant: number): RoutingResult =>
       facts.format === "unreadable"
         ? router.routeUnjudged("reading", "as it was then", instant)
@@ -72,14 +70,14 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
 }
 
 /** The input for a stored alert. Its payload is read only when a route or a mute looks into it. */
-function inputOf(readPayloads: ReadPayloads, alert: AlertDetail & { facts: AlertFacts }) {
+function inputOf(alert: AlertDetail & { facts: AlertFacts }) {
   const { facts, origin } = alert;
   let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
   const input: MatchInput = {
     facts,
     origin,
     get payload() {
-      read ??= { stored: readStoredPayload(readPayloads, alert) };
+      read ??= { stored: readStoredPayload(alert) };
       return read.stored === "too large" ? undefined : read.stored?.payload;
     },
   };
@@ -87,18 +85,14 @@ function inputOf(readPayloads: ReadPayloads, alert: AlertDetail & { facts: Alert
 }
 
 /** See `EngineDeps.findMute`. @param mutes all mutes, with those of the configuration */
-export function createFindMute(
-  store: Pick<AlertLog, "getAlert">,
-  readPayloads: ReadPayloads,
-  mutes: () => Mute[],
-): FindMute {
+export function createFindMute(store: Pick<AlertLog, "getAlert">, mutes: () => Mute[]): FindMute {
   const find = createMuteFinder();
   return async (alertId, now) => {
     const active = mutes().filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt);
     if (active.length === 0) return undefined;
     const alert = await store.getAlert(alertId);
     if (alert?.facts === undefined || alert.origin === "test") return undefined;
-    return find(inputOf(readPayloads, { ...alert, facts: alert.facts }).input, active, now).mute;
+    return find(inputOf({ ...alert, facts: alert.facts }).input, active, now).mute;
   };
 }
 

@@ -6,7 +6,6 @@ import type { Clock, Now, Random } from "../core/clock.ts";
 import type { StatusKey } from "../core/destination-status.ts";
 import { stateOf } from "../delivery/plan/health.ts";
 import { createGetAlert } from "../explain/processing.ts";
-import { readPayloads } from "../intake/read-payloads.ts";
 import { listMutes } from "../operations/mute-book.ts";
 import { type KnownNames, readTokenNames } from "../operations/name-book.ts";
 import { findRefused } from "../operations/refused.ts";
@@ -32,7 +31,7 @@ export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
 export async function openLeft(config: Config, options: LeftLogOptions) {
   const store = await openReadOnly(config);
   const answers = createLogAnswers({
-    store: { ...store, getAlert: createGetAlert(store, readPayloads) },
+    store: { ...store, getAlert: createGetAlert(store) },
     operations: {
       listMutes: (includeEnded) => listMutes(store, config.rules.mutes, options.now(), includeEnded),
       listRefused: store.listRefused,

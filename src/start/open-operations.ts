@@ -27,7 +27,7 @@ export function openOperations(
   const { relayId, store, health, door, spool, publicUrl, clock, newId, log } = accepting;
   const { processing, pictures, market, nameOf, engine, mutes, watches, routing } = relaying;
   const { destinations, routes } = rules;
-  const { reader, router, readPayloads } = processing;
+  const { reader, router } = processing;
   const { maxBodyBytes } = intake;
   const activeMutes = mutes.active;
   const viewSources = (hooks: ReadonlyMap<string, HookReport>) =>
@@ -56,7 +56,7 @@ export function openOperations(
         now: clock.now,
         newId,
       }),
-      routeAgain: createRouteAgain({ router, destinations, readPayloads, activeMutes, now: clock.now }),
+      routeAgain: createRouteAgain({ router, destinations, activeMutes, now: clock.now }),
       downtimes: () => readDowntimes(store, clock.now(), true),
       maxBodyBytes,
       doorRefusals: () => door.refusals(),

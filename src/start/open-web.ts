@@ -27,7 +27,7 @@ export async function openWeb({ rules, sources }: Config, deps: OpenWebDeps): Pr
   return createWeb({
     ...given,
     ...accepting.proxies,
-    store: { ...store, getAlert: createGetAlert(store, processing.readPayloads) },
+    store: { ...store, getAlert: createGetAlert(store) },
     adminToken: secrets.adminToken,
     publicUrl,
     hookUrl: () => hookAt(hookSecrets.of()[0] as Secret),
@@ -36,7 +36,7 @@ export async function openWeb({ rules, sources }: Config, deps: OpenWebDeps): Pr
         const [present] = hookSecrets.of(name);
         return present === undefined ? [] : [{ name, url: hookAt(present) }];
       }),
-    composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
+    composeAgain: createComposeAgain(composer, rules.destinations),
     tryFile: async (text, from) => tryRules(readOtherRules(text, rules), from),
     metricHistory: market.histories?.read,
     learnedName: market.names?.find,

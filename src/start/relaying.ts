@@ -12,6 +12,7 @@ import { createProcessing, type Processing } from "../explain/processing.ts";
 import { createFindMute } from "../explain/route-again.ts";
 import { createFloodGauge } from "../intake/door/flood-gauge.ts";
 import { dedupeWindowMs } from "../intake/key/keys.ts";
+import { readPayloads } from "../intake/read-payloads.ts";
 import { openReadingJournal } from "../intake/thread/journal.ts";
 import { openMuteBook } from "../operations/mute-book.ts";
 import { Judging, type JudgingDeps } from "../routing/judging.ts";
@@ -217,9 +218,9 @@ async function startDelivering(
       nameOf,
       pictures: { hasRecords: pictures.haveRecords, linkTo: pictures.linkTo },
     }),
-    readPayloads: processing.readPayloads,
+    readPayloads,
     findHold: processing.router.findHold,
-    findMute: createFindMute(deps.store, processing.readPayloads, () => [...rules.mutes, ...activeMutes()]),
+    findMute: createFindMute(deps.store, () => [...rules.mutes, ...activeMutes()]),
     illustrate: pictures.illustrate,
     pictureNotes: pictures.notes,
     settings,

@@ -30,7 +30,6 @@ import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { createBodyExplainer } from "../../src/explain/explain-body.ts";
 import { createRouteAgain } from "../../src/explain/route-again.ts";
 import { createTryRules } from "../../src/explain/try-rules.ts";
-import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createOperations } from "../../src/operations/operations.ts";
 import { createRouter } from "../../src/routing/router.ts";
@@ -204,7 +203,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         maxBodyBytes,
         newId,
       }),
-      routeAgain: createRouteAgain({ ...explaining, readPayloads }),
+      routeAgain: createRouteAgain(explaining),
       downtimes: async () => options.downtimes ?? [],
       maxBodyBytes,
       doorRefusals: () => options.doorRefusals ?? [],

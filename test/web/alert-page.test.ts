@@ -5,7 +5,6 @@ import { silentLog } from "../../src/core/log.ts";
 import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { createComposeAgain } from "../../src/explain/processing.ts";
-import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { makeAlert, makeContext } from "../rendering/sample.ts";
 import { chat } from "../routing/sample.ts";
@@ -352,13 +351,7 @@ describe("who got it", () => {
 
 describe("the messages of an alert", () => {
   const composeAgain = createComposeAgain(
-    {
-      composer: createComposer({
-        rendering: createRendering({ publicUrl: "http://tocsin.test" }),
-        log: silentLog,
-      }),
-      readPayloads,
-    },
+    createComposer({ rendering: createRendering({ publicUrl: "http://tocsin.test" }), log: silentLog }),
     [chat("ops"), chat("treasury")],
   );
 

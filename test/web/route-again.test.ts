@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Decision, Destination, Route } from "../../src/core/rules.ts";
 import { createRouteAgain } from "../../src/explain/route-again.ts";
-import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { chat, noon } from "../routing/sample.ts";
 import { type AlertInput, createWebFixture, plain, route } from "../support/web-fixture.ts";
@@ -147,7 +146,7 @@ describe("quiet hours", () => {
     if (alert === undefined) throw new Error("it was just stored");
     const router = createRouter({ destinations, routes: [route("desk")], mutes: [] });
     const now = () => noon + 24 * 3_600_000;
-    return createRouteAgain({ router, destinations, readPayloads, activeMutes: () => [], now })(alert)?.differences;
+    return createRouteAgain({ router, destinations, activeMutes: () => [], now })(alert)?.differences;
   }
 
   it("that would hold it at the same hour are no difference of the configuration", async () => {
