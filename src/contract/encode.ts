@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { isInstant } from "../ground/time/time-format.ts";
-import { vendors } from "../vendors/index.ts";
 
 /** An instant that no date can hold is 1970. */
 export function toIso(at: number): string {
@@ -111,23 +110,3 @@ function createObjectWriter(shape: z.core.$ZodShape): Write {
     return written;
   };
 }
-
-/**
- * What the views are made of. They are what anybody outside sees, each view once: its type for the program, where instants are
- * epoch milliseconds, its JSON (`encode`), and its description at `/api`. Fields stand in the order of the answers.
- */
-
-export const text = z.string();
-export const id = text.meta({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
-export const count = z.int();
-export const flag = z.boolean();
-export const channel = z.enum(vendors.map(({ type }) => type));
-export const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
-export const bodyEncoding = z.enum(["utf8", "base64"]);
-export const headers = z.array(z.tuple([text, text]));
-export const view = <S extends z.ZodRawShape>(id: string, shape: S) => z.object(shape).meta({ id });
-/** An object that may be absent, with what it means. */
-export const maybe = <S extends z.ZodRawShape>(says: string, shape: S) => z.object(shape).optional().describe(says);
-/** A list of objects, with what it means. */
-export const listOf = <S extends z.ZodRawShape>(says: string, shape: S) => z.array(z.object(shape)).describe(says);
-export const notReady = z.array(text).describe("Why it is not ready; empty when it is.");

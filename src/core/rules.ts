@@ -200,6 +200,10 @@ export interface Mute {
   createdBy: string;
 }
 
+/** Whether its time has come and is not over. */
+export const isActive = ({ startsAt, endsAt }: Pick<Mute, "startsAt" | "endsAt">, now: number): boolean =>
+  startsAt <= now && now < endsAt;
+
 /**
  * The name of a mute that deliveries keep. The id of a mute of the configuration is its place in the file, which another mute
  * may have after the next change.

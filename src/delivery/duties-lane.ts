@@ -1,10 +1,7 @@
 import { type Log, logFailure } from "../core/log.ts";
-import type { LaneFence, Lanes } from "../core/ports/lanes.ts";
+import { dutiesGroup, type LaneFence, type Lanes } from "../core/ports/lanes.ts";
 import { errorText } from "../ground/text/error-text.ts";
 import type { Lease } from "./lease.ts";
-
-/** The lane group of the work that is done once for all relays on a database, such as notices. */
-export const dutiesGroup = "duties";
 
 /**
  * Does the duties under this lane until `stop` is aborted, and resolves when all of them have ended. Rejects when they cannot be

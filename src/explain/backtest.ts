@@ -4,10 +4,11 @@ import type { AlertFacts, Translation } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { ruleOfName } from "../core/group.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
-import type { PastAlert } from "../core/ports/alert-log.ts";
+import type { AlertLog, PastAlert } from "../core/ports/alert-log.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../core/ports/body-reader.ts";
 import {
   type Decision,
+  isMadeAtRuntime,
   isShownByOther,
   keptNameOf,
   type Mute,
@@ -17,7 +18,8 @@ import {
 } from "../core/rules.ts";
 import type { Change, DestinationTally, Tally } from "../core/tally.ts";
 import { TranslatedInput } from "../routing/judging.ts";
-import type { Router } from "../routing/router.ts";
+import { createRouter, type Router } from "../routing/router.ts";
+import { walkPast } from "./past-pages.ts";
 import { createRingTally } from "./ring-tally.ts";
 
 /** Examples of each kind that are kept, in the order in which alerts are added. */
@@ -227,4 +229,35 @@ function whyOf(destination: string, decisions: Decision[], routes: readonly Rout
     decisions.find((one) => one.destination === destination && one.result !== "skipped") ??
     decisions.find(({ route }) => naming.has(route));
   return decision === undefined ? "no route names this destination" : `${decision.route}: ${decision.reason}`;
+}
+
+/** The newest alerts that are tried: the relay has other work to do. */
+const mostTried = 10_000;
+
+export interface TryRulesDeps {
+  store: Pick<AlertLog, "listPast">;
+  reader: BodyReader;
+  listMutes(): Promise<Mute[]>;
+}
+
+/** See `WebDeps.tryFile`: what `tocsin backtest` does, in a relay, with its reader and mapping, once at a time. */
+export function createTryRules({ store, reader, listMutes }: TryRulesDeps) {
+  async function tryRules(rules: Rules, fromAt: number): Promise<Tally> {
+    const mutes = (await listMutes()).filter(isMadeAtRuntime);
+    const backtest = new Backtest({ rules, reader, router: createRouter(rules), mapping: {}, mutes });
+    for await (const page of walkPast(store, { fromAt, most: mostTried })) await backtest.add(page);
+    return backtest.tally(mostTried);
+  }
+
+  let isTrying = false;
+  return async (...asked: Parameters<typeof tryRules>): Promise<Tally> => {
+    if (isTrying)
+      throw new AppError("conflict", "Another file is being compared at this moment.", {
+        hint: "Send it again in some seconds.",
+      });
+    isTrying = true;
+    return tryRules(...asked).finally(() => {
+      isTrying = false;
+    });
+  };
 }

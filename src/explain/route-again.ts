@@ -1,7 +1,7 @@
 import type { Operations, RoutedAgain, RoutingPart } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
-import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";
+import { type Decision, type Destination, isActive, isShownByOther, type Mute } from "../core/rules.ts";
 import type { FindMute } from "../delivery/duties/follow-quiet-hours.ts";
 import type { MatchInput } from "../matching/judge.ts";
 import { createMuteFinder, type Router, type RoutingResult } from "../routing/router.ts";
@@ -88,7 +88,7 @@ function inputOf(alert: AlertDetail & { facts: AlertFacts }) {
 export function createFindMute(store: Pick<AlertLog, "getAlert">, mutes: () => Mute[]): FindMute {
   const find = createMuteFinder();
   return async (alertId, now) => {
-    const active = mutes().filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt);
+    const active = mutes().filter((mute) => isActive(mute, now));
     if (active.length === 0) return undefined;
     const alert = await store.getAlert(alertId);
     if (alert?.facts === undefined || alert.origin === "test") return undefined;

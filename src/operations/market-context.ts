@@ -98,12 +98,7 @@ export function createMarketContext(deps: MarketContextDeps) {
     const questions = questionsOf(alert);
     if (questions === undefined) return undefined;
     const { key, pool, ticker } = questions;
-    return write(
-      questions,
-      histories.known(key),
-      pool === undefined ? undefined : pools?.known(pool),
-      ticker === undefined ? undefined : tickers?.known(ticker),
-    );
+    return write(questions, histories.known(key), pools?.known(pool), tickers?.known(ticker));
   }
 
   return {
@@ -133,8 +128,8 @@ export function createMarketContext(deps: MarketContextDeps) {
       const { key, pool, ticker } = questions;
       const [points, state, price] = await Promise.all([
         soon(histories.read(key)),
-        soon(pool === undefined ? undefined : pools?.read(pool)),
-        soon(ticker === undefined ? undefined : tickers?.read(ticker)),
+        soon(pools?.read(pool)),
+        soon(tickers?.read(ticker)),
       ]);
       return signal?.aborted ? undefined : write(questions, points, state, price);
     },

@@ -3,7 +3,7 @@ import { Budget } from "../core/budget.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
+import { isTimeout, whenAborted, withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { hourMs, minuteMs } from "../ground/time/spans.ts";
 
@@ -172,8 +172,9 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   }
 
   return {
-    /** Undefined when the service does not say, or may not be asked now. Never rejects. */
-    read(key: string): Promise<T | undefined> {
+    /** Undefined when the service does not say, or may not be asked now, and for no key. Never rejects. */
+    read(key: string | undefined): Promise<T | undefined> {
+      if (key === undefined) return Promise.resolve(undefined);
       const found = find(key);
       if (found !== undefined) return Promise.resolve(found.answer);
       const call = underWay.get(key);
@@ -184,15 +185,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       return started;
     },
     /** The answer that is known and still holds; asks nobody. */
-    known: (key: string) => find(key)?.answer,
+    known: (key: string | undefined) => (key === undefined ? undefined : find(key)?.answer),
     calls: () => callsOf(budget),
   };
-}
-
-/** Never resolves. */
-export function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

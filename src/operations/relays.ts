@@ -1,5 +1,6 @@
 import type { RunningRelay, Trouble } from "../contract/operations.ts";
 import { judgeConfiguration } from "../core/judge-configuration.ts";
+import { dutiesGroup } from "../core/ports/lanes.ts";
 import type { RelayView } from "../core/ports/relays.ts";
 import { groupBy } from "../ground/group-by.ts";
 
@@ -10,8 +11,6 @@ export interface RelaysDeps {
   selfId: string;
   /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
-  /** The lane group of the work that one relay does for all. */
-  dutiesGroup: string;
   /** The database is that of one relay alone, which has all lanes. */
   isAlone: boolean;
 }
@@ -20,7 +19,7 @@ export interface RelaysDeps {
 const unheardAfterMs = 8_000;
 
 /** The relays that run on this database, as each has told it some seconds ago: this relay first, then by name and start. */
-export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }: RelaysDeps): RunningRelay[] {
+export function viewRelays({ relays, selfId, laneGroups, isAlone }: RelaysDeps): RunningRelay[] {
   const known = relays();
   const names = distinctNames(known);
   const groups = laneGroups();
@@ -98,7 +97,7 @@ const mend = "restart a relay, which asks for it anew; the logs of the relays sa
 /** Lane groups that no relay has, though relays run that should. */
 export function judgeUnheld(
   unheld: ReadonlyMap<string, number>,
-  { laneGroups, dutiesGroup }: Pick<RelaysDeps, "laneGroups" | "dutiesGroup">,
+  laneGroups: RelaysDeps["laneGroups"],
   now: number,
 ): Trouble[] {
   return [...unheld].flatMap(([group, since]): Trouble[] => {

@@ -92,9 +92,8 @@ function formerTargets(destinations: Destination[], deliveries: DeliverySummary[
 
 /** See `Operations.previewResend`. */
 export async function previewResend(deps: ResendDeps, filter: FailedFilter): Promise<ResendPreview> {
-  const failedUntil = filter.failedUntil ?? deps.clock.now();
-  const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
-  const bounded = { ...filter, failedUntil, mute: mute && keptNameOf(mute) };
+  const { mute, bounded } = await bound(deps, filter);
+  const { failedUntil } = bounded;
   const counts = await countFailed(deps, bounded);
   // What a former one has failed to get is counted by its name, a misspelt one has nothing.
   if (filter.destination !== undefined && counts.length === 0) findNamed(deps.destinations, filter.destination);
@@ -115,6 +114,12 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
   return { failedUntil, deliveries, over: sum(withOver) - sum(counts), destinations };
 }
 
+/** What is asked, up to now at the latest, with the mute that it names. Throws as `findEndedMute` does. */
+async function bound(deps: ResendDeps, { failedUntil = deps.clock.now(), mute: id, ...filter }: FailedFilter) {
+  const mute = id === undefined ? undefined : await findEndedMute(deps, id);
+  return { mute, bounded: { ...filter, failedUntil, mute: mute && keptNameOf(mute) } };
+}
+
 /** @throws AppError `not_found`, and `conflict` for one that still holds. */
 async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Promise<Mute> {
   const mute = (await listMutes(true)).find((one) => one.id === id || keptNameOf(one) === id);
@@ -130,8 +135,7 @@ async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Prom
 /** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Promise<ResendResult> {
   const at = deps.clock.now();
-  const mute = filter.mute === undefined ? undefined : await findEndedMute(deps, filter.mute);
-  const bounded = { ...filter, failedUntil: filter.failedUntil ?? at, mute: mute && keptNameOf(mute) };
+  const { mute, bounded } = await bound(deps, filter);
   const left: ResendResult["left"] = [];
   const ready: Destination[] = [];
   for (const { destination: name, deliveries } of await countFailed(deps, bounded)) {

@@ -8,12 +8,12 @@ import type { CommonStates } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { listLeaves } from "../facts/leaves.ts";
 import { guessToken } from "../facts/usual-names.ts";
-import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { whenAborted, withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { errorText } from "../ground/text/error-text.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
-import { type Breaker, callsOf, whenAborted } from "./questions.ts";
+import { type Breaker, callsOf } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */
 export interface NameService {

@@ -12,7 +12,7 @@ import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { waitsInSpool } from "../core/ports/relays.ts";
-import type { Mute } from "../core/rules.ts";
+import { isActive, type Mute } from "../core/rules.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
@@ -222,8 +222,8 @@ function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
 }
 
 /** A mute that holds back everything is easily forgotten. */
-function judgeMute({ id, matchers, startsAt, endsAt, createdBy, reason }: Mute, now: number): Trouble[] {
-  if (matchers.length > 0 || now < startsAt || now >= endsAt) return [];
-  const notes = [`made by ${createdBy}`];
-  return [trouble("muted", "Everything is muted", { name: id, until: endsAt, notes, reason })];
+function judgeMute(mute: Mute, now: number): Trouble[] {
+  if (mute.matchers.length > 0 || !isActive(mute, now)) return [];
+  const { id: name, endsAt: until, createdBy, reason } = mute;
+  return [trouble("muted", "Everything is muted", { name, until, notes: [`made by ${createdBy}`], reason })];
 }

@@ -8,6 +8,7 @@ import {
   type Decision,
   type Destination,
   describeHours,
+  isActive,
   keptNameOf,
   type Matcher,
   type MessageExtras,
@@ -370,7 +371,7 @@ export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: numb
     let longest: Mute | undefined;
     let why = "";
     for (const mute of mutes) {
-      if (now < mute.startsAt || now >= mute.endsAt || isItsEnd(mute, input.facts)) continue;
+      if (!isActive(mute, now) || isItsEnd(mute, input.facts)) continue;
       try {
         const match = compile(JSON.stringify(mute.matchers));
         if (!match.holds(input) || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;

@@ -16,8 +16,7 @@ import { Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { SpoolOptions } from "../store/spool/spool.ts";
 import { securityHeaders } from "../web/security-headers.ts";
-import { awaitStore } from "./await-store.ts";
-import { type AwayLog, createAwayLog } from "./away-log.ts";
+import { type AwayLog, awaitStore, createAwayLog } from "./away-store.ts";
 
 export interface AcceptingOptions {
   config: Config;

@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import type { Operations } from "../contract/operations.ts";
 import type { HookReport } from "../core/ports/relays.ts";
 import { describeCheck } from "../core/source.ts";
-import { dutiesGroup } from "../delivery/duties-lane.ts";
 import { createBodyExplainer } from "../explain/explain-body.ts";
 import { createRouteAgain } from "../explain/route-again.ts";
 import { readVersion } from "../ground/version.ts";
@@ -71,14 +70,13 @@ export function openOperations(
           relays: engine.membership.relays,
           selfId: relayId,
           laneGroups: engine.laneGroups,
-          dutiesGroup,
           isAlone: !store.capabilities.sharedByRelays,
         }),
     },
     reader,
     keyOfRefused: (refused) => door.keyOf(refused),
     sourcesHere: () => viewSources(door.sources),
-    unheld: (now) => judgeUnheld(engine.membership.unheld(), { laneGroups: engine.laneGroups, dutiesGroup }, now),
+    unheld: (now) => judgeUnheld(engine.membership.unheld(), engine.laneGroups, now),
     counters: { door: door.counters, routing: routing.counters },
     version: readVersion(),
     hearing: store.hearing,

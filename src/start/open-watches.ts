@@ -4,7 +4,7 @@ import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { WatchState } from "../core/ports/watch.ts";
-import type { Mute } from "../core/rules.ts";
+import { isActive, type Mute } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
@@ -157,10 +157,6 @@ async function findSpoiling(
   const upstream = await import("../upstream/prove-address.ts");
   const url = `${publicUrl}/hooks/${secret.reveal()}`;
   return upstream.findSpoiling(url, secret, intake.maxBodyBytes, stop).catch(() => undefined);
-}
-
-function isActive({ startsAt, endsAt }: Mute, now: number): boolean {
-  return startsAt <= now && now < endsAt;
 }
 
 /** What is known of the account that should send; undefined: nothing is to be said. */

@@ -1,8 +1,8 @@
 import type { Config } from "../config/config.ts";
 import { readOtherRules } from "../config/read-config.ts";
 import { Secret } from "../core/secret.ts";
+import { createTryRules } from "../explain/backtest.ts";
 import { createComposeAgain, createGetAlert } from "../explain/processing.ts";
-import { createTryRules } from "../explain/try-rules.ts";
 import { readVersion } from "../ground/version.ts";
 import { createWeb, type Web } from "../web/web.ts";
 import type { WebDeps } from "../web/web-deps.ts";

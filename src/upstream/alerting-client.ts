@@ -4,9 +4,8 @@ import type { AccountReading, Outputs } from "../core/ports/account.ts";
 import { oneLine } from "../ground/text/clean.ts";
 import { createRangeReader, type HistoryRange } from "./history-range.ts";
 import { toEpochMs } from "./instants.ts";
-import { UpstreamUnreachable } from "./network-failure.ts";
 import { type WalkOptions, walkPages } from "./page-walk.ts";
-import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
+import { type CallOptions, createRequester, type UpstreamClientOptions, UpstreamUnreachable } from "./requester.ts";
 
 /** A metric matches when it relates to any of the tokens or any of the pools or has one of the keys. */
 interface MetricsQuery {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
-import { UpstreamUnreachable } from "./network-failure.ts";
 import type { PricingClient } from "./pricing-client.ts";
+import { UpstreamUnreachable } from "./requester.ts";
 
 /** How long the interface says that a registration takes, in words. */
 export const inAWhile = "it can be queried in 30 seconds to 3 minutes";

@@ -9,7 +9,7 @@ import { bareHost, internalKindOf } from "../ground/net/internal-address.ts";
 import { readIpAddress } from "../ground/net/ip-ranges.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
 import { findNetworkError, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
-import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { whenAborted, withTimeLimit } from "../ground/net/time-limit.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import {
   type AddressAnswer,
@@ -75,7 +75,7 @@ async function checkName({ url, serviceUrl }: OwnHook, { signal }: Look): Promis
   if (isIP(host) !== 0) return judgeAddresses(host, [host]);
   try {
     const found = await withTimeLimit(limitMs, signal, ({ signal: limit }) =>
-      Promise.race([lookup(host, { all: true }), rejectWhenAborted(limit)]),
+      Promise.race([lookup(host, { all: true }), whenAborted(limit)]),
     );
     const addresses = found.map(({ address }) => address);
     return judgeAddresses(host, addresses);
@@ -88,11 +88,6 @@ async function checkName({ url, serviceUrl }: OwnHook, { signal }: Look): Promis
       "let a DNS record of that name lead to this relay, or correct PUBLIC_URL",
     );
   }
-}
-
-async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, "abort");
-  throw signal.reason;
 }
 
 /** A name may well mean another address in this network than outside, so what is internal is no problem by itself. */

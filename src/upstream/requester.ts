@@ -3,11 +3,25 @@ import { type Now, type Random, systemClock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import { exchangeText, type TextAnswer } from "../ground/net/exchange-text.ts";
+import { nameNetworkFailure } from "../ground/net/network-code.ts";
 import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { isTimeout } from "../ground/net/time-limit.ts";
 import { createRedactor } from "../ground/text/redact.ts";
-import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
+
+/**
+ * No answer came. `sent: "no"` is certain: nothing of the request left this machine, so it may be repeated whatever it
+ * does. `maybe`: it may have been carried out.
+ */
+export class UpstreamUnreachable extends AppError {
+  readonly sent: "no" | "maybe";
+
+  constructor(message: string, options: { sent: "no" | "maybe"; hint?: string }) {
+    super("upstream_unreachable", message, { hint: options.hint });
+    this.name = "UpstreamUnreachable";
+    this.sent = options.sent;
+  }
+}
 
 interface RetryPolicy {
   /** Tries in all. Default 4. */
@@ -228,6 +242,12 @@ function describeShape(error: z.ZodError): string {
     return `${path}: ${issue.message.replace(/^Invalid input: /, "")}`;
   });
   return `another shape (${differences.join("; ")})`;
+}
+
+/** What a rejected `fetch` means. The error itself is dropped: what it says may hold headers. */
+function describeNetworkFailure(error: unknown, where: string): UpstreamUnreachable {
+  const { words, ...failure } = nameNetworkFailure(error);
+  return new UpstreamUnreachable(`${where}: ${words}`, failure);
 }
 
 function noAnswerInTime(where: string, timeoutMs: number): UpstreamUnreachable {

@@ -101,7 +101,8 @@ class DiskRules implements WatchRules<State> {
     const worse = judgeLevel(sight, 1);
     if (rankOf(worse) > rankOf(state.level)) {
       this.#betterSince = undefined;
-      const said = writeWorse(this.deps, worse, sight, state);
+      const severity = worse === "low" ? "warning" : "critical";
+      const said = { ...describeWorse(this.deps, worse, sight, state), severity, status: "firing" } as const;
       return this.#keep(watch, { ...state, level: worse, isEndTold: false }, said);
     }
     const better = judgeLevel(sight, 1.2);
@@ -195,11 +196,6 @@ function describeWorse(
 }
 
 type Said = Omit<OwnWords, "key" | "link">;
-
-function writeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, state: State): Said {
-  const severity = level === "low" ? "warning" : "critical";
-  return { ...describeWorse(deps, level, sight, state), severity, status: "firing" };
-}
 
 function writeAccepting(
   deps: DiskWatchDeps,

@@ -6,7 +6,7 @@ import { type Log, logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore, SilencedKeys } from "../core/ports/shared.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
-import { keptNameOf, type Mute } from "../core/rules.ts";
+import { isActive, keptNameOf, type Mute } from "../core/rules.ts";
 
 export interface MuteReceiptsDeps {
   store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
@@ -67,7 +67,7 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
     const ended = mutes.filter(({ endsAt }) => endsAt > since && endsAt + settleMs <= clock.now());
     const names = new Set(ended.map(keptNameOf));
     state = Object.fromEntries(Object.entries(state).filter(([name]) => names.has(name)));
-    const active = mutes.filter(({ startsAt, endsAt }) => startsAt <= clock.now() && endsAt > clock.now());
+    const active = mutes.filter((mute) => isActive(mute, clock.now()));
     for (const mute of ended) {
       if (active.some((other) => holdsSameOf(mute, other))) continue;
       const told = state[keptNameOf(mute)] ?? [];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PastAlert, Position } from "../../src/core/ports/alert-log.ts";
 import type { BodyReader, StoredBody } from "../../src/core/ports/body-reader.ts";
-import { createTryRules } from "../../src/explain/try-rules.ts";
+import { createTryRules } from "../../src/explain/backtest.ts";
 import { chat, noon, route, rules } from "../routing/sample.ts";
 import { createLocalReader } from "../support/reader.ts";
 

@@ -22,7 +22,7 @@ const laneGroups = () =>
   ]);
 
 const view = (relays: RelayView[], isAlone = false) =>
-  viewRelays({ relays: () => relays, selfId: "two", laneGroups, dutiesGroup: "duties", isAlone });
+  viewRelays({ relays: () => relays, selfId: "two", laneGroups, isAlone });
 
 describe("the relays on a database", () => {
   it("are shown with what each delivers to and since when, the one that answers first", () => {
@@ -77,7 +77,7 @@ describe("the relays on a database", () => {
       ["destination:hook", 10_000],
       ["duties", 6],
     ]);
-    const judge = (now: number) => judgeUnheld(unheld, { laneGroups, dutiesGroup: "duties" }, now);
+    const judge = (now: number) => judgeUnheld(unheld, laneGroups, now);
     expect(judge(60_005)).toEqual([]);
     expect(judge(60_007).map(({ kind, level, what, since }) => [kind, level, what, since])).toEqual([
       ["lane", "bad", "No relay delivers to desk, night", 5],

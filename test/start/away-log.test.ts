@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { createAwayLog } from "../../src/start/away-log.ts";
+import { createAwayLog } from "../../src/start/away-store.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const gone = new AppError("store_unavailable", "The database does not answer (ECONNREFUSED).", { hint: "look" });

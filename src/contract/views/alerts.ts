@@ -4,7 +4,7 @@ import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/de
 import { pictureResults } from "../../core/picture-outcome.ts";
 import { dampers } from "../../core/ring.ts";
 import { decisionResults } from "../../core/rules.ts";
-import { bodyEncoding, channel, count, flag, headers, id, instant, listOf, maybe, text, view } from "../encode.ts";
+import { bodyEncoding, channel, count, flag, headers, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
 /** One alert: as lists give it, with all that is known of it, and as evidence. */
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { deliveryStates, reasonCodes } from "../../core/delivery.ts";
 import { destinationVerdicts } from "../../vendors/verdict.ts";
-import { channel, count, flag, health, instant, listOf, maybe, text, view } from "../encode.ts";
 import { alertView } from "./alerts.ts";
+import { channel, count, flag, health, instant, listOf, maybe, text, view } from "./parts.ts";
 
 /** Destinations, and what people do about them. */
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Matcher } from "../../core/rules.ts";
-import { count, flag, instant, text, view } from "../encode.ts";
+import { count, flag, instant, text, view } from "./parts.ts";
 
 /** What is silenced. */
 

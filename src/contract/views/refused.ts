@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { refusedReasons } from "../../core/source.ts";
-import { bodyEncoding, count, flag, headers, id, instant, maybe, text, view } from "../encode.ts";
+import { bodyEncoding, count, flag, headers, id, instant, maybe, text, view } from "./parts.ts";
 
 /** Requests whose sender did not pass the check of its source. */
 

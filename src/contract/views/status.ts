@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count, flag, instant, listOf, maybe, notReady, text, view } from "../encode.ts";
 import { destinationView } from "./destinations.ts";
+import { count, flag, instant, listOf, maybe, notReady, text, view } from "./parts.ts";
 import { accountView, canaryView, silenceView, sourceView, troubleView, watchView } from "./watches.ts";
 
 /** How all is, in one answer: the relays of a log, and what each keeps. */

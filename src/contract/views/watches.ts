@@ -3,8 +3,8 @@ import { gapVerdicts } from "../../core/gaps.ts";
 import { watchVerdicts } from "../../core/ports/watch.ts";
 import { placeTypes } from "../../core/shape.ts";
 import { refusedReasons } from "../../core/source.ts";
-import { count, flag, id, instant, listOf, maybe, text, view } from "../encode.ts";
 import { canaryStages } from "../operations.ts";
+import { count, flag, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
 /** What a relay watches around it, and what is wrong. */
 

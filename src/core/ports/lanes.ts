@@ -28,6 +28,9 @@ export interface Lanes {
   releaseLanes(lanes: LaneFence[]): Promise<void>;
 }
 
+/** The lane group of the work that is done once for all relays on a database, such as notices. */
+export const dutiesGroup = "duties";
+
 /** The acquisition under which a write for a lane is made. */
 export interface LaneFence {
   group: string;
