@@ -121,13 +121,9 @@ export class Watch<Memory, View = WatchView> {
    */
   async tell(facts: AlertFacts | undefined, memory: Memory, muted?: Memory): Promise<void> {
     if (facts === undefined) return this.keep(memory);
-    if (muted !== undefined && this.isMuted(facts)) return this.keep(muted);
+    if (muted !== undefined && findMuteOf(facts, this.#deps.activeMutes?.() ?? [])) return this.keep(muted);
     await this.#deps.notify(facts, { name: this.rules.name, state: memory });
     this.#memory = memory;
-  }
-
-  isMuted(facts: AlertFacts): boolean {
-    return findMuteOf(facts, this.#deps.activeMutes?.() ?? []) !== undefined;
   }
 
   async #load(): Promise<void> {
