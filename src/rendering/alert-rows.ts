@@ -12,21 +12,21 @@ type Row = Extract<Block, { kind: "fields" }>["rows"][number];
 
 const maxLabelUnits = 80;
 const maxLinkTextUnits = 60;
-/** Senders' clocks differ and their queues hold things up a little; more than this is worth a line. */
+/** Differences up to this come from senders' clocks and queues. A larger one deserves a line. */
 const worthShowingMs = 2 * 60 * 1000;
 
 /**
- * Where and when, as far as the first line leaves it out: no metric's key, which is for programs, and no time of what
- * has just happened, as the chat shows that itself.
+ * Rows for place and time, as far as the first line leaves them out. Metric keys are left out, as they are for programs. The
+ * time of a fresh alert is left out too, as the chat shows it.
  *
  * @param said the first line in lower case
- * @param learned what has a name there that is not the sender's: two may have one
+ * @param learned the subject whose learned name is shown: two subjects may share a name
  */
 export function writeAlertRows(alert: Alert, now: number, said: string, learned?: BareSubject): Row[] {
   return [...writeAddress(learned, alert.facts), ...writeRows(alert, writeTimes(alert, now), said)];
 }
 
-/** All that is known of where and when. */
+/** Rows for all places and times that are known. */
 export function writeAllRows(alert: Alert, now: number): Row[] {
   const times: Row[] = [];
   const { occurredAt } = alert.facts;
@@ -35,7 +35,7 @@ export function writeAllRows(alert: Alert, now: number): Row[] {
   return writeRows(alert, times);
 }
 
-/** @param title in small letters, what it says has no row. Default: all that is known has one */
+/** @param title the first line in lower case. A fact in it gets no row. Default: each known fact gets one */
 function writeRows({ facts, origin }: Alert, times: Row[], title?: string): Row[] {
   const said = title ?? "";
   const isOurs = origin === "notice";
@@ -69,13 +69,13 @@ function writePlace(facts: AlertFacts, said: string): Row[] {
   return isChainSaid ? [] : [{ label: "Chain", value: markLongWords(chain) }];
 }
 
-/** The address behind a name; that of the fact `token` has a row already. */
+/** The address behind a learned name. The fact `token` has a row already. */
 function writeAddress(learned: BareSubject | undefined, { token }: AlertFacts): Row[] {
   if (learned === undefined || token === learned.address) return [];
   return [{ label: learned.kind === "pool" ? "Pool" : "Token", value: [code(cleanLine(learned.address))] }];
 }
 
-/** The sender's time where it is another than ours; ours where the message comes later than the alert. */
+/** The sender's time where it differs from ours. Our time where the message is later than the alert. */
 function writeTimes({ receivedAt, origin, facts }: Alert, now: number): Row[] {
   const { occurredAt } = facts;
   const isLate = Math.abs(now - receivedAt) > worthShowingMs;
@@ -86,7 +86,7 @@ function writeTimes({ receivedAt, origin, facts }: Alert, now: number): Row[] {
   return [{ label: "When", value: [time(occurredAt, now), text(`, ${apart}`)] }, ...received];
 }
 
-/** The address itself is shown, shortened if need be, so that nobody follows words to an unknown place. */
+/** Shows the address itself, cut where it is long, so no link hides where it leads. */
 function writeLink(href: string): Inline {
   const shown = cleanLine(href);
   return isLinkable(href) ? link(cut(shown, maxLinkTextUnits), href) : text(shown);

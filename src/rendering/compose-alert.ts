@@ -15,19 +15,22 @@ import { bold, code, link, note, pageOfAlert, paragraph, text, time, writeExtras
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
 
-/** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
+/**
+ * The limits of `AlertFacts`: facts that reach one were cut. Cutting also removes blanks at the end, so a cut text is a little
+ * shorter.
+ */
 const maxFields = 40;
 const cutTextUnits = 19_900;
-/** The most of the sender's words: about what a phone shows without scrolling twice. */
+/** The longest sender's text in a message: about two screens of a phone. */
 const shownTextUnits = 1_200;
 const shownTextLines = 20;
-/** The most of the title of an alert that it holds back. */
+/** The longest title of an alert that this one holds back. */
 const maxWithUnits = 60;
 
 /**
- * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where
- * and when, the sender's words, what else tells something, what is to be known about the message itself, and where to
- * read on. Says nothing twice; what the body lacks leaves no trace.
+ * Composes one alert for a person who has just been woken: the event and its severity, the numbers, whether it is new or late,
+ * place and time, the sender's text, other useful fields, notes about the message, and a link. Nothing is said twice. Absent
+ * facts leave no trace.
  */
 export function composeAlert(
   alert: Alert,
@@ -71,7 +74,7 @@ export function composeAlert(
   });
 }
 
-/** A notice is written once, in UTC; each reader sees its instants in the zone of the destination. */
+/** A notice is written once, in UTC. Each reader sees its instants in the zone of the destination. */
 function showInstants(block: Block, now: number): Block {
   const show = (inlines: Inline[]) =>
     inlines.flatMap((inline) => {
@@ -89,7 +92,7 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
   const words = writeWords(alert, context.resolvedBy, said);
   switch (context.detail) {
     case "short":
-      // A notice says in its words what is to be done, and of a body that could not be read they are all there is.
+      // The text of a notice says what to do. The text of an unreadable body is all there is.
       return alert.origin === "notice" || facts.format === "unreadable" ? shorten(words, facts) : [];
     case "full":
       return [
@@ -109,14 +112,14 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
   }
 }
 
-/** One message, however long the sender's text is. */
+/** Shortens the text to fit one message. */
 function shorten(blocks: Block[], { format }: AlertFacts): Block[] {
   return blocks.flatMap((block): Block[] => {
     const words = block.kind === "code" ? block.text : block.kind === "paragraph" ? textOf(block.inlines) : "";
     const end = endOfShown(words);
     if (end === words.length) return [block];
     const kept = words.slice(0, end).trimEnd();
-    // Nobody reads a piece of raw JSON; what could be read of it stands above.
+    // A piece of raw JSON helps no reader. The facts that could be read are above.
     if (block.kind === "code" && format === "broken-json") return [];
     const left = `… ${groupThousands(words.length - kept.length)} more characters on the page`;
     const shown: Block =
@@ -148,7 +151,7 @@ function withoutEmpty(document: Document): Document {
   return { ...document, blocks: document.blocks.filter((block) => !isEmpty(block)) };
 }
 
-/** The first message of an alert that is over stays the record of what fired; this is added to it. */
+/** Added to the first message of an alert that is over. The message itself keeps what fired. */
 function writeResolution(alert: Alert, { resolvedBy, history, now }: MessageContext): Block[] {
   if (resolvedBy === undefined) return [];
   const firstAt = history?.firstAt ?? alert.receivedAt;
@@ -166,7 +169,7 @@ function writeResolution(alert: Alert, { resolvedBy, history, now }: MessageCont
   ];
 }
 
-/** What changes how the numbers are to be taken stands right below them. */
+/** A delay changes the meaning of the numbers, so it is right below them. */
 function writeLateness({ late }: MessageContext): Block[] {
   if (late === undefined) return [];
   const why = cleanLine(late.why);
@@ -184,12 +187,12 @@ function writeHistory(
     const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First at ";
     return [note([text(lasted), time(history.firstAt, now)])];
   }
-  // Its own line says how often.
+  // The line about damping says how often.
   if (history.count < 2 || damped !== undefined) return [];
   return [note([text(`${ordinal(history.count)} time since `), time(history.firstAt, now)])];
 }
 
-/** What the sender wrote, and what it wrote at the end where that is something else. */
+/** The sender's text, and the text of the end where it differs. */
 function writeWords(alert: Alert, resolvedBy: Alert | undefined, said: string): Block[] {
   const isRepeated = resolvedBy?.facts.text === alert.facts.text;
   return [alert, ...(resolvedBy === undefined || isRepeated ? [] : [resolvedBy])].flatMap((one) =>
@@ -204,7 +207,7 @@ function writeText(alert: Alert, said: string): Block[] {
   if (words !== "" && (format === "unreadable" || (format === "broken-json" && /^[{[]/.test(words))))
     return [{ kind: "code", text: words }];
   const [firstLine = "", ...rest] = words.split("\n");
-  // Many senders' text begins with what is their title as well, and some of it stands in the first line.
+  // Many senders begin the text with the title, and the first line shows part of it.
   const isSaid =
     said.includes(cleanLine(firstLine).toLowerCase()) || cleanLine(firstLine) === cleanLine(alert.facts.title);
   const ownWords = isSaid ? rest.join("\n").trim() : words;
@@ -224,7 +227,7 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
     const why = because === "" ? `instead of ${cleanLine(context.insteadOf)}` : `because ${because}`;
     notes.push([text(`Sent here ${why}`)]);
   }
-  // Setup has its test resent to those that the routes leave out: to them it is new.
+  // Setup resends its test to destinations that the routes leave out. For their readers it is new.
   if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
   else if (context.purpose === "resend" || context.purpose === "bulk_resend")
     notes.push([text(context.extras?.late === undefined ? "Resent" : "Released: a mute had held it back")]);
@@ -232,7 +235,7 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   return notes.map(note);
 }
 
-/** Where a broken body breaks off is for people who look into its sender: the page says it. */
+/** Shortens the notes about broken JSON: the exact place interests only people who mend the sender, and the page shows it. */
 function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): string {
   const all = notes.map((one) => cleanLine(one)).join("; ");
   if (format !== "broken-json" || detail === "full") return all;
@@ -241,16 +244,17 @@ function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): 
 }
 
 /**
- * Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody.
+ * Whether a message shows the notes. Guesses of the translator are only on the page. An unreadable body, or a full message that
+ * is cut, concerns every reader.
  */
 function matterToReaders(facts: AlertFacts, { detail }: MessageContext): boolean {
   if (facts.notes.length === 0) return false;
-  // What is shorter than all that was read says so itself.
+  // Shorter messages say themselves that they are cut.
   const isCut = detail === "full" && (facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits);
   return ["broken-json", "binary", "unreadable"].includes(facts.format) || isCut;
 }
 
-/** What waits while it fires, as the cause that it is. */
+/** The alerts that wait while this one fires as their cause. */
 function writeWith({ extras }: MessageContext): Block[] {
   if (extras?.with === undefined) return [];
   const { count, titles } = extras.with;
@@ -260,7 +264,7 @@ function writeWith({ extras }: MessageContext): Block[] {
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
-  // A notice leads to where something can be done about it.
+  // A notice links to the page where something can be done.
   const page = alert.origin === "notice" && alert.facts.link ? alert.facts.link : pageOfAlert(publicUrl, alert.id);
   return page === undefined ? [] : [link("Open in Tocsin", page)];
 }

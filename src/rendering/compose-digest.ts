@@ -19,35 +19,35 @@ import { bold, link, note, pageOfAlert, pageOfLog, paragraph, text, time, writeE
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
-/** The most of a group: it is one incident, and people look for what is part of it. */
+/** The most lines for a group: it is one incident, and people look for its parts. */
 const maxGroupItems = 50;
-/** The most of these for what was critical and is over: the first line counts it, and what is over comes last. */
+/** The most of these for critical alerts that are over: the first line counts them, and they come last. */
 const maxOverItems = 5;
 const maxTitleUnits = 100;
 const maxValueUnits = 40;
-/** The most parts of a break-down by measure or chain; the others are counted together. */
+/** The most parts in a break-down by measure or chain. The others are counted together. */
 const maxParts = 3;
-/** Alerts within this time need no time of their own. */
+/** Alerts within this time have no times of their own. */
 const oneMomentMs = 60_000;
-/** What would be missed where only its end, or what came later, is a line. */
+/** Severities whose beginning must not be missed when only a later alert of the key has a line. */
 export const wakes: readonly Severity[] = ["critical", "warning"];
 
-/** What is no news has a symbol of its own. */
+/** Digests that are no news have their own symbol. */
 const symbolsOf: Partial<Record<DigestContext["reason"], string>> = { quiet_hours: "🌙", calm: "🔕" };
 
 /** Alerts of one alert key, on one line. */
 interface DigestItem {
-  /** The newest where the newest is a resolution, and after quiet hours; else the newest of the worst severity among them. */
+  /** The newest alert, if it is a resolution or the digest follows quiet hours. Otherwise the newest of the worst severity. */
   alert: Alert;
   /** All alerts that the line counts. */
   all: Alert[];
-  /** Set when it is over: when the first of them fired, epoch milliseconds. */
+  /** When the first of the alerts fired, if they are over. Epoch milliseconds. */
   firedAt?: number;
 }
 
 /**
- * Many alerts in one message: how many, how bad, in which time, of what and where; the worst and largest by name, those
- * of one alert key on one line; how many more there are, and a link to exactly these. The numbers always add up.
+ * Composes many alerts into one message: their number, severities, time, kinds and places. The worst and largest are listed by
+ * name, one line for each alert key. The rest is counted, with a link to exactly these alerts. The numbers always add up.
  */
 export function composeDigest(
   alerts: Alert[],
@@ -64,7 +64,7 @@ export function composeDigest(
   const group = groupOf(context);
   const kinds = writeKinds(alerts) || group;
   const head = writeHead(alerts, items, span, context);
-  // When all have one severity, the first line has room for what they are about.
+  // When all alerts have one severity, the first line has room for their kinds.
   const isShort = kinds !== "" && !head.includes(":") && head.length + kinds.length <= 108;
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
@@ -73,7 +73,7 @@ export function composeDigest(
   const layout = { ...context, publicUrl, named, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
   const said = group !== "" && kinds === group ? { ...context, groupName: undefined } : context;
   const reason = note(writeReason(span, said));
-  // On a locked phone the largest stands right behind the first line, unless what comes is old.
+  // A locked phone shows the largest alert right after the first line. The reason comes first where the alerts are old.
   const isLate = writeLateness(context) !== "" || context.reason === "outage" || context.reason === "stale";
   const blocks: Block[] = [
     {
@@ -95,7 +95,7 @@ export function composeDigest(
   return { subject, severity, status, blocks };
 }
 
-/** The first of them, and each that was critical and is over, as far as none that still is critical gives way to it. */
+/** The first items, and critical ones that are over, unless they would replace one that is still critical. */
 function chooseShown(items: DigestItem[], most: number): [shown: DigestItem[], rest: DigestItem[]] {
   const critical = items.filter(({ all }) => all.some(({ facts }) => facts.severity === "critical"));
   const over = critical.filter(({ alert }) => isResolved(alert));
@@ -114,7 +114,7 @@ function spanOf(alerts: Alert[]) {
   return { firstAt, lastAt, ms: lastAt - firstAt };
 }
 
-/** After quiet hours the first question is what is still open; otherwise it is how much, how bad, and how fast. */
+/** After quiet hours the reader first asks what is still open. Otherwise: how much, how bad, how fast. */
 function writeHead(
   alerts: Alert[],
   items: DigestItem[],
@@ -143,7 +143,7 @@ function firingOf(open: Alert[]): Firing {
   return firing;
 }
 
-/** What was held back, by quiet hours or by a mute: how many alerts, and what of it still fires, each alert key once. */
+/** Says how many alerts quiet hours or a mute held back, and how many of their keys still fire. */
 export function writeWhile(held: string, alerts: string, firing: Firing): string {
   return `While ${held}: ${alerts}, ${writeStill(firing)}`;
 }
@@ -155,7 +155,7 @@ function writeStill(firing: Firing): string {
     : `${groupThousands(open)} still firing (${writeSeverities(firing).join(", ")})`;
 }
 
-/** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
+/** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`. Empty where the kind of most alerts is unknown. */
 function writeKinds(alerts: Alert[]): string {
   if (alerts.length < 2) return "";
   const places = alerts.map(({ facts }) => placeOf(facts));
@@ -176,14 +176,14 @@ function writeKinds(alerts: Alert[]): string {
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
 }
 
-/** How often each name is among these, the most frequent first. Empty ones do not count. */
+/** Counts each name, the most frequent first. Empty names do not count. */
 function countEach(names: string[]): [name: string, count: number][] {
   const same = groupBy(names, (name) => name);
   same.delete("");
   return [...same].map(([name, { length }]): [string, number] => [name, length]).sort((a, b) => b[1] - a[1]);
 }
 
-/** What the alerts of a group have in common: `chain eth`, `held back while bridge down fired`. */
+/** The common facts of a group's alerts: `chain eth`, `held back while bridge down fired`. */
 function groupOf({ reason, groupName }: DigestContext): string {
   if (reason !== "group" || groupName === undefined) return "";
   return isNameOfCause(groupName) ? `held back while ${writeGroup(groupName)} fired` : writeGroup(groupName);
@@ -196,7 +196,7 @@ interface ItemLayout extends Pick<DigestContext, "now" | "extras" | "damped"> {
   hasTime: boolean;
 }
 
-/** One line of it, without a link. */
+/** One alert as a line of a digest, without a link. */
 export function writeAlertLine(alert: Alert, now: number): Inline[] {
   const layout = { now, publicUrl: undefined, named: undefined, hasSymbol: false, hasTime: true };
   return writeItem({ alert, all: [alert] }, layout);
@@ -226,8 +226,8 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
 }
 
 /**
- * The alert that fired worst, among equals the furthest past its threshold. Nothing where a line shows one as bad that still
- * fires.
+ * The alert that fired worst, among equals the furthest past its threshold. Empty where the list shows an equally bad one that
+ * still fires.
  */
 function writeWorst(alerts: Alert[], shown: DigestItem[], layout: ItemLayout): Inline[][] {
   const farOf = ({ facts }: Alert): number => Number(distancePercentOf(facts));
@@ -247,7 +247,7 @@ function symbolOf({ facts }: Alert): string {
   return stateSymbol(facts.severity, facts.status);
 }
 
-/** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert is in one of these. */
+/** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert counts once. */
 function writeCounts(alerts: Alert[]): string {
   const open = alerts.filter((alert) => !isResolved(alert));
   const resolved = countPart(alerts.length - open.length, "resolved");
@@ -263,7 +263,7 @@ function writeSeverities({ critical = 0, warning = 0, info = 0, unknown = 0 }: F
   ].filter((part) => part !== undefined);
 }
 
-/** What they have in common: why they are one message, when they came, how late it is. */
+/** The reason for one message, the time of the alerts, and the delay. */
 function writeReason(span: Span, context: DigestContext): Inline[] {
   const { now } = context;
   const until = span.ms < oneMomentMs ? [] : [text(" to "), time(span.lastAt, now)];
@@ -272,7 +272,7 @@ function writeReason(span: Span, context: DigestContext): Inline[] {
 
 function writeLateness({ late, reason }: DigestContext): string {
   const why = cleanLine(late?.why ?? "");
-  // The heading of the summary says it already.
+  // The heading of the summary says so already.
   if (late === undefined || (reason === "quiet_hours" && why === "quiet hours")) return "";
   return `. Up to ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`;
 }
@@ -302,7 +302,10 @@ function writeRest(items: DigestItem[]): Block[] {
   return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}`)])];
 }
 
-/** What routes say of those that still fire: each note once, with how many it is about, and the links that all share. */
+/**
+ * The notes and links of routes for alerts that still fire: each note once, with its number of alerts, and links that all
+ * share.
+ */
 function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
   const firing = items.flatMap(({ alert }) => (isResolved(alert) ? [] : (extras?.get(alert.id) ?? {})));
   const noted = groupBy(firing, ({ note = "" }) => note);
@@ -315,14 +318,14 @@ function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
   return [...notes.flatMap((note) => writeExtras({ note })), ...writeExtras({ links })];
 }
 
-/** The id by which the reader finds the earlier copy: that of the first line. */
+/** The id of the first line's alert, by which the reader finds the earlier copy. */
 function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   const first = items[0];
   if (!context.possibleRepeat || first === undefined) return [];
   return [note([text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)])];
 }
 
-/** To what the destination got in one message and was received in that time. */
+/** Links to the alerts that the destination got in one message, by their times. */
 function writeEnding(
   total: number,
   { firstAt, lastAt }: Span,
@@ -343,7 +346,7 @@ function statusOf(alerts: Alert[]): AlertStatus {
   return alerts.some((alert) => alert.facts.status === "firing") ? "firing" : "unknown";
 }
 
-/** The worst of what is still open; of everything when nothing is. */
+/** The worst severity that is still open. If nothing is open, the worst of all. */
 function worstSeverity(alerts: Alert[]): Severity {
   const open = alerts.filter((alert) => !isResolved(alert));
   return (open.length === 0 ? alerts : open)
@@ -355,7 +358,7 @@ function countPart(number: number, words: string): string | undefined {
   return number === 0 ? undefined : `${groupThousands(number)} ${words}`;
 }
 
-/** One item for each alert key: what still fires first, the worst first, of equals the largest, then the newest. */
+/** One item for each alert key: firing ones first, the worst first, then the largest, then the newest. */
 function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
   return [...groupBy(alerts.toSorted(newestFirst), ({ facts }) => facts.alertKey).values()]
     .flatMap((same): DigestItem[] => {
@@ -372,13 +375,13 @@ function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
     );
 }
 
-/** The size of the number alone; an alert without one comes last. */
+/** The size of the number alone. An alert without a number comes last. */
 function sizeOf({ facts: { value } }: Alert): number {
   const size = Math.abs(Number(withoutGroups(value ?? "x")));
   return Number.isFinite(size) ? size : -1;
 }
 
-/** Money is compared with money: a wei is none, though a trillion of them are a large number. */
+/** Only amounts of money are compared with each other: a trillion wei are a large number and little money. */
 function isOfMoney({ facts: { value, unit } }: Alert): boolean {
   return value !== undefined && (unit === undefined || /^\s*(?:usd[a-z]{0,2}|us\$|\$|dollars?|eur|€)\s*$/i.test(unit));
 }
@@ -387,7 +390,7 @@ function isResolved(alert: Alert): boolean {
   return alert.facts.status === "resolved";
 }
 
-/** 0 is the worst. An unknown severity may be anything and stands above mere information. */
+/** 0 is the worst. An unknown severity may be anything, so it ranks above `info`. */
 const ranks: Record<Severity, number> = { critical: 0, warning: 1, unknown: 2, info: 3 };
 
 /** `same`: newest first. */
@@ -398,7 +401,7 @@ function pickShown(same: Alert[]): Alert | undefined {
   return same.find((alert) => !isResolved(alert) && rankOf(alert) === worst);
 }
 
-/** Since the resolution before, if there is one among them. */
+/** When the alerts began to fire, since the previous resolution if there is one. */
 function firedBefore(shown: Alert, same: Alert[]): number | undefined {
   if (!isResolved(shown)) return undefined;
   const before = same.slice(same.indexOf(shown) + 1);

@@ -15,12 +15,12 @@ import { numberBeside, writeAmount, writeValueLine } from "./value-line.ts";
 const maxTitleUnits = 120;
 const maxValueUnits = 40;
 const maxWordsUnits = 280;
-/** Where and when; the rest of what a resolution carries is on its page. */
+/** Rows for place and time. The page has the other facts of a resolution. */
 const shownRows = new Set(["Token", "Pool", "Chain", "When", "Received"]);
 
 /**
- * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole,
- * as is a body that could not be read well enough to be sure.
+ * Whether a resolution gets a short message, as nobody has to act on it. A message that a person asked for is shown whole. A
+ * body that could not be read well enough is shown whole too.
  */
 export function isBriefResolution(alert: Alert, context: MessageContext): boolean {
   const { status, format } = alert.facts;
@@ -35,8 +35,8 @@ export function isBriefResolution(alert: Alert, context: MessageContext): boolea
 }
 
 /**
- * "Over after 8 min", what, and the value now: one line where it answers the first message, and what is enough to stand
- * for itself where it does not. `notes` and `ending` are what every message may have to say of itself.
+ * "Over after 8 min", the subject, and the value now. One line where it answers the first message. Otherwise enough to be
+ * understood alone. `notes` and `ending` are the parts that every message may have.
  */
 export function composeResolution(
   alert: Alert,
@@ -71,7 +71,7 @@ export function composeResolution(
   };
 }
 
-/** `after 8 min`; what was over within a second was over at once. */
+/** `after 8 min`. A length below one second is "at once". */
 export function lengthWords(lastedMs: number): string {
   return lastedMs < 1000 ? "at once" : `after ${formatDuration(lastedMs)}`;
 }

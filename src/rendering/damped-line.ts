@@ -7,7 +7,7 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { addUp } from "../ringing/judge-ring.ts";
 import { link, note, pageOfAlert, text, time } from "./inlines.ts";
 
-/** Why it does not ring, or how many alerts of its key did not, from when on, and between which values. */
+/** Says why the alert does not ring, or how many alerts of its key did not, since when, and between which values. */
 export function writeDamped(
   { id, receivedAt, facts }: Pick<Alert, "id" | "receivedAt" | "facts">,
   { damped, now }: MessageContext,
@@ -24,13 +24,13 @@ export function writeDamped(
     const after = counted.length === 0 ? [] : [text("; "), ...counted];
     return [note([text(state), time(receivedAt, now), ...after]), ...mend];
   }
-  // The line about an end only says how many it ends.
+  // The line about an end says only how many alerts it ends.
   if (by === "its_end" && count > 0) return [note([text("🔕 "), ...counted]), ...mend];
   const rest = count > 1 ? [text("; "), ...counted] : [];
   return [note([text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest]), ...mend];
 }
 
-/** A part of a line among others: ` · 12, from 22.9 to 24.1, did not ring`; empty where all rang. */
+/** A part of a longer line: ` · 12, from 22.9 to 24.1, did not ring`. Empty where all rang. */
 export function writeUnrung(held: readonly HeldBack[]): string {
   const [first, ...others] = held.filter(({ count }) => count > 0);
   if (first === undefined) return "";
@@ -44,7 +44,7 @@ function rangeOf(lowest: number | undefined, highest: number | undefined): strin
   return low === high ? `, at ${low},` : `, from ${low} to ${high},`;
 }
 
-/** What would mend the rule. */
+/** The options that would mend the rule. */
 function advise(advice: string | undefined, page: string | undefined): Block[] {
   if (advice === undefined) return [];
   const muteIt = page === undefined ? [] : [text(" "), link("Mute it", `${page}#mute`)];

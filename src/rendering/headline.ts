@@ -9,9 +9,9 @@ import { bold, markLongWords } from "./inlines.ts";
 const maxSubjectUnits = 200;
 
 /**
- * The first line of a message, what a locked phone shows, some 110 characters of it; and its subject, at most 200 UTF-16 units on
- * one line. The symbol; that it is a test, over or from Tocsin itself; what has happened; the mark of a possible repeat. A subject has the
- * severity in a word instead of the symbol, unless the title begins with that word.
+ * The first line of a message (a locked phone shows some 110 characters), and its subject (one line, at most 200 UTF-16 units).
+ * The parts are: the symbol; whether it is a test, over or from Tocsin; the event; the mark of a possible repeat. A subject has
+ * the severity as a word instead of the symbol, unless the title begins with that word.
  */
 export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus, facts: FactLine | undefined) {
   const title = context.extras?.title ?? sayWhatHappened(alert, facts, status);
@@ -21,7 +21,7 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
   const isSaid = state !== undefined && startsWithWord(title, state);
   const isSeverity = !test && alert.origin !== "notice" && status !== "resolved";
   const before = state === undefined || isSaid || isSeverity ? "" : `${state}: `;
-  // A title alone must not pass for a test.
+  // A title alone must not look like a test.
   const mark = test ? "TEST" : isSaid ? undefined : state;
   const after = context.possibleRepeat ? " (possible repeat)" : "";
   const marks = [mark, context.possibleRepeat ? "possible repeat" : undefined].filter((one) => one !== undefined);
@@ -33,18 +33,18 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
       bold(after),
     ],
     subject: writeSubject(mark === undefined ? "" : `${mark}: `, title, after),
-    /** The headline with all that we say of the title in brackets before it; see `Document.mailSubject`. */
+    /** The headline with all our additions in brackets before the title, see `Document.mailSubject`. */
     mailSubject: writeSubject(inBrackets, steady, ""),
   };
 }
 
-/** What the facts of an alert say in few words. Undefined: too little, or it is a test or from Tocsin itself. */
+/** The alert's facts as a first line. Undefined: too few facts, or a test, or an alert from Tocsin itself. */
 export function factLineOf(alert: Alert, context: MessageContext, nameOf?: NameOf): FactLine | undefined {
   if (alert.origin !== "hook" || isTest(alert, context)) return undefined;
   return writeFactLine(alert.facts, nameOf && ((subject) => nameOf(subject, context.now)));
 }
 
-/** The title gives way, not what we say about it. */
+/** If the subject is too long, the title is cut and not our words about it. */
 export function writeSubject(before: string, title: string, after: string): string {
   const room = Math.max(20, maxSubjectUnits - before.length - after.length - 2);
   return `${before}${isolate(cutTitle(title, room))}${after}`;
@@ -62,8 +62,8 @@ export function stateSymbol(severity: Severity, status: AlertStatus): string {
 const severitySymbols: Record<Severity, string> = { critical: "🚨", warning: "⚠️", info: "ℹ️", unknown: "🔔" };
 
 /**
- * A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. Ordinary news needs no word,
- * and an unknown severity is not worth one.
+ * The word before the title. A test is no alert, whatever its severity, and a notice's title says everything. Info and unknown
+ * severities get no word.
  */
 function stateOf(alert: Alert, status: AlertStatus, test: boolean): string | undefined {
   const { severity } = alert.facts;

@@ -2,11 +2,11 @@ import type { Block, Inline } from "../core/message.ts";
 import type { MessageExtras } from "../core/rules.ts";
 import { isolate } from "../ground/text/clean.ts";
 
-/** Within this distance of the message the hour alone says which day is meant. */
+/** Within this distance from the message the time of day is enough, without a date. */
 const clockIsEnoughMs = 12 * 60 * 60 * 1000;
-/** Addresses and metric keys, to be copied whole; and web addresses, which chats link by themselves. */
+/** Addresses and metric keys, which readers copy whole. Web addresses are matched too, as chats link them by themselves. */
 const webAddressOrLongWord = /https?:\/\/\S+|[A-Za-z0-9_]{32,}/g;
-/** Most lines have none, and to walk through matches costs ten times as much as this look. */
+/** Tested first: most lines have no long word, and walking through matches costs ten times as much. */
 const longWord = /[A-Za-z0-9_]{32}/;
 
 export const text = (value: string): Inline => ({ kind: "text", text: value });
@@ -17,7 +17,7 @@ export const link = (value: string, href: string): Inline => ({ kind: "link", te
 export const paragraph = (inlines: Inline[]) => ({ kind: "paragraph" as const, inlines });
 export const note = (inlines: Inline[]) => ({ kind: "note" as const, inlines });
 
-/** What a route says, in the words of the one who runs Tocsin. */
+/** A route's note and links, in the operator's words. */
 export function writeExtras({ note = "", links = [] }: MessageExtras = {}): Block[] {
   const inlines = links.flatMap(({ label, url }, index) => [...(index === 0 ? [] : [text(" · ")]), link(label, url)]);
   return [note === "" ? [] : [text(note)], inlines].flatMap((inlines) =>
@@ -25,12 +25,12 @@ export function writeExtras({ note = "", links = [] }: MessageExtras = {}): Bloc
   );
 }
 
-/** `now` is when the message is made: times close to it are shown without their date. */
+/** `now` is when the message is made. Times close to it are shown without a date. */
 export function time(at: number, now: number): Inline {
   return Math.abs(now - at) < clockIsEnoughMs ? { kind: "time", at, shown: "clock" } : { kind: "time", at };
 }
 
-/** A sender's line in which long words (addresses, metric keys) are set as code, and the rest as `style` says. */
+/** A sender's line with long words (addresses, metric keys) as code, and the rest in `style`. */
 export function markLongWords(line: string, style: (value: string) => Inline = text): Inline[] {
   if (line.length < 32 || !longWord.test(line)) return line === "" ? [] : [style(isolate(line))];
   const inlines: Inline[] = [];
@@ -45,12 +45,12 @@ export function markLongWords(line: string, style: (value: string) => Inline = t
   return inlines;
 }
 
-/** The alert's page; undefined when nobody knows under which address Tocsin is reached. */
+/** The alert's page. Undefined when Tocsin's own address is not configured. */
 export function pageOfAlert(publicUrl: string | undefined, alertId: string): string | undefined {
   return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/alerts/${encodeURIComponent(alertId)}`;
 }
 
-/** The log of all alerts. */
+/** The page with the log of all alerts. */
 export function pageOfLog(publicUrl: string | undefined): string | undefined {
   return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/`;
 }

@@ -9,14 +9,14 @@ import { createTimeFormat } from "../ground/time/time-format.ts";
 import { wakes, writeAlertLine, writeWhile } from "./compose-digest.ts";
 import { stateSymbol } from "./headline.ts";
 
-/** Alert keys that a receipt names: with these it is whole in one message. */
+/** The number of alert keys that a receipt names. With these it still fits one message. */
 export const mostReceiptKeys = 8;
 const maxReasonUnits = 200;
 const { full } = createTimeFormat("UTC");
 
 /**
- * The notice at the end of a mute, to a destination from which it has held alerts back. It makes a sound only where something critical
- * still fires: nobody there was told of that, and a mute that has ended is no reason not to be. All else can wait until somebody looks.
+ * The notice at the end of a mute, to a destination whose alerts the mute has held back. It makes a sound only if a critical
+ * alert still fires, as nobody there has heard of it. Everything else can wait.
  */
 export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: string): AlertFacts {
   const { alerts, keys, firing, latest, worst } = silenced;

@@ -4,13 +4,13 @@ import { composeAlert } from "./compose-alert.ts";
 import { composeDigest } from "./compose-digest.ts";
 
 export interface RenderingOptions {
-  /** How the outside reaches the page, e.g. `https://tocsin.example.com`. Absent: messages hold no links to it. */
+  /** The page's address for readers, e.g. `https://tocsin.example.com`. Absent: messages have no links to it. */
   publicUrl?: string;
-  /** Names of what alerts give by address alone. Default: none is known. */
+  /** Finds names for subjects that alerts give only as addresses. Default: none. */
   nameOf?: NameOf;
 }
 
-/** Pure but for the names: the same input gives the same documents. */
+/** Pure except for the names: the same input gives the same documents. */
 export function createRendering({ publicUrl, nameOf }: RenderingOptions = {}): Rendering {
   return {
     composeAlert: (alert, context) => composeAlert(alert, context, publicUrl, nameOf),

@@ -1,11 +1,11 @@
 import type { AlertFacts, AlertField } from "../core/alert.ts";
 import { remember } from "../ground/remember.ts";
 
-/** Nobody reads more of them in a chat. */
+/** The most fields in a message. Readers of a chat read no more. */
 const mostShown = 6;
 const mostNames = 5_000;
 
-/** Only programs use these, or a fact of the alert says them: its number, its severity, its state. */
+/** Names of fields that only programs use, or that repeat a fact of the alert: its number, severity or state. */
 const machineNames = new Set(
   `id type kind event eventtype object action trigger condition conditiontype operator comparator comparison
   comparisonoperator direction metric metrickey metricname alertmetric unit severity level priority urgency impact status state
@@ -17,14 +17,12 @@ const machineNames = new Set(
   blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn
   alarmarn sid subscription lastping npings period statistic namespace alerttransition orgname`.split(/\s+/),
 );
-/** Times in digits and letters, for programs; the alert's own time is a fact. */
+/** Times as digits and letters, for programs. The alert's own time is a fact. */
 const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;
-/** Where somebody finds what to do now. */
+/** Addresses where readers find out what to do. */
 const helpfulAddress = /run_?book|play_?book|dashboard|status_?page/i;
 
-/**
- * Whether nobody reads the field of this name in a message: by the last part of its path. Sender's names repeat without end.
- */
+/** Whether a field is only for programs, by the last part of its path. Results are kept, as a sender's names repeat. */
 const isForMachines = remember(mostNames, (name: string) => {
   const last = name.slice(name.lastIndexOf(".") + 1);
   if (machineNames.has(last.toLowerCase().replace(/[^a-z0-9]+/g, ""))) return true;
@@ -33,17 +31,17 @@ const isForMachines = remember(mostNames, (name: string) => {
   return /_(?:id|ids|uid|uuid|arn|at|ts|timestamp|time|key|type|type_name|kind|event)$/.test(last);
 });
 
-/** The address of the thing that the alert is about: its first line names it. */
+/** Whether the value is the address of the alert's subject, which the first line names. */
 function isAddressOf({ metric = "" }: AlertFacts, name: string, value: string): boolean {
   if (value.length < 20) return false;
   return metric.toLowerCase().endsWith(value) || /(?:token|pool)[._]?address$/i.test(name);
 }
 
 /**
- * The fields that tell a reader something new, in the sender's order, and how many more would: neither what the facts or the text
- * say already nor what is there for programs. The page shows some fields of a long body only in the raw body.
+ * Chooses the fields with new information, in the sender's order, and counts the others of this kind. Fields that repeat facts
+ * or text and fields for programs are left out. The page shows some fields of a long body only in the raw body.
  *
- * @param said what stands above them in the message, in lower case
+ * @param said the message's text above the fields, in lower case
  */
 export function chooseFields(facts: AlertFacts, said: string): { fields: AlertField[]; more: number } {
   const own = new Set(

@@ -12,12 +12,11 @@ type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"
 const longValueUnits = 32;
 
 /**
- * The numbers of an alert on one line: value, how far below or above the threshold it is, the value before and the
- * change. Digits stand in groups, and behind the point as many as make six significant ones; two numbers that differ
- * never read the same. Only arithmetic on what was sent is added, and only where it is certain. What is no plain decimal
- * is shown as sent. Empty without numbers.
+ * The numbers of an alert on one line: the value, its distance from the threshold, the previous value and the change. Digits
+ * are in groups, with up to six significant ones. Two different numbers never read the same. Computed numbers are added only
+ * where they are certain. A text that is no plain decimal is shown as sent. Empty without numbers.
  *
- * @param said the first line: what stands there in the same words is not said again
+ * @param said the first line. Words in it are not repeated
  */
 export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   const facts = withPlainNumbers(sent);
@@ -34,7 +33,10 @@ export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   return news.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }
 
-/** In the same words, as numbers of their own: 24.1 does not stand in 124.15, nor in 24.1M. A bare 1 or 0.3 may be that of a name. */
+/**
+ * Whether the first line has these words as numbers of their own: 24.1 is not in 124.15 or 24.1M. A bare 1 or 0.3 may belong to
+ * a name.
+ */
 function isSaid([part, ...others]: Inline[], said: string): boolean {
   if (part === undefined || part.kind === "time" || part.kind === "code" || others.length > 0) return false;
   if (/^\D?\d[.,]?\d?$/.test(part.text)) return false;
@@ -44,14 +46,14 @@ function isSaid([part, ...others]: Inline[], said: string): boolean {
   );
 }
 
-/** One number of an alert, told apart from its others. */
+/** One number of an alert, written so that it differs from the alert's others. */
 export function numberBeside(sent: string, { value, previousValue, threshold }: Numbers): string {
   return writeNumber(cleanLine(sent), { besides: [value, previousValue, threshold] });
 }
 
 /**
- * Value and unit, at most so long, for a line that says more than them. Empty without a value, and for one that is longer:
- * a part of a number is another number.
+ * Value and unit, up to a length, for a line with more content. Empty without a value, and for a longer one: a part of a number
+ * is another number.
  */
 export function writeAmount(facts: Numbers, maxUnits: number): string {
   if (facts.value === undefined) return "";
@@ -96,7 +98,7 @@ function isPercentage({ unit = "" }: Numbers): boolean {
   return cleanLine(unit) === "%";
 }
 
-/** `+4.3 points`: a percentage of a percentage would be taken for its points. */
+/** `+4.3 points`: readers would take a percentage of a percentage for points. */
 function writePoints(before: string, now: string): string | undefined {
   const difference = writeDifference(before, now);
   return difference === undefined ? undefined : `${difference} ${/^[+−]1$/.test(difference) ? "point" : "points"}`;

@@ -5,14 +5,14 @@ import type { RingJudgement } from "./judge-ring.ts";
 
 type Judge = (known: RingMemory | undefined, event: RingEvent, rule: RingRule) => RingJudgement;
 
-/** What is tried for `again` and `rearm`, in percent. */
+/** Percentages that are tried for `again` and `rearm`. */
 export const triedPercents = [1, 2, 3, 5, 10] as const;
 
 export function triedOptions(percent: number) {
   return { again: { furtherBy: { percent } }, rearm: { backBy: { percent } } };
 }
 
-/** Options as the configuration has them: `again: { furtherBy: 5% }, cooldown: 30m`. */
+/** The options as in the configuration: `again: { furtherBy: 5% }, cooldown: 30m`. */
 export function writeRinging({ again, rearm, cooldownMs, flapping }: Partial<RingRule>): string {
   const step = (one: Step) => ("percent" in one ? `${one.percent}%` : String(one.absolute));
   return [
@@ -24,8 +24,8 @@ export function writeRinging({ again, rearm, cooldownMs, flapping }: Partial<Rin
 }
 
 /**
- * What would have made fewer rings of those that were, with the firing that comes after them; undefined where values are
- * missing or nothing helps. The least percentage that leaves the fewest is named.
+ * Names the options under which the past rings and this firing would have made the fewest rings, with the least percentage.
+ * Undefined where values are missing or nothing helps.
  */
 export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge): string | undefined {
   const next: Ring = { ...event, direction: directionOf(event), backTo: memory.hasEnded && memory.cameBackTo };
@@ -45,7 +45,7 @@ function countRings(rings: readonly Ring[], options: ReturnType<typeof triedOpti
   let count = 0;
   for (const { direction, backTo, ...firing } of rings) {
     if (backTo !== undefined) memory = judge(memory, { ...firing, status: "resolved", value: backTo }, rule).memory;
-    // The firing keeps its direction.
+    // An infinite previous value keeps the firing's direction.
     const previousValue = direction && (direction === "up" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
     const judged = judge(memory, { ...firing, status: "firing", previousValue }, rule);
     memory = judged.memory;

@@ -5,22 +5,22 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { backBy, beyondExtreme, furtherBy, reaches, writeFar, writeStep } from "./distance.ts";
 
 const minuteMs = 60_000;
-/** Rings count for this long, and a key without an alert for as long begins anew. */
+/** Rings count for this long. A key without an alert for this long begins anew. */
 export const windowMs = 6 * 60 * minuteMs;
-/** Flapping ends after this time without a firing; so long is waited to tell what was held back. */
+/** Flapping ends after this time without a firing. A summary waits as long. */
 export const calmMs = 15 * minuteMs;
-/** More firings than these within `calmMs` are flapping. */
+/** More firings within `calmMs` are flapping. */
 export const mostFirings = 5;
-/** Rings of one severity or worse within `windowMs`, besides news. */
+/** The most rings of one severity or worse within `windowMs`, without news. */
 export const mostRings = 4;
 
-/** A firing of a key that is known, with what the rules decide by. */
+/** A firing of a known key, with everything that the rules need. */
 export interface Firing {
   event: RingEvent;
-  /** When it came, or the alert before it where that is later. Epoch milliseconds. */
+  /** When the alert came. Never before the alert before it. Epoch milliseconds. */
   at: number;
   rule: RingRule;
-  /** The memory of the key, with this firing: `firedAt`, `isFlapping` and `cameBackTo` know it, `rings` and `held` do not. */
+  /** The memory of the key. `firedAt`, `isFlapping` and `cameBackTo` include this firing, `rings` and `held` do not. */
   memory: RingMemory;
   last: Ring;
   direction?: Direction;
@@ -28,16 +28,19 @@ export interface Firing {
 
 type Rule = (firing: Firing) => string | undefined;
 
-/** Without `again` a new extreme rings when it is so much further. Nobody knows what is much where there is no threshold. */
+/**
+ * Without `again`, a new extreme rings when it is this much further. Without a threshold nobody can say how much is much, so a
+ * smaller step counts.
+ */
 const ownBound = { percent: 5 };
 const boundWithoutThreshold = { percent: 2 };
-/** Or this many times as far from the threshold, and that by this much of it. */
+/** Or when it is this many times as far from the threshold, and at least this far in percent of it. */
 const timesAsFar = 2;
 const leastFromThreshold = { percent: 1 };
 
 /**
- * Past each rule and the floor, with the words for it: a severity above all that rang in the window, and a value past all of
- * them. The first value on a side is past them, so that a fall rings at once after many rises.
+ * Alerts that ring past every rule and the floor, with the reason in words: a severity above all rings in the window, and a
+ * value past all of them. The first value on a side is past them, so a fall rings at once after many rises.
  */
 export const newsRules: readonly Rule[] = [
   ({ event: { severity }, memory, at }) => {
@@ -63,7 +66,7 @@ export const newsRules: readonly Rule[] = [
   },
 ];
 
-/** Past each rule but the floor. */
+/** Alerts that ring past every rule but the floor, with the reason in words. */
 export const freeRules: readonly Rule[] = [
   ({ memory }) => (memory.isUnheard ? "the message before it reached nobody" : undefined),
   ({ event, last }) => (last.isQuiet && !event.isQuiet ? "quiet hours held the message before it" : undefined),
@@ -77,13 +80,13 @@ export const freeRules: readonly Rule[] = [
   },
 ];
 
-/** Without a threshold any wobble of a price changes its direction. */
+/** Without a threshold each small move of a price changes the direction, so the move must be large enough. */
 function hasTurned({ event: { value, threshold }, last }: Firing): boolean {
   if (threshold !== undefined || value === undefined || last.value === undefined) return true;
   return reaches(Math.abs(value - last.value), boundWithoutThreshold, last.value);
 }
 
-/** What holds a firing back, in their order: the first that says why does. */
+/** Rules that hold a firing back. The first that applies gives the reason. */
 export const holdRules: readonly { by: Damper; why: Rule }[] = [
   { by: "again", why: isNotFurther },
   { by: "rearm", why: isNotBack },
@@ -119,12 +122,12 @@ function isFlapping({ at, rule, memory }: Firing): string | undefined {
     : `it fired often, and was not calm for ${formatDuration(calmMs)} since`;
 }
 
-/** @param firedAt the latest six firings at most */
+/** @param firedAt at most the latest six firings */
 export function isManyFirings(firedAt: readonly number[], at: number): boolean {
   return firedAt.length > mostFirings && at - (firedAt[0] ?? at) < calmMs;
 }
 
-/** Holds back what rang often enough, whatever its episodes were. */
+/** Holds back a key that has rung too often, whatever its episodes were. */
 export const floorRule: { by: Damper; why: Rule } = {
   by: "floor",
   why({ event: { severity }, at, rule, memory }) {
@@ -135,7 +138,7 @@ export const floorRule: { by: Damper; why: Rule } = {
   },
 };
 
-/** Until when this many rings of a severity, or of a worse one, let no other through. Undefined: they do. */
+/** The time until which the number of rings of this severity or worse blocks another. Undefined: it does not. */
 export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"], at: number): number | undefined {
   const oldest = countedRings(memory, severity, at).at(-mostRings);
   return oldest && oldest.at + windowMs;

@@ -1,34 +1,37 @@
 import type { Direction, Ring, RingEvent, Step } from "../core/ring.ts";
 import { writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 
-/** Where the value moves as the alert gets worse: away from its threshold, else away from what it was before. */
+/**
+ * The direction in which the value moves as the alert gets worse: away from its threshold, or without one away from the
+ * previous value.
+ */
 export function directionOf({ value, previousValue, threshold }: RingEvent): Direction | undefined {
   const from = threshold ?? previousValue;
   if (value === undefined || from === undefined || value === from) return undefined;
   return value < from ? "down" : "up";
 }
 
-/** How much further a value is than another; negative when it is less far. Without a direction either side is further. */
+/** How much further a value is than another. Negative when it is less far. Without a direction both sides are further. */
 export function furtherBy(value: number, from: number, direction: Direction | undefined): number {
   if (direction === undefined) return Math.abs(value - from);
   return direction === "up" ? value - from : from - value;
 }
 
-/** How far a value came back from that of a ring. Without a direction either side is back. */
+/** How far a value came back from a ring's value. Without a direction both sides are back. */
 export function backBy(value: number, { value: from = value, direction }: Ring): number {
   return direction === undefined ? Math.abs(value - from) : furtherBy(from, value, direction);
 }
 
-/** Doubles are off in their last digits: 0.945 is 5 % further than 0.9. */
+/** Doubles are inexact in their last digits: 0.945 is 5 % further than 0.9. */
 const rounding = 1 + 1e-12;
 
-/** Whether a distance is as large as a step; a percentage is one of `base`. */
+/** Whether a distance is as large as a step. A percentage is of `base`. */
 export function reaches(distance: number, step: Step, base: number): boolean {
   const needed = "absolute" in step ? step.absolute : (Math.abs(base) * step.percent) / 100;
   return distance > 0 && distance * rounding >= needed;
 }
 
-/** The furthest value that rang on this side, and how much further than it `value` is. Undefined: none rang on this side. */
+/** The furthest value that rang on this side, and how much further `value` is. Undefined: none rang on this side. */
 export function beyondExtreme(
   rings: readonly Ring[],
   value: number,
@@ -49,7 +52,7 @@ export function writeStep(step: Step): string {
   return "absolute" in step ? writeNumber(String(step.absolute)) : `${step.percent} %`;
 }
 
-/** `1.8 %` of `base`, or in its unit where the step is; what is a little less than the step never reads as the step. */
+/** `1.8 %` of `base`, or in the step's unit. A distance just below the step never reads as the step. */
 export function writeFar(distance: number, step: Step, base: number): string {
   const percent = "percent" in step ? writeDistance(String(base), String(base + distance)) : undefined;
   const isLess = "percent" in step && distance > 0 && !reaches(distance, step, base);

@@ -2,13 +2,13 @@ import type { GroupEvent, GroupMemory, GroupRule } from "../core/group.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { type Gathered, judgeGroups } from "./judge-group.ts";
 
-/** Memories that are kept: those asked for last. */
+/** The number of kept memories: those that were used last. */
 const mostNames = 20_000;
 
-/** Judges alerts in their order as the store does, with a memory of its own. */
+/** Judges alerts in their order as the store does, with its own memory. */
 export function createGroupBook() {
   const memories = new RecentMap<string, GroupMemory>(mostNames);
-  // No name of a destination has a line break.
+  // Names of destinations contain no line break.
   const keyOf = (destination: string, name: string) => `${destination}\n${name}`;
   return {
     judge(destination: string, event: GroupEvent, rule: GroupRule, isSent: boolean): Gathered {

@@ -12,23 +12,23 @@ import { hashText } from "../core/secret.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /**
- * This many of those that the causes of a destination hold back are known by name. They are read and written with each alert that follows
- * a cause, as are the causes.
+ * The most held alerts of a destination that are known by name. They and the causes are read and written with each alert that
+ * follows a cause.
  */
 const mostNamed = 500;
-/** This many more are known by a hash of their key. Ends of the others are sent without a sound. */
+/** The most further held alerts, known by a hash of their key. Ends of others are sent without a sound. */
 const mostOthers = 5_000;
-/** This many alerts are known as causes at a destination. */
+/** The most alerts that are known as causes at a destination. */
 const mostFiring = 500;
-/** A message about a cause names as many of those that it holds back. */
+/** The most held alerts that a message about a cause names. */
 const mostListed = 50;
 
 export interface Joining {
-  /** When its message goes out. Epoch milliseconds; now or before: at once. */
+  /** When the alert's message goes out. Epoch milliseconds. Now or before: at once. */
   dueAt: number;
-  /** What waits in the group goes out with it, earlier than it would be. */
+  /** Whether the waiting alerts of the group go out with it, earlier than planned. */
   hastens: boolean;
-  /** For people; empty where the group makes no difference. */
+  /** For people. Empty where the group makes no difference. */
   why: string;
   memory: GroupMemory;
 }
@@ -36,15 +36,15 @@ export interface Joining {
 /**
  * When an alert of a group goes out. Pure.
  *
- * | the group | it goes out |
+ * | the group | the alert goes out |
  * |---|---|
  * | waits | with it |
  * | had a message within `again`, which is no shorter than `wait` | when `again` is over since that, with all until then |
  * | else | after `wait`, with all that come until then |
  *
- * One that is critical and fires goes out after `waitCritical` at the latest, and takes along what waits. Its end does not wait where
- * that is 0, as people know of it, whatever severity it says. A message further ahead than a group ever waits is not believed: the
- * clock was set back, or the file changed.
+ * A critical alert that fires goes out after `waitCritical` at the latest, with the waiting ones. Where `waitCritical` is 0 its
+ * end does not wait either, whatever its severity, since people know of the alert. A due time further ahead than a group ever
+ * waits is ignored: the clock was set back, or the file changed.
  */
 export function joinGroup(
   known: GroupMemory | undefined,
@@ -76,7 +76,7 @@ export function joinGroup(
   }
 }
 
-/** A cause as it fires. Pure. */
+/** Adds a cause that fires. Pure. */
 export function noteCause(
   { firing: before = {}, held }: CauseMemory,
   { id, at, alertKey, title, severity }: GroupEvent,
@@ -88,8 +88,8 @@ export function noteCause(
 }
 
 /**
- * Causes that are over, by the key or the id of an alert: the last of a name tells what it held back, but for what another cause holds
- * back as well, which waits for that. Pure.
+ * Ends the causes that an alert's key or id names. When a name has no cause left, its held alerts go out. Alerts that another
+ * cause holds too wait for that one. Pure.
  */
 export function endCauses(
   known: Causes,
@@ -100,7 +100,7 @@ export function endCauses(
     Object.entries(firing).some(([key, { id }]) => isOver(key, id)),
   );
   const causes = { ...known };
-  // The alert ends under all names first: what one cause lets go does not wait for another that ends with it.
+  // The alert ends under all names first. Otherwise one cause's alerts would move to another that ends with it.
   for (const [name, { firing = {}, held }] of ended) {
     const left = Object.entries(firing).filter(([key, { id }]) => !isOver(key, id));
     if (left.length > 0) causes[name] = { firing: Object.fromEntries(left), held };
@@ -114,7 +114,7 @@ export function endCauses(
   };
 }
 
-/** Where more causes fire than are known, what the one that ends first holds back does not wait any more. Pure. */
+/** When too many causes fire, ends the one that would end first. Pure. */
 export function boundCauses(known: Causes, at: number): { causes: Causes; changes: GroupChange[] } {
   const firing = Object.values(known).flatMap(({ firing = {} }) => Object.entries(firing));
   if (firing.length <= mostFiring) return { causes: known, changes: [] };
@@ -149,11 +149,11 @@ interface HoldingBack {
 }
 
 /**
- * Whether a cause that fires holds an alert back, and until when at most. Pure. It does not hold back what is worse than itself,
- * an end whose beginning it did not hold back, and what goes out together with it.
+ * Whether a firing cause holds an alert back, and until when at most. Pure. It does not hold a worse alert, an end whose
+ * beginning it did not hold, or an alert of the group that goes out together with it.
  *
- * @param by names of all that may hold it back
- * @param known how many all causes of its destination hold back that are known. Default: those of this one
+ * @param by the names of all causes that may hold the alert
+ * @param known the numbers of known alerts that all causes of the destination hold. Default: of this cause
  */
 export function holdBehind(
   { firing = {}, held }: CauseMemory,
@@ -187,35 +187,35 @@ export function holdBehind(
 }
 
 /**
- * What is done with deliveries of a name that wait. `hasten`: they are due at `dueAt`. `release`: so are those that a cause held back, but
- * those of keys that are over are ended before. `move`: those of some keys wait for another cause.
+ * A change of waiting deliveries under a name. `hasten`: they are due at `dueAt`. `release`: a cause held them and they are due
+ * at `dueAt`, but those of keys that are over are ended first. `move`: those of some keys wait for another cause.
  */
 export type GroupChange = {
   name: string;
   /**
-   * Deliveries that are due until then. Those that come behind it in the same transaction, or that quiet hours hold since, are due
-   * later.
+   * Changes deliveries that are due until this time. Deliveries that come later in the same transaction, or that quiet hours
+   * hold since, are due later.
    */
   upTo: number;
-  /** When these deliveries go out instead. Epoch milliseconds. */
+  /** The new time of these deliveries. Epoch milliseconds. */
   dueAt: number;
 } & ({ kind: "hasten" | "release" } | { kind: "move"; to: string; keys: string[] });
 
 export interface Gathered {
-  /** The memories after it, by name. */
+  /** The memories after this alert, by name. */
   memories: Map<string, GroupMemory>;
   changes: GroupChange[];
-  /** It waits until then, and goes out with the others of this name. */
+  /** The alert waits until then, and goes out with the others of this name. */
   held?: { dueAt: number; name: string };
-  /** For people; empty where it waits for nothing. */
+  /** For people. Empty where the alert waits for nothing. */
   why: string;
-  /** It waits for the end of this cause, whose message counts it. */
+  /** The cause for whose end the alert waits. The cause's message counts it. */
   behind?: { causeId: string; with: HeldWith };
-  /** It is a cause, and holds these back. */
+  /** The alerts that this one holds back as a cause. */
   with?: HeldWith;
 }
 
-/** Whether an alert may change what is known of causes. Pure. */
+/** Whether an alert may change the memory of causes. Pure. */
 export function mayChangeCauses(
   { causes = {} }: GroupMemory = {},
   alertKey: string,
@@ -226,10 +226,11 @@ export function mayChangeCauses(
 }
 
 /**
- * What becomes of an alert at one destination by its group and by causes. Pure; alerts are judged in the order in which they are routed.
+ * Decides an alert's wait at one destination by its group and by causes. Pure. Alerts are judged in the order of their routing.
  *
- * @param find what is known by a name
- * @param isSent it would go out now. Else it is muted, held by quiet hours, or does not ring: it waits for nothing, and is no new cause
+ * @param find the memory under a name
+ * @param isSent the alert would go out now. Otherwise it is muted, held by quiet hours, or does not ring: it waits for nothing,
+ *   and is no new cause
  */
 export function judgeGroups(
   find: (name: string) => GroupMemory | undefined,
@@ -247,7 +248,7 @@ export function judgeGroups(
   };
   if (isSent) {
     const holding = Object.keys(causes).filter((name) => isHeldBy(causes[name]?.held, alertKey));
-    // A key that waits already waits for the same causes again. An end follows its beginning, whatever it says of itself.
+    // A key that waits keeps waiting for the same causes. An end waits where its beginning waits, whatever its own facts say.
     const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
       const known = countKnown(Object.values(causes));
       const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name, known });
@@ -280,7 +281,7 @@ export function judgeGroups(
     const fired = Object.hasOwn(known.firing ?? {}, alertKey) ? known.firing?.[alertKey] : undefined;
     if (!isSent && fired === undefined) continue;
     const { dueAt: toldAt = at, name: group } = judged.held ?? {};
-    // Its message is that of the last one that was sent: there it is counted, and it is forgotten where that did not arrive.
+    // The cause's message is the last one that was sent. It counts the held alerts, and forgetting it goes by its id.
     const told = isSent ? event : { ...event, ...(fired && { id: fired.id }) };
     note({ ...causes, [name]: noteCause(known, told, { toldAt, group, atMostMs }) });
     if (known.held) judged.with ??= listHeld(known.held);
@@ -314,7 +315,7 @@ const lastOf = <T>(all: Record<string, T>, most: number): Record<string, T> =>
 const latestOf = (firing: NonNullable<CauseMemory["firing"]>, held: CauseMemory["held"]): number =>
   Math.max(held?.until ?? 0, ...Object.values(firing).map(({ until }) => until));
 
-/** What holds back for too long is no cause any more. */
+/** Causes that have held alerts back for too long are dropped. */
 export function currentCauses({ causes = {} }: GroupMemory = {}, at: number): Causes {
   const isLate = ({ firing = {} }: CauseMemory) => Object.values(firing).some(({ until }) => until <= at);
   if (!Object.values(causes).some(isLate)) return causes;

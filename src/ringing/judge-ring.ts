@@ -16,39 +16,39 @@ import {
 import { backBy, directionOf, furtherBy } from "./distance.ts";
 
 export interface RingJudgement {
-  /** It goes out as the route says. False: it is held back. */
+  /** The alert goes out as its route says. False: it is held back. */
   rings: boolean;
-  /** It is a ring, so it gets a message of its own. False for ends, and for a repeat that only changes a message. */
+  /** The alert is a ring and gets a new message. False for ends, and for a repeat that only changes a message. */
   asNew: boolean;
-  /** For people: why it rings, or does not. */
+  /** For people: why the alert rings, or does not. */
   why: string;
-  /** What was held back since the last ring, this alert included; absent when nothing was. */
+  /** The alerts that were held back since the last ring, including this one. Absent when there are none. */
   damped?: Damped;
-  /** For an alert that is held back: when people hear of it, unless another of its key comes before. Epoch milliseconds. */
+  /** For a held alert: when the summary is due, unless another alert of the key comes first. Epoch milliseconds. */
   summaryDueAt?: number;
-  /** Recipients to whom it goes although it is held back: the last ring did not reach them. Default: none. */
+  /** Recipients that get the alert although it is held back, since the last ring did not reach them. Default: none. */
   ringsFor?: string[];
-  /** After this alert. */
+  /** The memory after this alert. */
   memory: RingMemory;
 }
 
 const mostKeptRings = 32;
-/** These dampers hold back nothing that went further than was agreed. */
+/** These dampers hold back only alerts that went no further than agreed. */
 const boundBy: readonly Damper[] = ["again", "rearm", "its_end"];
-/** Where the last word is wrong, summaries come no more often than this. */
+/** While the last message is wrong, summaries are at least this far apart. */
 const summaryEveryMs = 60 * 60_000;
 
 /**
- * Whether an alert rings, by what is known of its key at one destination. Pure; alerts are judged in the order of the log.
+ * Whether an alert rings, by the memory of its key at one destination. Pure. Alerts are judged in the order of the log.
  *
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
- * A summary is sent where something went further than was agreed or people's last word is wrong; else the next message of the key says it.
- * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert is only
- * remembered: a summary waits on, unless it would say what is not so any more. Then the next ring or end says what was held back before.
+ * A summary is due where a held alert went further than agreed, or the last message is wrong. Otherwise the key's next message
+ * mentions the held alerts. The first end after a ring goes out. Ends of held alerts are held too. A muted alert is only
+ * remembered: a due summary stays, unless its status would be wrong. Then the next ring or end mentions the held alerts.
  *
- * @param known undefined for a key without memory: then it rings
- * @param advises where the floor holds an alert back, its options are tried for the message. False: nobody reads one
+ * @param known undefined for a key without memory: then the alert rings
+ * @param advises whether to try better options for the message when the floor holds an alert. False: no message needs them
  */
 export function judgeRing(
   known: RingMemory | undefined,
@@ -80,7 +80,7 @@ export function judgeRing(
     return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, ...left } };
   }
   if (event.status === "resolved") {
-    // The first end since a ring goes out, also behind alerts that were held back.
+    // The first end since a ring goes out, even after held alerts.
     if (!isAnew && !known.latest.rang && known.hasEnded)
       return hold({ memory, event, at, rule }, "its_end", "the alert that it ends did not ring");
     return release(false, "it ends what rang", isLate(memory, event) ? memory : told(memory, "resolved"));
@@ -111,15 +111,12 @@ export function judgeRing(
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
 }
 
-/** It rings as the first of its key, if it fires and is not muted. */
+/** Whether the alert rings as the first of its key, if it fires and is not muted. */
 export function beginsAnew(known: RingMemory | undefined, { at }: Pick<RingEvent, "at">): boolean {
   return known === undefined || Math.abs(at - known.latest.at) >= windowMs;
 }
 
-/**
- * A ring that reached nobody is none: it does not count, and what comes next rings. What such a message said of alerts that were held back
- * before it, the next message says.
- */
+/** Forgets a ring that reached nobody, so the next alert rings. The held alerts that its message mentioned are held again. */
 export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
   const { tookAlong, held } = memory;
   const isItsOwn = tookAlong?.id === alertId;
@@ -138,7 +135,10 @@ export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
   };
 }
 
-/** A ring that reached some recipients and not this one: what fires next goes to it, so that one that refuses keeps none from another. */
+/**
+ * Notes a recipient that a ring did not reach, though it reached others. The next firing goes to that recipient, so one refusal
+ * keeps no ring from the others.
+ */
 export function missRing(memory: RingMemory, alertId: string, recipient: string): RingMemory {
   const isLast = memory.rings.at(-1)?.id === alertId || memory.madeGoodBy === alertId;
   if (!isLast || memory.missedBy?.includes(recipient)) return memory;
@@ -152,7 +152,7 @@ function makeGood(judged: RingJudgement, alertId: string): RingJudgement {
     : { ...judged, ringsFor: missedBy, memory: { ...memory, madeGoodBy: alertId } };
 }
 
-/** Both together; the worst is the furthest in this direction. */
+/** Adds two counts. The worst is the furthest in this direction. */
 export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direction"]): HeldBack {
   const both = (of: (...values: number[]) => number, ...values: (number | undefined)[]) => {
     const known = values.filter((value) => value !== undefined);
@@ -173,12 +173,12 @@ export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direc
 
 const isOver = (status: string | undefined) => status === "resolved";
 
-/** It came before an alert of its key that was judged: its status is not the latest. */
+/** Whether the alert is older than one of its key that was judged before. Then its status is not the latest. */
 function isLate({ latest }: RingMemory, event: RingEvent): boolean {
   return event.at < latest.at;
 }
 
-/** A summary that was due has been sent, unless it had nothing new to say. */
+/** Marks a due summary as sent, unless it had nothing new to say. */
 function withSummary(known: RingMemory | undefined, at: number): RingMemory | undefined {
   if (known?.summaryDueAt === undefined || known.summaryDueAt > at) return known;
   const { held, latest, summaryDueAt: summarySentAt, wrongSinceAt, ...others } = known;
@@ -186,14 +186,14 @@ function withSummary(known: RingMemory | undefined, at: number): RingMemory | un
   return { ...others, held: held && { ...held, isTold: true }, latest, summarySentAt, toldStatus: latest.status };
 }
 
-/** The memory with an alert in it that is not judged yet. */
+/** Adds an alert to the memory before it is judged. */
 function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEvent, at: number): RingMemory {
   const latest = { id: event.id, at, status: event.status, rang: true };
   const fires = event.status !== "resolved";
   const counts = fires && !event.isMuted;
   const known = withSummary(before, at);
   if (known === undefined || isAnew) {
-    // The next message of the key tells what no summary did, however late it comes.
+    // The key's next message mentions alerts that no summary did, however late it comes.
     const held = known?.held?.isTold ? undefined : known?.held;
     return { rings: [], firedAt: counts ? [at] : [], latest, ...(held && { held }) };
   }
@@ -201,11 +201,11 @@ function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEv
   const last = known.rings.at(-1);
   memory.rings = ringsWithin(known, at);
   if (last !== undefined && memory.rings.length === 0) memory.rings = [last];
-  // What came before the last ring says nothing of the time since.
+  // An alert from before the last ring is not counted for the time since.
   const isSince = last !== undefined && event.at >= last.at;
   if (isLate(known, event)) latest.status = known.latest.status;
   else if (!fires && isSince) memory.hasEnded = true;
-  // Over is at least back at the threshold, also where the sender repeats the value that fired.
+  // An end is at least back at the threshold, even where the sender repeats the value that fired.
   const back = [known.cameBackTo, event.value, fires ? undefined : event.threshold].filter((one) => one !== undefined);
   if (isSince && back.length > 0 && last.value !== undefined)
     memory.cameBackTo = back.reduce((one, other) => (backBy(other, last) > backBy(one, last) ? other : one));
@@ -219,7 +219,7 @@ function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEv
 function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
   const backTo = memory.hasEnded ? memory.cameBackTo : undefined;
   const rings = [...ringsWithin(memory, at), { ...ring, ...(backTo !== undefined && { backTo }) }];
-  // The floor counts all others, so news gives way, and the last of it is the furthest.
+  // The floor counts all rings but news, so old news is dropped first. The last news is the furthest.
   if (rings.length > mostKeptRings)
     rings.splice(
       Math.max(
@@ -236,7 +236,7 @@ const told = (memory: RingMemory, toldStatus: RingMemory["toldStatus"]): RingMem
   return { ...memory, toldStatus, wrongSinceAt: undefined };
 };
 
-/** @param held what is held back, this alert included; an end is not counted */
+/** @param held the held alerts, including this one. Ends are not counted */
 function hold(
   { memory, event, at, rule }: Pick<Firing, "memory" | "event" | "at" | "rule">,
   by: Damper,
@@ -270,7 +270,7 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   if (held === undefined) return heldBackOf(event, at);
   const direction = own ?? last.direction;
   const { worst, lowest = value, highest = value } = held;
-  // Both sides of a threshold are compared by it.
+  // Values on both sides of a threshold are compared by their distance from it.
   const base = event.threshold ?? (direction === undefined ? last.value : undefined);
   const isWorse = (than: number, now: number) =>
     base === undefined ? furtherBy(now, than, direction) > 0 : Math.abs(now - base) > Math.abs(than - base);
@@ -287,7 +287,7 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   };
 }
 
-/** One alert that fires. */
+/** The count for one alert that fires. */
 export function heldBackOf(event: RingEvent, at: number): HeldBack {
   const { value } = event;
   return { count: 1, sinceAt: at, worst: placeOf(event, at), lowest: value, highest: value };
@@ -297,7 +297,7 @@ function placeOf({ id, severity, value }: RingEvent, at: number): HeldBack["wors
   return { id, at, severity, value };
 }
 
-/** Calm comes first, and the end of the floor. What people believe and is not so any more is put right however often it comes again. */
+/** A summary waits for calm, and for the end of the floor. A wrong message is corrected even while alerts keep coming. */
 function dueAtOf({ wrongSinceAt, summarySentAt }: RingMemory, liftsAt: number | undefined, at: number): number {
   const calmAt = at + calmMs;
   if (wrongSinceAt === undefined) return Math.max(calmAt, liftsAt ?? calmAt);

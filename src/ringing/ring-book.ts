@@ -2,15 +2,15 @@ import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { judgeRing, type RingJudgement } from "./judge-ring.ts";
 
-/** The longest silent go first: they ring as if they were new. */
+/** Beyond this the keys that were silent longest are dropped. They then ring as new ones. */
 const mostKeys = 20_000;
 
-/** Judges alerts in their order as the store does, with a memory of its own. */
+/** Judges alerts in their order as the store does, with its own memory. */
 export function createRingBook() {
   const memories = new RecentMap<string, RingMemory>(mostKeys);
   return {
     judge(place: { destination: string; alertKey: string }, event: RingEvent, rule: RingRule): RingJudgement {
-      // No name of a destination has a line break.
+      // Names of destinations contain no line break.
       const key = `${place.destination}\n${place.alertKey}`;
       const judged = judgeRing(memories.get(key), event, rule);
       memories.set(key, judged.memory);
