@@ -1,4 +1,4 @@
-/** How many items, from the first on, are within what is allowed together, by number and by weight; the first in any case. */
+/** Counts the first items that stay within the limits of number and total weight. The first item always counts. */
 export function countWithin<T>(
   items: readonly T[],
   most: { items?: number; weight: number },

@@ -5,13 +5,13 @@ interface Party {
 }
 
 /**
- * Turns for work of several parties, one turn at a time for each; none waits behind the work of another:
- * whose turn ended goes to the end of the row.
+ * Gives turns to several parties, one turn at a time each. A party never waits for another's later work: after its turn it goes
+ * to the end of the queue.
  * @param atOnce pieces of work that run at the same time
  * @param mostOfOne what one party may have waiting and running, in the unit of the sizes. One piece is always taken
  */
 export function createFairTurns({ atOnce, mostOfOne }: { atOnce: number; mostOfOne: number }) {
-  /** The parties that have work, in the order of their next turns. */
+  /** The parties with work, in the order of their next turns. */
   const parties = new Map<string, Party>();
   let running = 0;
 

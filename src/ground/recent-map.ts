@@ -1,4 +1,4 @@
-/** This many entries at most: the one that was set longest ago goes first. */
+/** A map with at most this many entries: the one that was set longest ago is dropped first. */
 export class RecentMap<K, V> extends Map<K, V> {
   constructor(private readonly most: number) {
     super();

@@ -1,4 +1,4 @@
-/** What takes long to make, made once for each key. With more keys than `most` all are made anew. */
+/** Keeps slow results, one for each key. With more keys than `most` all are dropped and made anew. */
 export function remember<K, V>(most: number, make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

@@ -1,4 +1,6 @@
-/** While each turn brings a new connection, one turn in this many lets urgent work begin, and one lets any work begin. */
+/**
+ * While each turn brings a new connection, one turn in `beforeUrgent` lets urgent work begin, and one in `beforeAny` any work.
+ */
 const forConnections = { beforeUrgent: 16, beforeAny: 256 };
 
 const urgent: (() => void)[] = [];
@@ -24,21 +26,22 @@ function enqueue(queue: (() => void)[], begin: () => void): void {
 }
 
 /**
- * What waits for a turn of the event loop; a process has one loop. The loop reads what came over the network once in a turn and
- * accepts one new connection (libuv since 1.45), however many wait: work that fills a turn keeps an alert waiting in the kernel
- * behind all other connections. Work therefore waits until a turn has brought none, or many have brought one each.
+ * Turns of the event loop for work that can wait. A process has one loop. In each turn the loop reads from the network once and
+ * accepts one new connection (libuv since 1.45), however many wait. Work that fills a turn keeps an alert waiting in the kernel
+ * after all other connections. Therefore work waits until a turn has brought no connection, or many turns have brought one
+ * each.
  */
 export const turns = {
-  /** To be called for each connection that is accepted: the kernel may have another. */
+  /** Called for each accepted connection: the kernel may have another. */
   noteConnection(): void {
     hasNewConnection = true;
   },
   /**
-   * For a piece of work. One begins in each turn, first come first: work of many pieces delays nothing by more than one
-   * piece.
+   * Waits for a turn for one piece of work. One begins in each turn, in order, so work of many pieces delays others by one
+   * piece only.
    */
   take: (): Promise<void> => new Promise((resolve) => enqueue(waiting, resolve)),
-  /** In the next turn that may be used, before any piece of work. */
+  /** Begins in the next usable turn, before any other work. */
   takeUrgent(begin: () => void): void {
     enqueue(urgent, begin);
   },

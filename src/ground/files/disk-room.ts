@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 
-/** What is free for this user on the disk of a folder, and its size as this user sees it. Throws where there is no such folder. */
+/** The free room for this user on a folder's disk, and the disk's size for this user. Throws where the folder does not exist. */
 export function readRoom(folder: string): { freeBytes: number; diskBytes: number } {
   const { bavail, bfree, blocks, bsize } = statfsSync(folder);
   return { freeBytes: bavail * bsize, diskBytes: (blocks - (bfree - bavail)) * bsize };

@@ -3,14 +3,13 @@ import { dirname } from "node:path";
 import { isWithoutFolderSync } from "./replace-file.ts";
 
 /**
- * Makes a folder that only its owner can enter (mode 0700), and those above it that are missing. One that is there
- * stays as it is. The name of each that is made is on disk: else a power cut could take it with all that was synced in
- * it.
+ * Makes a folder that only its owner can enter (mode 0700), with missing parents. An existing folder stays unchanged. The name
+ * of each new folder is synced: otherwise a power cut could remove it with everything in it.
  *
- * Not `mkdir` with `recursive`: where a folder that is there refuses new names with ENOENT, as /proc does, Node 20 to
- * 24 try again for ever and answer no signal.
+ * `mkdir` with `recursive` is not used: where an existing folder refuses new names with ENOENT, as /proc does, Node 20 to 24
+ * try forever and answer no signal.
  *
- * @throws the error of the first call that was refused, with its `code`.
+ * @throws the error of the first call that was refused, with its `code`
  */
 export function makePrivateFolder(path: string): void {
   if (isFolder(path)) return;

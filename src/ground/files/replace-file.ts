@@ -4,12 +4,13 @@ import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * A file that has its name only when it is complete and on disk; until then readers find what was there before, and so
- * they do after a crash or a power cut. Readable by its owner only.
+ * Writes a file that gets its name only when it is complete and on disk. Until then, and after a crash or a power cut, readers
+ * find the old file. Readable by its owner only.
  *
- * Written under another name, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
- * Every call throws the file system's own error, with its `code`.
- * @param draft the name until it is complete, in the same folder; a file of that name, as a crash leaves it, is overwritten
+ * The file is written under another name, fsynced and renamed. Then the folder is fsynced: without that a power cut may lose
+ * the new name. Every call throws the file system's own error, with its `code`.
+ * @param draft the name until the file is complete, in the same folder. A file of that name, as a crash leaves it, is
+ *   overwritten
  */
 export async function openReplacement(path: string, draft: string) {
   const file = await open(draft, "w", 0o600);
@@ -25,7 +26,7 @@ export async function openReplacement(path: string, draft: string) {
       await file.writeFile(text);
       bytes += Buffer.byteLength(text);
     },
-    /** Puts it on disk under its name. Its size in bytes. */
+    /** Puts the file on disk under its name. Returns its size in bytes. */
     async commit(): Promise<number> {
       await file.sync();
       await close();
@@ -34,7 +35,7 @@ export async function openReplacement(path: string, draft: string) {
       await syncFolder(dirname(path));
       return bytes;
     },
-    /** Removes what was not committed. Does nothing afterwards. */
+    /** Removes a draft that was not committed. Does nothing after `commit`. */
     async discard(): Promise<void> {
       await close();
       if (!committed) await rm(draft, { force: true });
@@ -42,10 +43,7 @@ export async function openReplacement(path: string, draft: string) {
   };
 }
 
-/**
- * Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `draft` of
- * their own.
- */
+/** Writes `text` to the file at `path`, whether or not it exists. Two concurrent writers each need a `draft` of their own. */
 export async function replaceFile(path: string, text: string, draft = `${path}.new`): Promise<void> {
   const file = await openReplacement(path, draft);
   try {
@@ -58,8 +56,8 @@ export async function replaceFile(path: string, text: string, draft = `${path}.n
 }
 
 /**
- * Makes the file at `path` with `text`; false, and nothing is changed, where there is one. When several make it at once, the
- * first wins.
+ * Makes the file at `path` with `text`. False, and nothing is changed, if it exists. If several make it at once, the first
+ * wins.
  */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.new`;
@@ -72,7 +70,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
     } finally {
       await file.close();
     }
-    // Unlike `rename`, it fails where the name is taken.
+    // Fails where the name is taken, unlike `rename`.
     await link(draft, path);
     await syncFolder(dirname(path));
     return true;
@@ -84,7 +82,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** What root makes in the folder of another user is that user's: a service must be able to open what a command has left there. */
+/** Gives a file that root has made to the owner of the folder, since a service must be able to open a command's files. */
 export function giveToOwner(path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
@@ -97,7 +95,7 @@ export function giveToOwner(path: string): void {
   }
 }
 
-/** Gives a file whose content is on disk (`syncFile`) its name for good; replaces one that has it. */
+/** Gives a synced file (`syncFile`) its final name. Replaces a file of that name. */
 export async function renameFile(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
@@ -112,14 +110,14 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Some file systems know no sync of a folder, and a folder may be writable without being readable: the name stands
- * either way.
+ * Whether a folder cannot be synced: some file systems do not support it, and a folder may be writable without being readable.
+ * The new name is valid anyway.
  */
 export function isWithoutFolderSync(error: unknown): boolean {
   return ["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** Puts on disk what was written to a file, or which names a folder has. */
+/** Syncs the content of a file, or the names in a folder. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

@@ -1,8 +1,8 @@
-/** The sender of a body, as far as shares go. */
+/** The sender of a body, for its share of the room. */
 export interface BodySender {
-  /** What it is sent to, e.g. the hook of one source. */
+  /** The destination of the body, e.g. the hook of one source. */
   to: string;
-  /** Asked for only where room is short. */
+  /** Called only where room is short. */
   network(): string;
 }
 
@@ -13,14 +13,14 @@ export interface RequestHead {
   rawHeaders: readonly string[];
 }
 
-/** What one body holds of a room, from its beginning until it was processed. */
+/** The room that one body holds, from its beginning until it was processed. */
 export interface BodyPlace {
   readonly sender: BodySender;
-  /** Called when this body has to go for others; its room is free by then. */
+  /** Called when this body has to end for others. Its room is free already. */
   onEnded(): void;
-  /** What the head of its request takes, which it also holds. Bytes. */
+  /** The size of its request's head, which counts as held. Bytes. */
   readonly head: number;
-  /** Bytes that it holds. */
+  /** Bytes that the body holds. */
   held: number;
   network?: string | undefined;
 }
@@ -29,36 +29,37 @@ export interface BodyPlace {
 export interface BodyRoomLimits {
   /** For all bodies together. */
   all: number;
-  /** For bodies over `smallBodyBytes`. Only small ones can have the rest of `all`. */
+  /** For bodies over `smallBodyBytes`. The rest of `all` is only for small ones. */
   large: number;
 }
 
-/** What the sender reads of a body that has no room. */
+/** The answer to the sender of a body without room. */
 export const bodyRoomFull = "The memory for bodies is full; send it again.";
 export const smallBodyBytes = 64 * 1024;
-/** What a request holds at least. It also bounds how many tiny ones have to go for a larger one. */
+/** The least that a request holds. It also bounds how many tiny bodies have to end for a larger one. */
 const leastBytes = 4 * 1024;
-/** What Node and the pages hold of a field, apart from its letters: measured, with 500 of them. Bytes for each name and value. */
+/** The memory of Node and the pages for each name and value, without its letters. Measured with 500 fields. Bytes. */
 const bytesOfString = 80;
-/** This part of all room is freed at once, so that it is not asked anew for each piece of a body who has to go. */
+/** The part of all room that is freed at once, so bodies are not chosen anew for each piece of a body. */
 const freedAtOnce = 1 / 64;
-/** A network that holds more than this part of all room holds too much, and so does what is sent to one hook. */
+/** A network that holds more than this part of all room holds too much. `shareOfHook` is the same for one hook. */
 const shareOfNetwork = 1 / 4;
 const shareOfHook = 1 / 2;
 
 /**
- * Memory for the bodies of requests with their heads, bounded for all of them together, however many addresses they come from and however
- * many hooks they are sent to.
+ * Memory for the bodies of requests with their heads, bounded for all together, however many addresses send them and however
+ * many hooks get them.
  *
- * Where room lacks, bodies that are under way are ended for the new one, the longest under way first: those of a network and for a hook
- * that both hold too much; then those where one of the two does; then any. A share refuses nothing while there is room. A body that
- * stalls thus makes room for one that does not, whether all come from the one address of a proxy or each from its own. Large bodies have
- * a bound of their own, for which only large ones are ended: small ones find room unless more of them are being stored than fit.
+ * When room is short, unfinished bodies are ended for the new one, the longest under way first. First come bodies whose network
+ * and hook both hold too much, then those where one of them does, then any. A share refuses nothing while there is room. A body
+ * that stalls thus makes room for one that does not, whether all come from a proxy's one address or each from its own. Large
+ * bodies have a bound of their own, and only large ones are ended for it. Small ones find room unless more of them are being
+ * stored than fit.
  */
 export class BodyRoom {
-  /** Since room lacked the last time, in the order in which they began; their shares are not counted yet. */
+  /** Bodies that began since room was last short, in order. Their shares are not counted yet. */
   readonly #begun = new Set<BodyPlace>();
-  /** All older ones, in the same order. */
+  /** All older bodies, in the same order. */
   readonly #underWay = new Set<BodyPlace>();
   readonly #networks: Shares;
   readonly #hooks: Shares;
@@ -71,8 +72,8 @@ export class BodyRoom {
   }
 
   /**
-   * A request begins. It holds nothing until it grows, by 0 for its head alone.
-   * @param head as Node gives it; default: none
+   * Begins a request. It holds nothing until it grows, by 0 for its head alone.
+   * @param head as Node gives it. Default: none
    */
   enter(sender: BodySender, head?: RequestHead): BodyPlace {
     const place = { sender, onEnded() {}, head: head === undefined ? 0 : bytesOf(head), held: 0 };
@@ -80,7 +81,7 @@ export class BodyRoom {
     return place;
   }
 
-  /** Whether the body may hold this many bytes in all, besides its head. Where it may not, it holds what it held. */
+  /** Whether the body may hold this many bytes in all, besides its head. If not, it keeps its previous size. */
   grow(place: BodyPlace, bytes: number): boolean {
     const wanted = Math.max(place.head + bytes, leastBytes);
     if (!this.#fits(place, wanted) && !this.#makeRoom(place, wanted)) return false;
@@ -88,7 +89,7 @@ export class BodyRoom {
     return true;
   }
 
-  /** The body came whole: it is not ended for others any more. */
+  /** Marks the body as complete. It is no longer ended for others. */
   finish(place: BodyPlace): void {
     this.#begun.delete(place);
     this.#underWay.delete(place);
@@ -96,7 +97,7 @@ export class BodyRoom {
     place.network = undefined;
   }
 
-  /** Nothing of the body is held any more. */
+  /** Frees the room of the body. */
   leave(place: BodyPlace): void {
     this.finish(place);
     this.#set(place, 0);
@@ -129,7 +130,7 @@ export class BodyRoom {
     const spare = this.limits.all * freedAtOnce;
     for (const place of this.#inOrderOfEnding()) {
       if (place === asking || this.#fits(asking, wanted, spare)) break;
-      // One that holds nothing frees nothing, and a small one no room for large ones.
+      // A body that holds nothing frees nothing, and a small one frees no room for large ones.
       const freed = this.#fitsLarge(asking, wanted, spare) ? place.held : largePart(place, place.held);
       if (freed === 0) continue;
       this.leave(place);
@@ -156,7 +157,10 @@ export class BodyRoom {
   }
 }
 
-/** What those that share room hold, and who holds too much. Kept, since to add it up takes milliseconds for 20,000. */
+/**
+ * Adds up the room of senders with one name, and knows which names hold too much. Kept, since adding up takes milliseconds for
+ * 20,000 bodies.
+ */
 class Shares {
   readonly tooMuch = new Set<string>();
   readonly #held = new Map<string, number>();
@@ -172,7 +176,7 @@ class Shares {
   }
 }
 
-/** Whether a body is large does not depend on its head. */
+/** The head does not make a body large. */
 function largePart({ head }: BodyPlace, held: number): number {
   return held - head > smallBodyBytes ? held : 0;
 }

@@ -2,14 +2,14 @@ import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
 export interface ProxyTrust {
-  /** Proxies, as addresses and CIDR ranges, whose `X-Forwarded-For` and `Forwarded` are believed. */
+  /** Proxies, as addresses and CIDR ranges, whose `X-Forwarded-For` and `Forwarded` are trusted. */
   trustedProxies: readonly string[];
-  /** It runs on Fly.io: `Fly-Client-IP` counts when Fly's proxy says it. */
+  /** Whether the relay runs on Fly.io: `Fly-Client-IP` then counts when Fly's proxy sends it. */
   behindFly: boolean;
 }
 
 /**
- * Where a request came from, in one spelling: IPv4 also where it is mapped into IPv6. `unknown` when the connection is
+ * Finds the address that a request came from, in one spelling. IPv4 is never mapped into IPv6. `unknown` when the connection is
  * gone.
  *
  * @param peer the other end of the connection
@@ -17,26 +17,23 @@ export interface ProxyTrust {
 export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => string;
 
 /**
- * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from
- * 172.16.0.0/16 or 172.19.0.0/16 by what people report. Nothing else does: machines reach each other by IPv6
- * (fdaa::/16), which is not believed. At its edge Fly replaces a `Fly-Client-IP` that a client made up
- * (https://fly.io/docs/networking/request-headers/).
+ * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from 172.16.0.0/16
+ * or 172.19.0.0/16 by people's reports. No other sender does: machines reach each other by IPv6 (fdaa::/16), which is not
+ * trusted. Fly's edge replaces a `Fly-Client-IP` that a client made up (https://fly.io/docs/networking/request-headers/).
  */
 const flyProxies = ["172.16.0.0/12"];
 
-/** Only the end of a list that is longer than any chain of proxies is read. */
+/** No chain of proxies is longer. Only the end of a longer list is read. */
 const maxHops = 32;
 
 export type HeaderOf = (name: string) => string | undefined;
 
-/** @param trust ranges as `createIpRanges` takes them; throws what that throws. */
+/** @param trust ranges for `createIpRanges`; throws as it does */
 export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): ClientAddressOf {
   const trusted = createIpRanges(trustedProxies);
   const fly = createIpRanges(behindFly ? flyProxies : []);
 
-  /**
-   * From the nearest hop to the farthest, as long as the one before is trusted: what stands behind is anybody's word.
-   */
+  /** Follows the hops from the nearest to the farthest while each is trusted. Hops beyond may be made up. */
   function follow(from: string, hops: readonly string[]): string {
     let client = from;
     for (const hop of hops.toReversed()) {
@@ -51,13 +48,13 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
     const forwardedFor = header("x-forwarded-for")?.split(",").slice(-maxHops);
     const named = fly.includes(peer) ? readAddress(header("fly-client-ip") ?? "") : undefined;
     if (named !== undefined) {
-      // Fly lists the address that it was reached at behind the client's.
+      // Fly adds its own address after the client's.
       const hops = forwardedFor ?? [];
       const place = hops.findLastIndex((hop) => readAddress(hop) === named);
       return follow(named, hops.slice(0, Math.max(0, place)));
     }
-    // A proxy writes one of the two headers. It passes the other on, and the client may have made that up: where they
-    // differ, neither counts.
+    // A proxy writes one of the two headers. It passes the other on, and the client may have made that up. If they differ,
+    // neither counts.
     const lists = [forwardedFor, readForwarded(header("forwarded"))].filter((hops) => hops !== undefined);
     const clients = lists.map((hops) => follow(peer, hops));
     const [client = peer] = clients;
@@ -71,10 +68,10 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
 }
 
 /**
- * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one
- * network. `unknown` when the connection is gone.
+ * Finds the network that a limit counts a request for. One IPv6 subscriber has a whole /64, which counts as one network.
+ * `unknown` when the connection is gone.
  *
- * @param trust ranges as `createIpRanges` takes them; throws what that throws.
+ * @param trust ranges for `createIpRanges`; throws as it does
  */
 export function createRequestNetwork(trust: ProxyTrust): ClientAddressOf {
   const addressOf = createClientAddress(trust);
@@ -88,8 +85,7 @@ function networkOf(address: string): string {
 export const unknownNetwork = "unknown";
 
 /**
- * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection
- * is gone.
+ * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection is gone.
  *
  * @param peer the other end of a connection
  */
@@ -108,17 +104,15 @@ function firstGroups(address: string, count: number): string {
 }
 
 /**
- * With or without port and brackets. Undefined for all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3)
- * allows.
+ * Reads an address with or without port and brackets. Undefined for other texts, e.g. `unknown` and the made-up names that RFC
+ * 7239 (6.3) allows.
  */
 function readAddress(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
   return readIpAddress(bracketed ?? withPort ?? text.trim());
 }
 
-/**
- * What `for` says in each element of a `Forwarded` header (RFC 7239); none of them when it cannot be read as a whole.
- */
+/** The `for` of each element of a `Forwarded` header (RFC 7239). Empty when the header cannot be read as a whole. */
 function readForwarded(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   const elements = splitUnquoted(header, ",") ?? [];
@@ -130,7 +124,7 @@ function readForwarded(header: string | undefined): string[] | undefined {
   });
 }
 
-/** Undefined when a quotation does not end: it would swallow what the next proxy has added. */
+/** Undefined when a quotation does not end: it would swallow the next proxy's part. */
 function splitUnquoted(text: string, separator: "," | ";"): string[] | undefined {
   const parts: string[] = [];
   let from = 0;

@@ -1,7 +1,4 @@
-/**
- * `tocsin at db.example.com:5432` for the address of a PostgreSQL: without user and password. Undefined for what is no
- * such address.
- */
+/** `tocsin at db.example.com:5432` for a PostgreSQL address, without user and password. Undefined for other texts. */
 export function databasePlace(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
@@ -11,8 +8,8 @@ export function databasePlace(address: string): string | undefined {
 }
 
 /**
- * The passwords in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. Without an address
- * there are none.
+ * The passwords in a PostgreSQL address: before its host, and in its query, where the driver looks as well. Empty without an
+ * address.
  */
 export function databasePasswords(address = ""): string[] {
   if (!URL.canParse(address)) return [];

@@ -2,9 +2,9 @@ import { withTimeLimit } from "./time-limit.ts";
 
 export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" | "body"> {
   timeoutMs: number;
-  /** The most of an answer that is read; a longer one is not read to its end. */
+  /** The longest answer, in bytes. Reading stops there. */
   maxBytes: number;
-  /** Ends it. */
+  /** Ends the exchange. */
   signal?: AbortSignal;
   /** Default: the built-in one. */
   fetch?: typeof fetch;
@@ -14,8 +14,8 @@ export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" 
 export type TextAnswer = Pick<Response, "status" | "headers"> & { text: string | undefined };
 
 /**
- * One request with its answer. No redirect is followed: it would carry a secret to an address that nobody configured.
- * Throws what `fetch` throws, the reason of `signal`, or after `timeoutMs` what `isTimeout` knows.
+ * Makes one request and reads its answer. Redirects are not followed: they would carry a secret to an address that nobody
+ * configured. Throws as `fetch` does, the reason of `signal`, or after `timeoutMs` an error that `isTimeout` knows.
  */
 export function exchangeText(url: string, options: ExchangeOptions): Promise<TextAnswer> {
   const { timeoutMs, maxBytes, signal: outer, fetch: send = fetch, ...request } = options;
@@ -29,7 +29,7 @@ export function exchangeText(url: string, options: ExchangeOptions): Promise<Tex
   });
 }
 
-/** The body as text, or `undefined` when it is longer than `maxBytes`: then the rest is not read. */
+/** The body as text. Undefined when it is longer than `maxBytes`: then the rest is not read. */
 export async function readBoundedText(response: Response, maxBytes: number): Promise<string | undefined> {
   if (response.body === null) return "";
   const reader = response.body.getReader();

@@ -3,25 +3,25 @@ import { smallBodyBytes } from "./body-room.ts";
 const nothing: Buffer<ArrayBuffer> = Buffer.alloc(0);
 
 /**
- * A body as it comes, in one piece of memory: as a list, a body that comes byte by byte would take a hundred times its
- * length.
+ * Gathers a body in one piece of memory. A list of pieces would take a hundred times the length of a body that comes byte by
+ * byte.
  */
 export class GatheredBody {
   #memory = nothing;
   #length = 0;
 
-  /** @param expected its length where it is known, else the most that it may have. Bytes. */
+  /** @param expected the body's length where it is known, otherwise the longest allowed. Bytes */
   constructor(private readonly expected: number) {}
 
   get length(): number {
     return this.#length;
   }
 
-  /** The memory that it takes when this piece is added. Bytes. */
+  /** The memory that the body takes with this piece. Bytes. */
   sizeWith(piece: Uint8Array): number {
     const needed = this.#length + piece.length;
     if (needed <= this.#memory.length || this.#length === 0) return Math.max(needed, this.#memory.length);
-    // A small one that doubled past what is small would need the room of large ones, and there may be none.
+    // A small body never doubles beyond the bound of small ones: it would need the room of large ones, and there may be none.
     const most = needed <= smallBodyBytes ? Math.min(this.expected, smallBodyBytes) : this.expected;
     return Math.max(needed, Math.min(2 * needed, most));
   }

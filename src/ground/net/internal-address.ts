@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
-/** A host as it is compared: lower case, without the brackets of IPv6 and without the root's dot. */
+/** A host for comparison: lower case, without the brackets of IPv6 and the root's dot. */
 export function bareHost(host: string): string {
   return host
     .toLowerCase()
@@ -10,8 +10,8 @@ export function bareHost(host: string): string {
 }
 
 /**
- * What kind of not-public address this is, or undefined for a public one. Source: IANA's special-purpose registries (RFC 6890 and
- * its successors). Only 2000::/3 of IPv6 has been given out, so everything else is refused unnamed.
+ * The kind of a non-public address. Undefined for a public one. Source: IANA's special-purpose registries (RFC 6890 and its
+ * successors). IPv6 has only 2000::/3 assigned, so other addresses are refused without a name.
  */
 export function internalKindOf(address: string): string | undefined {
   const special = internalKinds.find(({ ranges }) => ranges.includes(address))?.kind;
@@ -33,12 +33,12 @@ export function allForms(range: string): string[] {
   ];
 }
 
-/** The /96 networks whose last four bytes are the IPv4 address that is reached: RFC 2765 and NAT64 (RFC 6052). */
+/** The /96 networks whose last four bytes are the reached IPv4 address: RFC 2765 and NAT64 (RFC 6052). */
 const translations = ["::ffff:0:", "64:ff9b::"];
 
 const publicRanges = createIpRanges(["2000::/3", ...allForms("0.0.0.0/0")]);
 
-/** The first that holds an address names it. */
+/** The first kind that contains an address names it. */
 const internalKinds = [
   ["0.0.0.0/8", "this network"],
   ["10.0.0.0/8", "private"],

@@ -1,8 +1,8 @@
 import { BlockList, isIP, SocketAddress } from "node:net";
 
 /**
- * One address in one spelling, without its zone (`%eth0`); IPv4 also where it is mapped into IPv6. Undefined for all
- * else, brackets and ports among it.
+ * One address in one spelling, without its zone (`%eth0`). IPv4 that is mapped into IPv6 becomes IPv4. Undefined for other
+ * texts, also with brackets or a port.
  */
 export function readIpAddress(text: string): string | undefined {
   const address = text.split("%", 1)[0] ?? "";
@@ -27,18 +27,18 @@ export function isIpRange(text: string): boolean {
 }
 
 /**
- * A range of mapped addresses (`::ffff:10.0.0.0/104`) is the range of the IPv4 addresses that they stand for.
+ * A range of mapped addresses (`::ffff:10.0.0.0/104`) is the range of their IPv4 addresses.
  *
- * @param ranges each as `isIpRange` takes it; throws what `net.BlockList` throws for others.
+ * @param ranges each as `isIpRange` accepts it; throws as `net.BlockList` does for others
  */
 export function createIpRanges(ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = "", bits] = range.split("/");
-    // `isIP` takes some milliseconds to compile its pattern of IPv6 when it first needs it.
+    // The first call of `isIP` takes some milliseconds to compile its pattern of IPv6.
     const isIpv6 = address.includes(":");
     list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? "ipv6" : "ipv4");
   }
-  /** @param address as `readIpAddress` gives it. */
+  /** @param address as `readIpAddress` returns it */
   return { includes: (address: string) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4") };
 }

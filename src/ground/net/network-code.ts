@@ -1,13 +1,13 @@
-/** The system's, Node's or undici's word for what went wrong: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
+/** The error code of the system, Node or undici: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
 export interface NetworkError {
   code: string;
-  /** Not for people: it may hold the address, and the address a secret. */
+  /** Not for people: it may contain the address, and the address may contain a secret. */
   message: string;
 }
 
 /**
- * The first error with a code in a chain of causes. `fetch` and grammY wrap the reason, and a connection that failed to
- * several addresses wraps one reason for each.
+ * The first error with a code in a chain of causes. `fetch` and grammY wrap the reason. A connection that failed to several
+ * addresses wraps one reason for each.
  */
 export function findNetworkError(error: unknown): NetworkError | undefined {
   let current = error;
@@ -15,7 +15,7 @@ export function findNetworkError(error: unknown): NetworkError | undefined {
     const { code, message, cause, error: inner, errors } = current as Record<string, unknown>;
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code))
       return { code, message: typeof message === "string" ? message : "" };
-    // What `fetch` says of a port that the Fetch standard blocks, as browsers do: https://fetch.spec.whatwg.org/#port-blocking.
+    // The message of `fetch` for a port that the Fetch standard blocks: https://fetch.spec.whatwg.org/#port-blocking.
     if (message === "bad port") return { code: "BAD_PORT", message };
     current = cause ?? inner ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
@@ -38,7 +38,7 @@ const words: Record<string, string> = {
   UND_ERR_SOCKET: "connection closed without an answer",
 };
 
-/** A code in words that a person knows; a code without any, as it is. */
+/** The code in words for people. An unknown code stays unchanged. */
 export function nameNetworkCode(code: string): string {
   return words[code] ?? code;
 }
@@ -53,24 +53,24 @@ const beginningsOfTls =
   INVALID_CA INVALID_PURPOSE PATH_LENGTH_`.split(/\s+/);
 
 /**
- * Whether no secure connection could be made. The codes of a certificate that does not pass have no common prefix: they
- * are OpenSSL's (nodejs.org/api/tls.html#x509-certificate-error-codes).
+ * Whether no secure connection could be made. The codes of a bad certificate are OpenSSL's and have no common prefix
+ * (nodejs.org/api/tls.html#x509-certificate-error-codes).
  */
 export function isTlsCode(code: string): boolean {
   return beginningsOfTls.some((beginning) => code.startsWith(beginning));
 }
 
 interface NetworkFailure {
-  /** `no` is certain: nothing of the request left this machine. `maybe`: it may have been carried out. */
+  /** `no`: surely nothing of the request left this machine. `maybe`: the request may have been carried out. */
   sent: "no" | "maybe";
-  /** `connection refused`; of what is not known in words, with its code. */
+  /** `connection refused`. Unknown failures include their code. */
   words: string;
   hint: string;
 }
 
 const checkAddress = "check the address and this machine's network";
 
-/** System and undici error codes that a failed `fetch` carries in its cause. */
+/** System and undici error codes in the cause of a failed `fetch`. */
 const kinds: Record<string, NetworkFailure> = {
   ECONNREFUSED: { sent: "no", words: "connection refused", hint: checkAddress },
   ENOTFOUND: { sent: "no", words: "the host name is not known", hint: checkAddress },
@@ -99,12 +99,12 @@ const tls: NetworkFailure = {
 
 const unknown: NetworkFailure = { sent: "maybe", words: "the request failed", hint: checkAddress };
 
-/** What a rejected `fetch` means. The error itself is dropped: what it says may hold headers. */
+/** The meaning of a rejected `fetch`. The error itself is dropped, as its message may contain headers. */
 export function nameNetworkFailure(error: unknown): NetworkFailure {
   const cause = findNetworkError(error);
   if (cause === undefined) return unknown;
   const kind = kindOf(cause.code, cause.message);
-  // A failure that is named in words needs no code; the code of any other helps a search.
+  // A failure with its own words needs no code. For others the code helps a search.
   return cause.code in kinds ? kind : { ...kind, words: `${kind.words} (${cause.code})` };
 }
 

@@ -1,9 +1,9 @@
 type TimeLimit = ReturnType<typeof startTimeLimit>;
 
 /**
- * A signal that ends with `outer` and for its reason, or after a time with a `TimeoutError`, whichever is first.
+ * A signal that aborts with `outer` and its reason, or after a time with a `TimeoutError`, whichever is first.
  *
- * Not `AbortSignal.timeout`: inside `AbortSignal.any` Node 20 lets it be collected, and then it never fires.
+ * `AbortSignal.timeout` is not used: inside `AbortSignal.any` Node 20 lets it be collected, and then it never fires.
  */
 export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   const controller = new AbortController();
@@ -20,9 +20,9 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   if (outer?.aborted) forward();
   return {
     signal,
-    /** Whether the limit ended it, and not the caller. */
+    /** Whether the time limit aborted the signal, and not the caller. */
     timedOut: () => timedOut,
-    /** The time begins anew. */
+    /** Starts the time anew. */
     restart(): void {
       clearTimeout(timer);
       timer = setTimeout(end, timeoutMs);
@@ -35,7 +35,7 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   };
 }
 
-/** Runs with a signal that aborts after `timeoutMs` or with `outer`; leaves no timer and no listener behind. */
+/** Runs with a signal that aborts after `timeoutMs` or with `outer`. Leaves no timer or listener behind. */
 export async function withTimeLimit<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
@@ -49,12 +49,12 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** What a signal is aborted with because something took too long; `isTimeout` knows it again. */
+/** The abort reason when something took too long. `isTimeout` recognises it. */
 export function createTimeoutError(): Error {
   return new DOMException("no answer in time", "TimeoutError");
 }
 
-/** Whether a signal's reason, or what a call threw, is the end of a time limit and no other. */
+/** Whether a signal's reason, or a thrown error, comes from a time limit. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === "TimeoutError";
 }

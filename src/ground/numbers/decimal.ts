@@ -6,14 +6,14 @@ export interface Decimal {
   magnitude: number;
 }
 
-/** Nobody compares with more; each matcher of each route would go through all of them. */
+/** A longer text is no number. Each matcher of each route would go through all its digits. */
 const maxLength = 1_000;
 
 const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters, an exponent
- * over 15 digits) is `undefined`. Exact, because amounts of tokens have more digits than a JavaScript number keeps.
+ * Reads `12`, `-0.50`, `6.02e23`. Other texts are undefined (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters, an
+ * exponent over 15 digits). Exact, because amounts of tokens have more digits than a JavaScript number keeps.
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (text.length > maxLength) return undefined;
@@ -27,11 +27,11 @@ export function parseDecimal(text: string): Decimal | undefined {
   const digits = withoutTrailingZeros(all.slice(leadingZeros));
   if (digits === "") return { negative: false, digits: "", magnitude: 0 };
   const magnitude = whole.length - leadingZeros + Number(exponent);
-  // Beyond it a number is rounded, or infinite: what is computed of it would be wrong, or throw.
+  // A larger magnitude is inexact or infinite as a number, so computing with it would be wrong, or throw.
   return Number.isSafeInteger(magnitude) ? { negative: sign === "-", digits, magnitude } : undefined;
 }
 
-/** No amount that a person reads is longer. */
+/** Longer texts are no amounts for people. */
 const maxAmountLength = 100;
 
 const amountShape = /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?:e([+-]?\d{1,3}))?(?:\s?([a-z]{1,8}))?$/i;
@@ -44,9 +44,8 @@ const powersOfTen = new Map<string, number>([
 ]);
 
 /**
- * Reads also what is written for people, as alerts in words have it: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A
- * comma is the English one between groups of three digits. "5m" is no amount, since it is five minutes as often as
- * five millions.
+ * Reads also amounts that are written for people, as in alerts in words: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma
+ * is the English one between groups of three digits. "5m" is no amount, since it may mean five minutes or five million.
  */
 export function parseAmount(text: string): Decimal | undefined {
   const plain = parseDecimal(text);
@@ -63,8 +62,8 @@ export function parseAmount(text: string): Decimal | undefined {
 const certainGroups = /^[+-]?\d{1,3}(?:(?:,\d{3}){2,30}(?:\.\d{1,80})?|,\d{3}\.\d{1,80})$/;
 
 /**
- * `24318772.10` of "24,318,772.10"; anything else as it is. "1,500" stays, too: to half of the world it is one and a
- * half.
+ * Removes commas between groups: "24,318,772.10" becomes `24318772.10`. Other texts stay unchanged. "1,500" stays too: for half
+ * of the world it is one and a half.
  */
 export function withoutGroups(text: string): string {
   return text.includes(",") && certainGroups.test(text) ? text.replaceAll(",", "") : text;
@@ -73,8 +72,8 @@ export function withoutGroups(text: string): string {
 const multiplied = /^[+-]?[$€£¥₿]?\d[\d,.]*\s?[a-z]+$/i;
 
 /**
- * Both, where they can be compared for certain: two plain decimals, or two amounts with a multiplier, as "24.3M" and "1 bn". "24.3M" and
- * "25" cannot: the unit may multiply the second alone.
+ * Reads both if they can surely be compared: two plain decimals, or two amounts with a multiplier, such as "24.3M" and "1 bn".
+ * "24.3M" and "25" cannot: a unit may multiply only the second.
  */
 export function parseAlike(one: string, other: string): [Decimal, Decimal] | undefined {
   const read = multiplied.test(one) && multiplied.test(other) ? parseAmount : parseDecimal;
@@ -82,23 +81,21 @@ export function parseAlike(one: string, other: string): [Decimal, Decimal] | und
   return first && second && [first, second];
 }
 
-/** Which of two amounts is larger: negative when it is the second. Undefined when either is none for certain. */
+/** Compares two amounts: negative when the second is larger. Undefined when either cannot surely be read as an amount. */
 export function compareAmounts(one: string, other: string): number | undefined {
   const first = parseAmount(one);
   const second = parseAmount(other);
   return first === undefined || second === undefined ? undefined : compareDecimals(first, second);
 }
 
-/** Negative when a < b, zero when they are the same number, positive when a > b. */
+/** Negative when a < b, zero when they are equal, positive when a > b. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const signs = signOf(a) - signOf(b);
   if (signs !== 0) return signs;
   return a.negative ? compareSizes(b, a) : compareSizes(a, b);
 }
 
-/**
- * Exact. Undefined when the two lie further apart than 1,000 digits: nobody reads that, and it would take long.
- */
+/** Exact. Undefined when the difference has more than 1,000 digits: it would take long, and nobody reads it. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   const scale = Math.max(scaleOf(a), scaleOf(b));
   const lengthOf = (decimal: Decimal) => decimal.digits.length + scale - scaleOf(decimal);
@@ -108,12 +105,12 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   return toDecimal(scaled(a) - scaled(b), scale);
 }
 
-/** Places behind the point of a percentage. */
+/** Decimal places of a percentage. */
 const percentPlaces = 6;
 
 /**
- * How many percent `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined of zero, and
- * where the two lie further apart than 1,000 digits.
+ * How many percent `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined for a zero `whole`,
+ * and for a ratio beyond 1,000 digits.
  */
 export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   const shift = 2 + percentPlaces + scaleOf(whole) - scaleOf(part);
@@ -124,14 +121,14 @@ export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   return toDecimal(part.negative ? -size : size, percentPlaces);
 }
 
-/** The number whose last `places` digits are behind the point. */
+/** The number whose last `places` digits are decimals. */
 function toDecimal(scaled: bigint, places: number): Decimal {
   const size = String(scaled < 0n ? -scaled : scaled);
   const digits = scaled === 0n ? "" : withoutTrailingZeros(size);
   return { negative: scaled < 0n, digits, magnitude: digits === "" ? 0 : size.length - places };
 }
 
-/** Digits behind the point; negative where zeros are before it. */
+/** The number of decimal places. Negative for a whole number with zeros at its end. */
 function scaleOf({ digits, magnitude }: Decimal): number {
   return digits.length - magnitude;
 }
@@ -147,7 +144,7 @@ function compareSizes(a: Decimal, b: Decimal): number {
   return a.digits < b.digits ? -1 : 1;
 }
 
-/** A loop, since /0+$/ takes quadratic time on a hostile row of zeros. */
+/** A loop, since /0+$/ takes quadratic time for a hostile row of zeros. */
 export function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

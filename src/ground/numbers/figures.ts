@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>;
 
-/** Counts what happens, by labels. Nothing is forgotten: a label has few values, and none that a stranger makes up. */
+/** Counts events by labels. No label is forgotten, so a label must have few values, and none that a stranger chooses. */
 export class Counter {
   readonly #counts = new Map<string, [labels: Labels, count: number]>();
 
@@ -18,12 +18,12 @@ export class Counter {
 
 export interface Distribution {
   labels: Labels;
-  /** How many were up to each bound and over the one before it; the last is of those over all. */
+  /** The counts between one bound and the next. The last count is for values over all bounds. */
   counts: number[];
   sum: number;
 }
 
-/** How large what happens is, by labels as in `Counter`. */
+/** The distribution of sizes, by labels as in `Counter`. */
 export class Histogram {
   /** Ascending. */
   readonly bounds: readonly number[];
@@ -33,7 +33,7 @@ export class Histogram {
     this.bounds = bounds;
   }
 
-  /** There from the start, with nothing: of what appears with its first figure Prometheus does not see that one. */
+  /** Adds an empty distribution from the start: Prometheus misses the first value of a series that appears with it. */
   expect(labels: Labels): Distribution {
     const key = JSON.stringify(labels);
     const known = this.#distributions.get(key);

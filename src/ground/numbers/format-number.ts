@@ -8,27 +8,27 @@ import {
   withoutTrailingZeros,
 } from "./decimal.ts";
 
-/** What a reader takes in at a glance. */
+/** The digits that a reader takes in at a glance. */
 const significantDigits = 6;
 const shortSignificantDigits = 4;
-/** More digits before the point than any amount of money or tokens has, and than anybody reads. */
+/** Amounts of money or tokens have fewer digits before the point. */
 const longestWhole = 30;
 
 /** A double holds this many digits exactly. */
 const longestExact = 15;
-/** What is left of a number beyond these is the noise of somebody's doubles: `0.30000000000000004`. */
+/** Digits beyond these are noise of a sender's doubles: `0.30000000000000004`. */
 const tellingDigits = 12;
-/** From a quadrillion on no word is known to all, and below a millionth nobody counts zeros: an exponent says it. */
+/** From a quadrillion on no word is widely known, and below a millionth nobody counts zeros. Such numbers get an exponent. */
 const largestInWords = 15;
 const smallestPlain = -5;
 
 const wholeNumber = /^[+-]?\d+$/;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** A difference of these numbers is exact in doubles, once it is rounded to their places. */
+/** The difference of two such numbers is exact in doubles when it is rounded to their places. */
 const shortPlain = /^[+-]?\d{1,9}(?:\.(\d{1,5}))?$/;
 const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
-/** Largest first: what stands for a power of ten in a short number. */
+/** The words for powers of ten in a short number, largest first. */
 export const multiples = [
   { power: 12, word: "tn" },
   { power: 9, word: "bn" },
@@ -36,13 +36,13 @@ export const multiples = [
 ];
 
 export interface NumberStyle {
-  /** Numbers next to it: those that differ from it as sent are never made to read the same. */
+  /** Numbers near it. Numbers that differ as sent never read the same. */
   besides?: readonly (string | undefined)[];
 }
 
 /**
- * `1246377700.25` → `1,246,377,700.25`: every digit as sent. Whatever is no plain decimal, or starts with a zero as an
- * id does, comes back as it is.
+ * `1246377700.25` → `1,246,377,700.25`: every digit as sent. Other texts, and texts that start with a zero as ids do, stay
+ * unchanged.
  */
 export function groupDigits(sent: string): string {
   const found = plain.exec(sent);
@@ -52,7 +52,7 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** A number of the program: `1234` → `1,234`, and of a fraction three digits at most. */
+/** A number of the program: `1234` → `1,234`. Fractions get at most three digits. */
 export const groupThousands = (count: number): string =>
   Number.isSafeInteger(count) ? groupDigits(String(count)) : count.toLocaleString("en");
 
@@ -64,27 +64,26 @@ function inThrees(whole: string): string {
 }
 
 /**
- * As people read it: digits in groups, all of those before the point, and behind it as many as make six significant
- * ones: `18623.426` → `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A number that is short
- * enough keeps the zeros it came with, and one that only rounding made a whole number has some: `0.9999999` → `1.00000`.
- * Whatever is no plain decimal comes back as it is.
+ * Writes a number for people: digits in groups, all digits before the point, and decimals up to six significant digits:
+ * `18623.426` → `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A short number keeps its zeros. A
+ * number that is whole only by rounding gets zeros: `0.9999999` → `1.00000`. Other texts stay unchanged.
  */
 export function writeNumber(sent: string, style: NumberStyle = {}): string {
   if (isShort(sent)) return groupDigits(sent);
   return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
 }
 
-/** The usual case, and each alert has several: nothing is left out, so nothing next to it can read the same. */
+/** The usual case, several times for each alert. No digit is dropped, so no other number can read the same. */
 function isShort(sent: string): boolean {
   return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
 
 /**
- * For a line that has to be short: from a million on `24.32 M`, `1.246 bn`, `3 tn`, with four significant digits, and with as
- * many behind the point below: `18,623`, `0.9712`, `0.0001662`; beyond that `1.5e18`, `2.175e-7`.
+ * Writes a number for a short line with four significant digits: `24.32 M`, `1.246 bn`, `3 tn` from a million on, `18,623`,
+ * `0.9712`, `0.0001662` below. Beyond these `1.5e18`, `2.175e-7`.
  */
 export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
-  // A comma's place in half of the world: 12.500 is a dozen to some readers and twelve thousand to others.
+  // This stays unchanged: 12.500 is a dozen for some readers and twelve thousand for others.
   if (/^[+-]?[1-9]\d{0,2}\.\d{3}$/.test(sent)) return sent;
   return keptApart(sent, style, shortSignificantDigits, (digits) => (number) => {
     const parsed = parseDecimal(number);
@@ -97,13 +96,13 @@ export function writeShortNumber(sent: string, style: NumberStyle = {}): string 
   });
 }
 
-/** Whether a text has this number, as sent or in a form that is written here. */
+/** Whether a text contains this number, as sent or as written here. */
 export function isNumberIn(text: string, sent: string, style: NumberStyle): boolean {
   const forms = [writeNumber(sent), writeNumber(sent, style), writeShortNumber(sent), writeShortNumber(sent, style)];
   return [sent, ...forms].some((form) => text.includes(form));
 }
 
-/** `−5.7 %` of what it was; undefined where it is not certain or would read as nothing. */
+/** `−5.7 %` of the previous value. Undefined where the change is uncertain or would read as nothing. */
 export function writeChange(before: string, now: string): string | undefined {
   const share = shareOf(before, now);
   if (share === undefined) return undefined;
@@ -112,13 +111,13 @@ export function writeChange(before: string, now: string): string | undefined {
   return Number(digits) === 0 ? undefined : `${share < 0 ? "−" : "+"}${groupDigits(digits)} %`;
 }
 
-/** `−289,654`, six significant digits; undefined where either is no plain decimal or they are the same. */
+/** `−289,654`, six significant digits. Undefined where either is no plain decimal or both are equal. */
 export function writeDifference(before: string, now: string): string | undefined {
   const size = exactDifference(before, now);
   return size === undefined ? undefined : `${size.startsWith("-") ? "−" : "+"}${writeNumber(size.replace("-", ""))}`;
 }
 
-/** Without an exponent. */
+/** The difference without an exponent. */
 function exactDifference(before: string, now: string): string | undefined {
   if (before === now) return undefined;
   const [short, shortBefore] = [shortPlain.exec(now), shortPlain.exec(before)];
@@ -134,8 +133,8 @@ function exactDifference(before: string, now: string): string | undefined {
 }
 
 /**
- * `0.0074 %`: how far a number is from a limit, without a sign. Undefined as for `writeChange`, and from 1,000 % on, which
- * nobody pictures.
+ * `0.0074 %`: the distance of a number from a limit, without a sign. Undefined where `writeChange` is, and from 1,000 % on,
+ * which nobody can imagine.
  */
 export function writeDistance(limit: string, now: string): string | undefined {
   const size = Math.abs(shareOf(limit, now) ?? 0);
@@ -143,7 +142,7 @@ export function writeDistance(limit: string, now: string): string | undefined {
   return writeSize(size);
 }
 
-/** `−5.7 %` of `-5.714286`, `0.0074 %`. Undefined for what is no plain decimal. */
+/** `-5.714286` → `−5.7 %`. Undefined for a text that is no plain decimal. */
 export function writePercent(sent: string): string | undefined {
   const size = Math.abs(Number(sent));
   if (!decimal.test(sent) || !Number.isFinite(size)) return undefined;
@@ -155,7 +154,7 @@ function writeSize(size: number): string {
   return `${writePlain(parseDecimal(size.toPrecision(2)) ?? zero)} %`;
 }
 
-/** Percent of `before`. A double is exact enough: of its share few digits are read, and the smallest not at all. */
+/** Percent of `before`. A double is exact enough, as few digits are shown. */
 function shareOf(before: string, now: string): number | undefined {
   const isPlain = decimal.test(before) && decimal.test(now);
   const [from, to] = isPlain ? [Number(before), Number(now)] : (parseAlike(before, now) ?? []).map(toDouble);
@@ -168,7 +167,7 @@ function toDouble({ negative, digits, magnitude }: Decimal): number {
   return Number(`${negative ? "-" : ""}0.${digits}e${magnitude}`);
 }
 
-/** More digits, one by one, until no other number next to it reads the same. */
+/** Adds digits one by one until no other number next to it reads the same. */
 function keptApart(
   sent: string,
   { besides = [] }: NumberStyle,
@@ -200,7 +199,7 @@ function readsTheSame(one: string, other: string): boolean {
   return first !== undefined && second !== undefined && compareDecimals(first, second) === 0;
 }
 
-/** Numbers further apart than four digits can tell never read the same. Those that are none may be anything. */
+/** Numbers that differ by more than 1 % never read the same. Texts that are no numbers count as near. */
 function isNear(one: number, other: number): boolean {
   return !(Math.abs(one - other) > 0.01 * Math.max(Math.abs(one), Math.abs(other)));
 }
@@ -220,7 +219,7 @@ function shortenFraction(sent: string, digits: number): string {
   return written <= digits ? groupDigits(sent) : writeRounded(parsed, Math.max(digits, parsed.magnitude));
 }
 
-/** With zeros behind the point where rounding alone has made a whole number of it. */
+/** Adds zeros after the point where rounding alone has made a whole number. */
 function writeRounded(decimal: Decimal, digits: number): string {
   const rounded = roundTo(decimal, digits);
   const short = groupDigits(writePlain(rounded));
@@ -254,7 +253,7 @@ function roundTo(decimal: Decimal, digits: number): Decimal {
   };
 }
 
-/** Without an exponent. */
+/** The number without an exponent. */
 export function writePlain({ negative, digits, magnitude }: Decimal): string {
   if (digits === "") return "0";
   const whole = magnitude <= 0 ? "0" : digits.slice(0, magnitude).padEnd(magnitude, "0");
@@ -264,7 +263,7 @@ export function writePlain({ negative, digits, magnitude }: Decimal): string {
 
 const zero: Decimal = { negative: false, digits: "", magnitude: 0 };
 
-/** Numbers that nobody reads, and that nothing is to be computed of. */
+/** Whether the number is too long or too large to read or compute with. */
 function isExtreme({ digits, magnitude }: Decimal): boolean {
   return digits.length > 80 || Math.abs(magnitude) > 80;
 }

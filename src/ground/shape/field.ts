@@ -9,12 +9,12 @@ import { showValue } from "./show-value.ts";
 
 type Read<T> = (value: unknown) => T | Refusal;
 
-/** What editors learn of a value: a part of a JSON Schema. */
+/** A part of a JSON Schema, for editors. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`.
- * @param json the same rule for editors, as far as a JSON Schema can say it; a text may hold `${NAME}` in its place
+ * Makes a zod type of a reader. A `Refusal` becomes an issue with our words. A missing value is read as `undefined`.
+ * @param json the same rule for editors, as far as a JSON Schema can express it. A text may contain `${NAME}` instead
  */
 export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
   return z
@@ -28,7 +28,7 @@ export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
     .meta(json);
 }
 
-/** One value, or a list of them; always read to a list, with the refusal at the element. */
+/** One value, or a list of values. The result is always a list. A refusal is at its element. */
 export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = false } = {}): z.ZodType<T[]> {
   const json = item.meta() ?? {};
   const read = readBy(item);
@@ -55,7 +55,7 @@ export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = fa
     });
 }
 
-/** `off` as well, or `false`, which is what some editors make of it. */
+/** Also accepts `off`, or `false`, which some editors write for it. */
 export function orOff<T>(type: z.ZodType<T>): z.ZodType<T | "off"> {
   const { bounds, ...json } = type.meta() ?? {};
   const read = readBy(type);
@@ -79,23 +79,23 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
   };
 }
 
-/** An option that comes from a variable alone, since it is secret. The reader of the file refuses a value that is written out. */
+/** A secret option, which must come from a variable. The reader of the file refuses a literal value. */
 export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
 
 /** An option that may be left out. @param otherwise what holds then; absent: the description says it */
 export const optional = <T extends z.ZodType>(type: T, description: string, otherwise?: string) =>
   type.optional().meta({ description, otherwise });
 
-/** An option without an effect: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */
+/** An option without an effect. It is accepted, and the reader of the file warns. @param why what applies instead */
 export const obsolete = (why: string) => z.unknown().optional().meta({ deprecated: true, description: why });
 
-/** A map that may be written short. @param expand the map that another value stands for; returns what it does not know */
+/** A map with a short form. @param expand returns the map for a short value, and other values unchanged */
 export const writtenShort = <T>(map: z.ZodType<T>, expand: (value: unknown) => unknown, short: Json) =>
   z.preprocess(expand, map).meta({ short });
 
 /**
- * A check of a whole map that also runs when single options have mistakes, so that all mistakes are said in one run. What `field`
- * and `listOf` have refused is undefined there, a refused element of a list as well.
+ * A check of a whole map that runs even when single options have mistakes, so one run reports all mistakes. Values that `field`
+ * and `listOf` have refused are undefined there, also elements of a list.
  * @param judge `isRefused` says whether an option, or a part of it, was refused
  */
 export function acrossOptions<T>(
@@ -109,7 +109,7 @@ export function acrossOptions<T>(
   return check;
 }
 
-/** In a check of a whole map: refuses what stands at the place, or the name of the option there. */
+/** In a check of a whole map: refuses the value at a place, or the option's name there. */
 export function refuseAt(
   context: Pick<z.core.ParsePayload, "issues" | "value">,
   path: (string | number)[],
@@ -120,7 +120,7 @@ export function refuseAt(
   context.issues.push({ code: "custom", message, input: context.value, path, params: { instead, part } });
 }
 
-/** Where the file may refer to a variable instead: there the value is known only when it is read. */
+/** Accepts a reference to a variable instead: its value is known only when the file is read. */
 const orReference = (json: Json): Json => ({ anyOf: [json, { type: "string", pattern: "\\$\\{" }] });
 /** A text of this form, as a whole. */
 export const textLike = (pattern: string): Json => ({ type: "string", pattern: `^\\s*(${pattern})\\s*$|\\$\\{` });
@@ -128,17 +128,16 @@ export const textLike = (pattern: string): Json => ({ type: "string", pattern: `
 /** A text that is not empty. @param example named in a refusal */
 export const text = (example: string) =>
   field(readText(example), { type: "string", pattern: "\\S", examples: [example] });
-/** `true` or `false`. */
 export const flag = field(readFlag, { type: "boolean" });
-/** Both ends included. */
+/** Both ends are included. */
 export const whole = (least: number, most: number) => numberField({ least, most, whole: true });
 export const number = (least: number, most: number) => numberField({ least, most, whole: false });
 export const oneOf = <const T extends string>(known: readonly T[]) =>
   field(readOneOf(known), orReference({ enum: known }));
-/** To milliseconds, both ends included, e.g. `duration("10s", "7d")`. */
+/** In milliseconds, both ends included, e.g. `duration("10s", "7d")`. */
 export const duration = (least: string, most: string) =>
   field(readDuration(least, most), { ...textLike("(\\d+(\\.\\d+)?(ms|[smhdw]))+"), bounds: `${least} to ${most}` });
-/** To bytes. */
+/** In bytes. */
 export const size = (least: number) =>
   field(readSize(least), {
     ...textLike("\\d+(\\.\\d+)?\\s*[kKmMgGtT][iI]?[bB]?"),
@@ -146,12 +145,11 @@ export const size = (least: number) =>
   });
 export const timeZone = field(readTimeZone, { type: "string", examples: ["Europe/Zurich", "UTC"] });
 export const timeOfDay = field(readTimeOfDay, textLike("([01]\\d|2[0-3]):[0-5]\\d"));
-/** To epoch milliseconds. */
+/** In epoch milliseconds. */
 export const instant = field(
   readInstant,
   textLike("\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,3})?)?(Z|[+-]\\d\\d:\\d\\d)"),
 );
-/** An http or https address. */
 export const httpUrl = field(readHttpUrl, textLike("[hH][tT][tT][pP][sS]?://.*"));
 
 function numberField(bounds: { least: number; most: number; whole: boolean }) {
@@ -178,7 +176,7 @@ export function readText(example: string): (value: unknown) => string | Refusal 
     if (typeof value !== "string") {
       return new Refusal(`${showValue(value)} is not a text`, `put it in quotes, e.g. ${example}`);
     }
-    // A reference that could not be replaced leaves nothing, and was reported already.
+    // A reference that could not be replaced is empty, and was reported already.
     return value.trim() === "" ? new Refusal("is empty", `write e.g. ${example}`) : value.trim();
   };
 }
@@ -210,7 +208,7 @@ export function readOneOf<const T extends string>(known: readonly T[]) {
   };
 }
 
-/** A duration between two others, to milliseconds. */
+/** Reads a duration between two others, in milliseconds. */
 export function readDuration(least: string, most: string) {
   const [leastMs = 0, mostMs = 0] = [parseDuration(least), parseDuration(most)];
   return (value: unknown): number | Refusal => {
@@ -226,7 +224,7 @@ export function readDuration(least: string, most: string) {
 
 const sizeUnits: Record<string, number> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 
-/** An amount of bytes, e.g. `20 GB`; 1 KB is 1,024 bytes, and so on. */
+/** Reads an amount of bytes, e.g. `20 GB`. 1 KB is 1,024 bytes, and so on. */
 export function readSize(least: number) {
   return (value: unknown): number | Refusal => {
     const example = "write a number with its unit, e.g. 500 MB or 20 GB";
@@ -250,7 +248,7 @@ export function readTimeOfDay(value: unknown): string | Refusal {
   return missing(value, example) ?? new Refusal(`${showValue(value)} is not a time of day`, example);
 }
 
-/** An instant with its zone written out, to epoch milliseconds. */
+/** Reads an instant with its zone, in epoch milliseconds. */
 export function readInstant(value: unknown): number | Refusal {
   const example = "write date, time and zone, e.g. 2027-01-31T18:00:00Z or 2027-01-31T19:00:00+01:00";
   const absent = missing(value, example);
@@ -260,13 +258,13 @@ export function readInstant(value: unknown): number | Refusal {
   return Number.isNaN(at) ? new Refusal(`${showValue(value)} is not an instant`, example) : at;
 }
 
-/** An http(s) address without user and password, as written but for a trailing slash. */
+/** Reads an http(s) address without user and password. It stays as written, without a trailing slash. */
 export function readHttpUrl(value: unknown): string | Refusal {
   const example = "write e.g. https://example.com/path";
   const text = readText("https://example.com/path")(value);
   if (text instanceof Refusal) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // "https:/example.com" is an address to a program, and to nobody who copies it.
+  // Browsers and programs repair `https:/example.com`. People who copy it cannot open it.
   if (url === undefined || !/^https?:\/\//i.test(text)) {
     return new Refusal("is not an address that begins with https:// or http://", example);
   }

@@ -1,4 +1,4 @@
-/** Why a value was not taken, in words that go after the option's name, and what to write instead. */
+/** Why a value was refused, in words that follow the option's name, and what to write instead. */
 export class Refusal {
   constructor(
     readonly message: string,

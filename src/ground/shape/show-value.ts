@@ -1,6 +1,6 @@
 const shownCharacters = 48;
 
-/** Forms that secrets of the services we talk to have. None of them is an address, a name or a chat id. */
+/** Forms of secrets of the services that we use. No address, name or chat id has such a form. */
 const secretForms: readonly RegExp[] = [
   // Telegram bot tokens.
   /(?<!\d)\d{5,}:[A-Za-z0-9_-]{25,}/,
@@ -17,12 +17,12 @@ const secretForms: readonly RegExp[] = [
   /^[a-z][a-z0-9+.-]*:\/\/[^/\s@:]*:[^/\s@]+@/i,
 ];
 
-/** Whether a text looks like something that nobody but its owner should read. */
+/** Whether a text looks like a secret. */
 export function looksSecret(text: string): boolean {
   return secretForms.some((form) => form.test(text));
 }
 
-/** A value of the configuration inside a message: quoted, on one line, short, and never a secret. */
+/** A value of the configuration for a message: quoted, on one line, short, and never a secret. */
 export function showValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "nothing (null)";

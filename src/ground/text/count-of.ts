@@ -1,6 +1,6 @@
 import { groupThousands } from "../numbers/format-number.ts";
 
-/** `1 token`, `1,234 tokens`; with words for several: `1 alert waits`, `1,234 alerts wait`. */
+/** `1 token`, `1,234 tokens`. With a plural of its own: `1 alert waits`, `1,234 alerts wait`. */
 export function countOf(count: number, noun: string, several = `${noun}s`): string {
   return `${groupThousands(count)} ${count === 1 ? noun : several}`;
 }

@@ -1,14 +1,17 @@
 let segmenter: Intl.Segmenter | undefined;
 
-/** Characters as a reader sees them. V8 takes 13 ms to make the first segmenter, so it waits for a text that needs it. */
+/** Characters as a reader sees them. V8 takes 13 ms to make the first segmenter, so it is made when a text needs it. */
 export function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   return segmenter.segment(text);
 }
-/** Looked at on each side of a cut. Longer clusters exist only in hostile text, and are cut between code points. */
+/**
+ * The text that is looked at on each side of a cut. Longer clusters exist only in hostile text, and are cut between code
+ * points.
+ */
 const windowUnits = 64;
 
-/** The last place at or before `index` (UTF-16 units) where no character, as a reader sees it, is cut in two. */
+/** The last place at or before `index` (UTF-16 units) that does not divide a visible character. */
 export function boundaryBefore(text: string, index: number): number {
   if (index >= text.length) return text.length;
   if (index <= 0) return 0;
@@ -23,12 +26,12 @@ export function clip(text: string, maxUnits: number): string {
   return text.slice(0, boundaryBefore(text, maxUnits));
 }
 
-/** As `clip`, with an ellipsis in place of what is missing. */
+/** Like `clip`, with an ellipsis for the missing part. */
 export function cut(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : `${clip(text, maxUnits - 1).trimEnd()}…`;
 }
 
-/** Where the code point that `index` falls into begins: the last resort, as nothing may divide a surrogate pair. */
+/** The beginning of the code point at `index`. The last resort, as a surrogate pair must never be divided. */
 export function codePointStart(text: string, index: number): number {
   const low = text.charCodeAt(index);
   const high = text.charCodeAt(index - 1);

@@ -15,26 +15,26 @@ const maxLocalPart = 64;
 const maxDomain = 253;
 const maxAddress = 254;
 
-/** RFC 5322 `dot-atom`. Quoted local parts are valid there and of use only to attackers, so they are refused. */
+/** RFC 5322 `dot-atom`. Quoted local parts are valid there, but only attackers use them, so they are refused. */
 const dotAtom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u;
 
 /**
- * Whatever could end a header line or hide in one: controls, line and paragraph separators, direction marks, lone
+ * Characters that could end a header line or hide in one: controls, line and paragraph separators, direction marks, lone
  * surrogates.
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**
- * Whether `text` is one bare mail address that can be put in an SMTP command: a dot-atom, `@`, a domain name (an
- * international one too; a single label such as `localhost` for a relay on the same machine). Display names, lists,
- * quotes, comments, address literals, and anything with a control character are refused.
+ * Whether `text` is one bare mail address for an SMTP command: a dot-atom, `@`, a domain name. International names are
+ * accepted, and single labels such as `localhost`, for a relay on the same machine. Display names, lists, quotes, comments,
+ * address literals, and control characters are refused.
  */
 export function isMailAddress(text: string): boolean {
   return toAsciiAddress(text) !== undefined;
 }
 
-/** Reads `a@b` or `Name <a@b>`. `undefined` when it is not exactly one such address. */
+/** Reads `a@b` or `Name <a@b>`. Undefined for any other text. */
 export function parseMailAddress(text: string): MailAddress | undefined {
   if (unprintable.test(text)) return undefined;
   const trimmed = text.trim();
@@ -67,13 +67,13 @@ function toAsciiAddress(text: string): string | undefined {
 function toAsciiDomain(domain: string): string | undefined {
   const labels = domain.split(".");
   if (!labels.every((label) => domainLabel.test(label))) return undefined;
-  // A name that ends in a number is read as an IPv4 address by the URL rules that domainToASCII follows.
+  // The URL rules of domainToASCII read a name that ends in a number as an IPv4 address.
   if (/^\d+$/.test(labels.at(-1) ?? "")) return undefined;
   const ascii = domainToASCII(domain);
   return ascii === "" || ascii.length > maxDomain ? undefined : ascii;
 }
 
-/** A quoted name loses its quotes; an unquoted one may hold no character that a mail header gives a meaning. */
+/** A quoted name loses its quotes. An unquoted one may contain no character with a meaning in a mail header. */
 function readDisplayName(name: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(name);
   if (quoted !== null) return (quoted[1] ?? "").replaceAll(/\\(.)/g, "$1").trim();

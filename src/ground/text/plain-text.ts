@@ -1,11 +1,11 @@
 /**
- * Sender's text made fit for people: always well-formed Unicode, and without characters that act instead of being seen. Nothing
- * is dropped silently: a control character becomes its picture (NUL is shown as ␀), a lone surrogate and a character that
- * reverses the reading direction become �. Facts thus keep what a message then leaves out (`cleanText`).
+ * Makes a sender's text fit for people: well-formed Unicode, without characters that act instead of being seen. Nothing is
+ * dropped silently: a control character becomes its picture (NUL is ␀), a lone surrogate and a character that reverses the
+ * reading direction become �. Facts thus keep what a message then leaves out (`cleanText`).
  */
 
 const loneSurrogates = /\p{Surrogate}/gu;
-// Embeddings, overrides and isolates can make an amount or an address read differently from what it is.
+// Embeddings, overrides and isolates can make an amount or an address look like another one.
 const directionChanges = /[\u202a-\u202e\u2066-\u2069]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
@@ -13,14 +13,14 @@ const suspicious =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
 
-/** NUL is shown as ␀; a control character without a picture as �. */
+/** NUL becomes ␀. A control character without a picture becomes �. */
 export function pictureOf(control: string): string {
   const code = control.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? "\u2421" : "\ufffd";
 }
 
-/** Any text → text of several lines: line breaks are `\n`, tabs stay, no space at the ends. */
+/** Text with several lines: line breaks are `\n`, tabs stay, and spaces at the ends are removed. */
 export function toPlainText(text: string): string {
   if (isPlainAlready(text)) return text;
   if (!suspicious.test(text)) return text.trim();
@@ -35,7 +35,7 @@ export function toPlainText(text: string): string {
 /** Longer texts are left to the patterns, which cost more to start and less for each character. */
 const shortText = 200;
 
-/** A short text of printable ASCII that no space begins, ends or repeats: most values are one, and stay as they are. */
+/** Whether a text is short printable ASCII without spaces at its ends or in a row. Most values are, and stay unchanged. */
 function isPlainAlready(text: string): boolean {
   if (text.length > shortText) return false;
   let isAfterSpace = true;
@@ -47,39 +47,39 @@ function isPlainAlready(text: string): boolean {
   return !isAfterSpace;
 }
 
-/** Any text → one line: runs of spaces and line breaks become one space. */
+/** Text on one line: runs of spaces and line breaks become one space. */
 export function toPlainLine(text: string): string {
   if (isPlainAlready(text)) return text;
   return toPlainText(text).replace(/\s+/g, " ").trim();
 }
 
-/** Readers of single words look no further: what is longer is no status, severity or kind of event. */
+/** A longer text is no status, severity or kind of event. */
 const maxWordLength = 200;
 
-/** A value that may be one word or a few: its beginning without the spaces around it, in lower case. */
+/** The beginning of a value that may be one word or a few, trimmed and in lower case. */
 export function wordOf(text: string): string {
   return text.trim().slice(0, maxWordLength).toLowerCase();
 }
 
-/** The words of a list that is parted by white space. */
+/** The words of a list that is separated by white space. */
 export function wordsOf(list: string): readonly string[] {
   return list.trim().split(/\s+/);
 }
 
-/** The words as a set, for looking up whether one is among them. */
+/** The words of a list as a set. */
 export function wordSet(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list));
 }
 
-/** Each word of the lists, parted by spaces, with the meaning that its list stands for. */
+/** Maps each word of the lists, separated by spaces, to the meaning of its list. */
 export function mapWords<M extends string>(meanings: Readonly<Record<M, string>>): ReadonlyMap<string, M> {
   const lists = Object.entries(meanings) as [M, string][];
   return new Map(lists.flatMap(([meaning, list]) => wordsOf(list).map((word): [string, M] => [word, meaning])));
 }
 
 /**
- * As `text.includes(part)`, in time linear in both. The built-in search takes their product when both are a sender's:
- * half a million letters inside as many of the same is minutes (Knuth, Morris and Pratt, 1977).
+ * Like `text.includes(part)`, in time linear in both. The built-in search takes the product of both lengths: minutes for half a
+ * million letters inside as many of the same, if both are a sender's (Knuth, Morris and Pratt, 1977).
  */
 export function contains(text: string, part: string): boolean {
   if (part.length > text.length) return false;
@@ -95,7 +95,7 @@ export function contains(text: string, part: string): boolean {
   return false;
 }
 
-/** For each beginning of `part` the length of its longest proper beginning that is its end as well. */
+/** For each beginning of `part`, the length of its longest proper beginning that is also its end. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;
@@ -108,7 +108,7 @@ function bordersOf(part: string): Uint32Array {
   return borders;
 }
 
-/** Words as a sentence begins with them. */
+/** The words with a capital letter at the beginning. */
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

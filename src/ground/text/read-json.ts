@@ -1,4 +1,4 @@
-/** What a text says as JSON; undefined for one that is none. */
+/** Parses JSON. Undefined for another text. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
 /**
- * The known word that was probably meant, if one is near enough: a slip or two (at most `mostEdits`), or another case.
+ * The known word that was probably meant: at most `mostEdits` edits away, or in another case. Undefined if none is near enough.
  */
 export function suggest(word: string, known: readonly string[], mostEdits = 3): string | undefined {
   const wanted = simplify(word);
@@ -7,7 +7,8 @@ export function suggest(word: string, known: readonly string[], mostEdits = 3): 
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
     const candidate = simplify(name);
-    // At least as many edits as the lengths differ: a start compares each variable of the environment with all names.
+    // The difference in length is the least number of edits. Tested first, as a start compares each environment variable with
+    // all names.
     if (Math.abs(candidate.length - wanted.length) > allowed) continue;
     const distance = countEdits(wanted, candidate);
     if (distance <= allowed && (best === undefined || distance < best.distance)) {
@@ -17,7 +18,7 @@ export function suggest(word: string, known: readonly string[], mostEdits = 3): 
   return best?.name;
 }
 
-/** `did you mean chatId?`, or the list of what is known. */
+/** `did you mean chatId?`, or the list of known words. */
 export function suggestOrList(word: string, known: readonly string[]): string {
   const near = suggest(word, known);
   if (near !== undefined) return `did you mean ${near}?`;

@@ -1,4 +1,4 @@
-/** `3 min ago`, `in 2 h`, `just now`. What has passed counts whole units; what comes is rounded to the nearest. */
+/** `3 min ago`, `in 2 h`, `just now`. Past times count whole units. Future times are rounded to the nearest. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round(Math.abs(now - at) / 1000);
   if (seconds < 5) return "just now";
@@ -7,7 +7,7 @@ export function relativeTime(at: number, now: number): string {
   return `in ${lengthOf(Math.round(seconds / unit) * unit * 1000)}`;
 }
 
-/** Seconds of the unit that a length is said in, once it is rounded to it. */
+/** Seconds of the unit for a duration, after rounding to it. */
 function unitOf(seconds: number): number {
   if (seconds < 60) return 1;
   if (seconds < 59.5 * 60) return 60;

@@ -1,9 +1,6 @@
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/**
- * Reads `90s`, `1h30m`, `7d` (ms, s, m, h, d, w) to milliseconds; anything else is `undefined`. A number needs its
- * unit.
- */
+/** Reads `90s`, `1h30m`, `7d` (ms, s, m, h, d, w) to milliseconds. Other texts, also numbers without a unit, are undefined. */
 export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(trimmed)) return undefined;

@@ -1,18 +1,17 @@
-/** Instants outside are no times of an alert but zeros, counters and placeholders like 0001-01-01. */
+/** Other instants are not an alert's time but zeros, counters and placeholders like 0001-01-01. */
 const earliestAt = Date.UTC(2000, 0, 1);
 const latestAt = Date.UTC(2100, 0, 1);
 
 export interface ReadTime {
   /** Epoch milliseconds. */
   at: number;
-  /** The text names no zone, and UTC was taken. */
+  /** The text names no zone, so UTC is assumed. */
   assumedUtc: boolean;
 }
 
 /**
- * ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the date format of mail and HTTP,
- * and epoch seconds, milliseconds, microseconds or nanoseconds, which are known by their size. A date alone is no
- * instant: undefined.
+ * Reads ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the date format of mail and HTTP,
+ * and epoch seconds, milliseconds, microseconds or nanoseconds, which differ by size. A date alone is undefined.
  */
 export function readTime(text: string): ReadTime | undefined {
   const trimmed = text.trim();
@@ -24,7 +23,7 @@ export function readTime(text: string): ReadTime | undefined {
   return last.read;
 }
 
-/** An alert's time is asked for as what it is, as what names the event, and as what is left out of its key. */
+/** Kept, since an alert's time is read three times: as its time, as the event's name, and for its key without times. */
 let last: { text: string; read: ReadTime | undefined } | undefined;
 
 function isSane(at: number): boolean {
@@ -48,7 +47,7 @@ function readIso(text: string): ReadTime | undefined {
   const [day, minute, second] = [at(3), at(5), at(6)];
   const milliseconds = Math.floor(Number(`0.${match[7] ?? "0"}`) * 1000);
   const local = Date.UTC(at(1), at(2) - 1, day, at(4), minute, second, milliseconds);
-  // Date.UTC carries 31 February over into March, and 24:00 into the next day: such a text is no instant.
+  // Date.UTC turns 31 February into March, and 24:00 into the next day. Such a text is no instant.
   if (new Date(local).getUTCDate() !== day || minute > 59 || second > 59) return undefined;
   const offsetMinutes = match[9] === undefined ? 0 : Number(match[10]) * 60 + Number(match[11]);
   const offsetMs = (match[9] === "-" ? -1 : 1) * offsetMinutes * 60_000;

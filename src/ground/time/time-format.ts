@@ -3,13 +3,13 @@ import { createZonedClock, isTimeZone, oncePerMinute } from "./zoned-time.ts";
 export type TimeFormat = ReturnType<typeof createTimeFormat>;
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/** English speakers of these places call different zones by their letters (CET, EST, IST, AEDT, NZDT). */
+/** English speakers of these places have letters for different zones (CET, EST, IST, AEDT, NZDT). */
 const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA"];
 const unknownTime = "an unknown time";
 
 /**
- * Shows instants in one zone: an IANA name; one that the platform does not know is shown as UTC. Making one of another zone than UTC
- * is slow, using it is not.
+ * Shows instants in one zone, by its IANA name. A zone that the platform does not know is shown as UTC. Making a format of
+ * another zone than UTC is slow, using it is not.
  */
 export function createTimeFormat(timeZone: string) {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
@@ -33,7 +33,7 @@ export function createTimeFormat(timeZone: string) {
   };
 }
 
-/** A text with the instants that `full` has written in UTC taken out of it: texts and epoch milliseconds, in order. */
+/** Splits a text at instants that `full` has written in UTC: texts and epoch milliseconds, in order. */
 export function splitInstants(words: string): (string | number)[] {
   return words.split(/(\b\d{1,2} (?:[A-Z][a-z]{2}) \d{4}, \d\d:\d\d:\d\d UTC\b)/).map((part, index) => {
     const at = index % 2 === 1 ? Date.parse(part.replace(",", "")) : Number.NaN;
@@ -41,7 +41,7 @@ export function splitInstants(words: string): (string | number)[] {
   });
 }
 
-/** `90 s`, `12 min`, `2 h 5 min`, `3 d 4 h`: two units at most, rounded. Negative counts as none. */
+/** `90 s`, `12 min`, `2 h 5 min`, `3 d 4 h`: at most two units, rounded. Negative durations count as zero. */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.max(0, Math.round(durationMs / 1000));
   if (seconds < 120) return `${seconds} s`;
@@ -52,12 +52,12 @@ export function formatDuration(durationMs: number): string {
   return twoUnits(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
-/** Whether a date can be made of it: senders write anything. */
+/** Whether a date can be made of the number: senders write anything. */
 export function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
 }
 
-/** Letters where English has some for the zone, else the offset (`GMT+9`). */
+/** Letters where English has some for the zone, otherwise the offset (`GMT+9`). */
 function createZoneNames(zone: string): (at: number) => string {
   if (zone === "UTC") return () => zone;
   const formats = abbreviatingLocales.map(

@@ -12,24 +12,24 @@ export interface WallTime {
   weekday: number;
 }
 
-/** Names for the weekday of `WallTime`. */
+/** Names of the weekdays of `WallTime`. */
 export const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /** The wall clock of one time zone. Making one is slow (a tenth of a millisecond), using it is not. */
 export interface ZonedClock {
   wallTimeAt(at: number): WallTime;
   /**
-   * The first instant at which the wall clock shows this time or, when the clocks jump over it, the instant of the
-   * jump. `day` may lie outside of its month and is carried over. Epoch milliseconds.
+   * The first instant at which the wall clock shows this time. If the clocks jump over it: the instant of the jump. A `day`
+   * outside of its month is carried over. Epoch milliseconds.
    */
   instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
 }
 
-/** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know; see `isTimeZone`. */
+/** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know, see `isTimeZone`. */
 export function createZonedClock(timeZone: string): ZonedClock {
   const offsetAt = timeZone === "UTC" ? () => 0 : offsetsOf(timeZone);
 
-  /** The wall clock's reading as if it were UTC: differences of such readings are differences of clocks. */
+  /** The wall clock's reading as if it were UTC. Differences of such readings are differences of clocks. */
   function readingAt(at: number): number {
     return Math.floor(at / 1000) * 1000 + offsetAt(at);
   }
@@ -49,14 +49,14 @@ export function createZonedClock(timeZone: string): ZonedClock {
 
   function instantOf(year: number, month: number, day: number, hour: number, minute: number): number {
     const wanted = Date.UTC(year, month - 1, day, hour, minute);
-    // No zone is more than a day from UTC, so one of the offsets in force a day before and a day after applies.
+    // No zone is more than a day from UTC, so the offset of a day before or a day after applies.
     const candidates = [wanted - dayMs, wanted + dayMs]
       .map((near) => wanted - (readingAt(near) - near))
       .filter((at) => readingAt(at) === wanted);
     return candidates.length > 0 ? Math.min(...candidates) : firstInstantPast(wanted);
   }
 
-  /** Halves the two days around a skipped reading until the jump is found. */
+  /** Finds the jump by halving the two days around a skipped reading. */
   function firstInstantPast(wanted: number): number {
     let before = wanted - dayMs;
     let after = wanted + dayMs;
@@ -94,24 +94,24 @@ function offsetsOf(timeZone: string): (at: number) => number {
   return oncePerMinute((at) => readFormatted(at) - Math.floor(at / 1000) * 1000);
 }
 
-/** Clocks have been put forward and back on whole minutes of UTC only since then: Liberia was the last exception. */
+/** Since then all clocks change at whole minutes of UTC. Liberia was the last exception. */
 const wholeMinutesSince = Date.UTC(1973, 0, 1);
-/** The bars of several readers, each with its own span. */
+/** Enough for the bars of several readers, each with its own span. */
 const keptMinutes = 500;
 const keptZones = 64;
 
-/** What `Intl` says of a zone's clock, asked once a minute: messages are made of the same few minutes again and again. */
+/** Asks `Intl` about a zone's clock once a minute: messages show the same few minutes repeatedly. */
 export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
   const readOnce = remember(keptMinutes, (minute: number) => read(minute * minuteMs));
   return (at) => (at < wholeMinutesSince ? read(at) : readOnce(Math.floor(at / minuteMs)));
 }
 
-/** What is made of a zone, which takes long, made once for each; readers name their own. */
+/** Makes slow things once for each zone. Readers name their own zones. */
 export const oncePerZone = <T>(make: (timeZone: string) => T): ((timeZone: string) => T) => remember(keptZones, make);
 
 /** Whether the platform knows this IANA name. */
 export function isTimeZone(name: string): boolean {
-  // Most relays know no other, and the first word with the platform takes 10 ms.
+  // Most relays know only UTC, and the platform's first answer takes 10 ms.
   if (name === "UTC") return true;
   try {
     new Intl.DateTimeFormat("en-US", { timeZone: name });
