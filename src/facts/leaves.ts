@@ -3,56 +3,54 @@ import { toPlainLine } from "../ground/text/plain-text.ts";
 
 /** One scalar of a payload, or one short list of scalars. */
 export interface Leaf {
-  /** The names that lead to it as the sender spells them, each cut to 200 characters; elements of a list as `[1]`. */
+  /** The names on the way, as the sender spells them, each cut to 200 characters. Elements of a list are `[1]`. */
   path: string[];
-  /** The path for looking things up: lower case, letters and digits only; first elements of lists left out. */
+  /** The path for look-ups: lower case, letters and digits only, without first elements of lists. */
   names: string[];
   kind: "string" | "number" | "boolean";
   /** As sent, digit for digit. Never empty. */
   text: string;
-  /** It is a list of scalars. */
+  /** Whether the leaf is a list of scalars. */
   isList: boolean;
-  /** Where it stands, without its value: the same for every alert that has one there. */
+  /** The leaf's place, without its value. All alerts with a leaf there share it. */
   place: Place;
-  /** `text` as one plain line, once it was asked for (`lineOf`). */
+  /** `text` as one plain line, after `lineOf` was called. */
   line: string | undefined;
 }
 
-/** A leaf's path and names, and what was made of them. */
+/** A leaf's path and names, and results that were computed from them. */
 export interface Place extends Pick<Leaf, "path" | "names"> {
   /** Characters of `path`. */
   length: number;
   /**
-   * Two hashes of the path, so that a payload's shape costs two additions a leaf. Undefined for what belongs to no
-   * shape: later elements of lists, and what stands under a name that is an id.
+   * Two hashes of the path, so a payload's shape costs two additions a leaf. Undefined for places outside of shapes: later
+   * elements of lists, and places under a name that is an id.
    */
   shape: { a: number; b: number } | undefined;
   /** Results of `perPlace`, by its slot. */
   notes: unknown[];
-  /** Places of members and elements, as far as they are kept. */
+  /** The known places of members and elements. */
   below: Map<string | number, Place> | undefined;
 }
 
-/** What every name of an element beyond the first contains, so that no fact is read from the second of two things. */
+/** Part of every name of an element beyond the first, so no fact is read from the second of two things. */
 export const laterElement = "#";
 
-/** Leaves beyond this are counted and not kept. */
+/** Further leaves are counted and not kept. */
 const maxLeaves = 2_000;
-/** A body that `parseJson` lets through has 64 levels at most, and as many again in a string. */
+/** `parseJson` accepts at most 64 levels, and as many again in a string. */
 const maxDepth = 160;
 /** Longer lists of scalars become one leaf for each element. */
 const maxJoined = 20;
-/** Every leaf repeats the names above it: these bound what 2,000 leaves below one name can grow to. */
+/** Every leaf repeats the names above it. These limits bound the size of 2,000 leaves below one name. */
 const maxNameLength = 200;
-/** Names behind so long a path are cut to `shortNameLength`. */
+/** Names after a longer path are cut to `shortNameLength`. */
 const maxPathLength = 2_000;
 const shortNameLength = 40;
 const maxNamesOfKey = 16;
 const maxNamesOfLeaf = 128;
 
-/**
- * A member or element on the way to a leaf. It points to its parent, so that only leaves that are kept pay for a path.
- */
+/** A member or element on the way to a leaf. It points to its parent, so only kept leaves pay for a path. */
 interface Step {
   above: Step | undefined;
   /** A member's name, or an element's index. */
@@ -61,8 +59,8 @@ interface Step {
 }
 
 /**
- * Places are kept from body to body, since a sender's alerts have the same ones: what they say is worked out once.
- * Bounded in number and in units (steps and characters of all their paths); beyond that all are made anew.
+ * Places are kept from body to body, since a sender's alerts share them: results by place are computed once. The number of
+ * places and their units (steps and characters of all paths) are bounded. Beyond the bound all are made anew.
  */
 const maxPlaces = 4_000;
 const maxUnitsOfPlaces = 200_000;
@@ -81,7 +79,7 @@ function makePlace(path: string[], names: string[], length: number, shape: Place
 
 let slots = 0;
 
-/** What follows from a leaf's place alone, worked out once for each place. `derive` gives no undefined. */
+/** Computes a result once for each place. `derive` never returns undefined. */
 export function perPlace<T extends {}>(derive: (place: Place) => T): (leaf: Leaf) => T {
   const slot = slots;
   slots += 1;
@@ -94,7 +92,7 @@ export function perPlace<T extends {}>(derive: (place: Place) => T): (leaf: Leaf
   };
 }
 
-/** A leaf that stands in no payload. */
+/** A leaf outside of a payload. */
 export function looseLeaf(name: string, text: string, kind: Leaf["kind"] = "string"): Leaf {
   return makeLeaf(makePlace([name], namesOf(name), name.length, undefined), kind, text);
 }
@@ -105,16 +103,16 @@ export function lineOf(leaf: Leaf): string {
   return leaf.line;
 }
 
-/** Scalars in the order of the payload; `more` is how many there are beyond the 2,000 that are kept. */
+/** Scalars in the order of the payload. `more`: how many there are beyond the 2,000 that are kept. */
 export interface Leaves {
   leaves: Leaf[];
   more: number;
 }
 
 /**
- * All scalars of a value, which is `Json` or what `JSON.parse` gives. Nulls and empty strings are no content. What stands
- * deeper than `maxDepth` is left out.
- * @param options.readsPairs a list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an object
+ * Lists all scalars of a value, which is `Json` or the result of `JSON.parse`. Nulls, empty strings and values deeper than
+ * `maxDepth` are left out.
+ * @param options.readsPairs whether a list of `{name, value}` pairs, as in chat messages and CloudWatch, counts as an object
  */
 export function listLeaves(value: unknown, { readsPairs = true } = {}): Leaves {
   const leaves: Leaf[] = [];
@@ -162,13 +160,13 @@ export function listLeaves(value: unknown, { readsPairs = true } = {}): Leaves {
   return { leaves, more };
 }
 
-/** A short list of scalars as one text; undefined for any other list. */
+/** A short list of scalars as one text. Undefined for any other list. */
 export function joinScalars(list: unknown[]): string | undefined {
   if (list.length > maxJoined || !list.every(isScalar)) return undefined;
   return list.filter((one) => one !== null && one !== "").join(", ");
 }
 
-/** As `text.trim() === ""`, without a copy. */
+/** Like `text.trim() === ""`, without a copy. */
 function isBlank(text: string): boolean {
   return text.charCodeAt(0) > 0x20 && text.charCodeAt(0) < 0x7f ? false : text.trim() === "";
 }
@@ -189,7 +187,7 @@ function placeBelow(above: Place, step: string | number): Place {
 
 function keepPlace(above: Place, step: string | number): Place {
   if (typeof step === "string" && step.length > maxKeptName) return extend(above, step);
-  // A part of a body would keep all of that body in memory.
+  // A copy, as a substring would keep its whole body in memory.
   const own = typeof step === "string" ? (JSON.parse(JSON.stringify(step)) as string) : step;
   const place = extend(above, own);
   places += 1;
@@ -225,11 +223,11 @@ function shapeBelow(shape: Place["shape"], name: string): Place["shape"] {
     a = Math.imul(a ^ code, 0x01000193);
     b = Math.imul(b ^ code, 0x5bd1e995) ^ (b >>> 13);
   }
-  // A name ends here: "ab" with "c" below it is not "a" with "bc".
+  // Marks the end of a name: "ab" with "c" below it is not "a" with "bc".
   return { a: Math.imul(a ^ 0x2e, 0x01000193), b: Math.imul(b ^ 0x2e, 0x5bd1e995) };
 }
 
-/** A name that differs from body to body: an address or a key that holds one, a hash, a UUID or ULID, a number, a date. */
+/** Whether a name differs from body to body: an address or a key with one, a hash, a UUID or ULID, a number, a date. */
 function isId(name: string): boolean {
   return idForms.some((form) => form.test(name)) || isBase58(name);
 }
@@ -242,7 +240,9 @@ const idForms = [
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d|$)/,
 ];
 
-/** An address as Solana, Tron and Bitcoin write it: names of that length have no three digits and letters of both cases. */
+/**
+ * Whether a name is an address of Solana, Tron or Bitcoin. Other names of that length lack three digits or one case of letters.
+ */
 function isBase58(name: string): boolean {
   if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(name)) return false;
   return /[a-z]/.test(name) && /[A-Z]/.test(name) && name.replace(/\D/g, "").length >= 3;
@@ -264,7 +264,7 @@ function isScalar(value: unknown): value is null | boolean | string | number | J
 function pairOf(element: Json): { name: string; value: unknown } | undefined {
   if (!isJsonObject(element)) return undefined;
   const keys = Object.keys(element);
-  // A third and fourth member are layout ("short", "inline") or a type; more of them make it a thing of its own.
+  // A third and fourth member are layout ("short", "inline") or a type. With more members the element is no pair.
   if (keys.length > 4) return undefined;
   const name = firstString(element, ["name", "title", "key", "label"]);
   const value = element.value ?? element.val;

@@ -2,13 +2,12 @@ import { wordSet, wordsOf } from "../ground/text/plain-text.ts";
 import { type Leaf, laterElement, perPlace } from "./leaves.ts";
 
 /**
- * What things are usually called: the one table by which facts are guessed, of alerts, of the service's subscriptions and
- * of its tokens. For each fact the names, the preferred first. A name is lower case without separators (`alert_name` and
- * `alertName` are `alertname`); `metric.key` means `key` directly inside `metric`.
+ * The one table of usual names, by which facts of alerts, of the service's subscriptions and of its tokens are guessed. Each
+ * fact has its names, the preferred first. A name is lower case without separators (`alert_name` and `alertName` are
+ * `alertname`). `metric.key` means `key` directly inside `metric`.
  *
- * The names of alerts are collected from the payloads of Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma,
- * CloudWatch, PagerDuty, Opsgenie, Slack, Discord, CloudEvents and Standard Webhooks, and from what market-data and trading
- * services call things.
+ * The names of alerts come from the payloads of Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma, CloudWatch,
+ * PagerDuty, Opsgenie, Slack, Discord, CloudEvents and Standard Webhooks, and from market-data and trading services.
  */
 const alertNames = {
   title: `title alerttitle eventtitle notificationtitle messagetitle subject headline summary alertname alarmname
@@ -59,13 +58,13 @@ const alertNames = {
 
 const thresholdNames = `threshold thresholdvalue limit target targetvalue triggervalue level bound value price amount`;
 
-/** Endings of a window's name, the longer of two that end alike first; in milliseconds. */
+/** Ends of names of time windows, in milliseconds. The longer of two with the same end comes first. */
 export const windowUnits: Readonly<Record<string, number>> = {
   ...{ milliseconds: 1, ms: 1, seconds: 1_000, sec: 1_000, minutes: 60_000, min: 60_000, hours: 3_600_000 },
   ...{ s: 1_000, h: 3_600_000 },
 };
 
-/** What the service documents of a subscription is `subscription` and `metric` alone. */
+/** The service documents only `subscription` and `metric` of a subscription. */
 const subscriptionNames = {
   id: "id subscriptionid uuid",
   metricKey: "metrickey metric key",
@@ -83,12 +82,12 @@ const subscriptionNames = {
   until: ends("expire expires expiry expiration end ends validuntil activeuntil", wordsOf("at on time date timestamp")),
 };
 
-/** A container or member of such a name may keep a subscription silent at times. */
+/** Names of containers or members that may keep a subscription silent at times. */
 export const restNames =
   wordSet(`schedule activehours quiethours workinghours businesshours hours weekdays activedays days
   muteuntil muteduntil pauseuntil pauseduntil activefrom startsat starttime endtime`);
 
-/** The names inside a metric object and inside a token object. */
+/** The names inside a metric object, and below inside a token object. */
 const metricNames = {
   key: "key metrickey",
   name: "displayname label title metricname name",
@@ -112,21 +111,24 @@ const wrappers = wordSet(`data alert event payload body detail details labels an
   trigger attachments embeds evalmatches incident alarm alerts events values customdetails context metricalert object
   items`);
 
-/** Containers that are things of their own: their name or state is not the alert's. */
+/** Containers of things of their own: their name or state is not the alert's. */
 const entities = wordSet(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
   repository organization org team installation footer avatar metric subscription rule monitor heartbeat chain network
   asset previous old before baseline history receiver channel bot device check project links pullrequest headcommit
   commits contexts request exception sdk useragent`);
 
 interface GuessOptions<F extends string> {
-  /** Facts that are not believed when they stand in a container that nobody knows. */
+  /** Facts that are ignored in an unknown container. */
   shallow: readonly NoInfer<F>[];
-  /** Containers say nothing of the others: a better name in any of them comes before a worse one further out. Default false. */
+  /**
+   * Whether containers have no effect on the order: a better name in any of them comes before a worse one further out. Default
+   * false.
+   */
   anywhere?: boolean;
 }
 
 interface Pattern {
-  /** Its place in the table. */
+  /** The fact's index in the table. */
   fact: number;
   rank: number;
   /** The names before the last one. */
@@ -148,28 +150,28 @@ function indexPatterns(table: Readonly<Record<string, string>>, shallow: readonl
 
 export interface Candidate {
   leaf: Leaf;
-  /** Smaller is better: first a known place, then the table's order, then depth. */
+  /** Smaller is better: known places first, then the table's order, then depth. */
   score: number;
 }
 
 const noCandidates: readonly Candidate[] = [];
 
-/** Objects in a list longer than this are rows of a table: what the first one says is true of it alone. */
+/** Longer lists of objects are tables: the first object's facts belong to its row alone. */
 const longestList = 20;
 
-/** The step to the first element that the longest list has not. */
+/** The step to the first element beyond `longestList`. */
 const beyond = `[${longestList}]`;
 
 /**
- * How many steps of a leaf's path lead to that element of a table; 0: it stands in none. None in `alerts`: a batch that is too
- * long to be split is called by its first alert.
+ * How many steps of a leaf's path lead to that element of a table. 0: the leaf is in no table. A list `alerts` is no table: a
+ * batch that is too long to be split gets the name of its first alert.
  */
 const stepsBeyond = perPlace(({ path }) => {
   const at = path.indexOf(beyond);
   return at > 0 && path[at - 1]?.toLowerCase() !== "alerts" ? at + 1 : 0;
 });
 
-/** The steps to the tables of a payload, as a tree: a list that is longer than the longest is one. */
+/** The steps to the tables of a payload, as a tree. */
 interface Tables extends Map<string, Tables> {}
 
 function findTables(leaves: readonly Leaf[]): Tables {
@@ -185,7 +187,7 @@ function findTables(leaves: readonly Leaf[]): Tables {
   return tables;
 }
 
-/** Whether a leaf stands in the first row of a table, at any depth. */
+/** Whether a leaf is in the first row of a table, at any depth. */
 function isOfFirstRow({ path }: Leaf, tables: Tables): boolean {
   let node: Tables | undefined = tables;
   for (const step of path) {
@@ -196,7 +198,7 @@ function isOfFirstRow({ path }: Leaf, tables: Tables): boolean {
   return false;
 }
 
-/** For each fact of a table the leaves that bear one of its names, the best first. */
+/** For each fact of a table the leaves with one of its names, the best first. */
 export type Guess<F extends string> = (leaves: readonly Leaf[]) => (fact: F) => readonly Candidate[];
 
 function createGuess<F extends string>(
@@ -205,7 +207,7 @@ function createGuess<F extends string>(
 ): Guess<F> {
   const facts = Object.keys(table);
   const patterns = indexPatterns(table, shallow);
-  /** Which facts a place's names may give, and how well. */
+  /** The facts that a place's names may give, with scores. */
   const matchesOf = perPlace(({ names }) =>
     (patterns.get(names.at(-1) ?? "") ?? []).flatMap((pattern) => {
       const score = scoreOf(names, pattern, anywhere);
@@ -253,7 +255,7 @@ export const guessSubscription = createGuess(subscriptionNames, {
 export const guessMetric = createGuess(metricNames, { shallow: ["key", "name", "token", "chain"] });
 export const guessToken = createGuess(tokenNames, { shallow: ["symbol"] });
 
-/** Drops the containers that only wrap from the front of a path, for showing. */
+/** Removes wrapping containers from the front of a path, for people. */
 export function withoutWrappers(path: string[]): string[] {
   let start = 0;
   while (start < path.length - 1 && (wrappers.has((path[start] ?? "").toLowerCase()) || path[start] === "[0]"))

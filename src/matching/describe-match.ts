@@ -1,12 +1,12 @@
 import type { Condition, Matcher } from "../core/rules.ts";
 import { numberFields } from "./path.ts";
 
-/** Matchers in the text form that every `match` takes, so that what is shown can be written; `every alert` for none. */
+/** Writes matchers in the text form that every `match` accepts, so people can copy it. Without matchers: `every alert`. */
 export function describeMatchers(matchers: Matcher[]): string {
   return matchers.length === 0 ? "every alert" : describeAll(matchers).join(" and ");
 }
 
-/** One text for each of them; `and` may stand between. */
+/** One text for each matcher. `and` may join them. */
 export function describeAll(matchers: readonly Matcher[]): string[] {
   const conditions = new Map<string, Condition>();
   return matchers.flatMap((matcher) => {
@@ -18,7 +18,8 @@ export function describeAll(matchers: readonly Matcher[]): string[] {
       conditions.set(field, condition);
       return texts;
     }
-    // In one list conditions of a field are read as one: the same value must meet all of them.
+    // Conditions of a field in one list are read as one condition: the same value would have to meet all of them. Parentheses
+    // keep others apart.
     const [key = "", ...others] = Object.keys(condition);
     const isReadApart = others.length === 0 && key !== "equals" && key in known;
     return isReadApart ? texts : [`(${texts.join(" and ")})`];
@@ -26,8 +27,8 @@ export function describeAll(matchers: readonly Matcher[]): string[] {
 }
 
 /**
- * One text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`,
- * `(token=USDC or value<5)`, `not chain=eth`.
+ * Writes one text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`, `(token=USDC
+ * or value<5)`, `not chain=eth`.
  */
 export function describeMatcher(matcher: Matcher): string[] {
   if ("any" in matcher) return [`(${matcher.any.map(describeGroup).join(" or ")})`];
@@ -74,17 +75,17 @@ export const signs = {
   lt: "<",
 } as const satisfies Record<Exclude<keyof Condition, "exists">, string>;
 
-/** A text with a digit is refused as a number that cannot be read, unless it stands in quotes. */
+/** Whether the text needs quotes: without them a text with a digit is refused as an unreadable number. */
 function isNoNumber(field: string, text: string): boolean {
   return numberFields.has(field) && /\d/.test(text) && !/^\d+(?:\.\d+)?$/.test(text);
 }
 
-/** Whether these values with commas between them read as one number: `1,000,000` as a value. */
+/** Whether these values with commas between them read as one number, e.g. `1,000,000`. */
 export function groupsDigits(field: string, texts: string[]): boolean {
   return numberFields.has(field) && texts.length > 1 && /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(texts.join(","));
 }
 
-/** Quotes whatever could be read as more than the text itself: a list, a comparison, a second condition. */
+/** Quotes a text that could be read as something else: a list, a comparison, a second condition. */
 function quoteLiteral(text: string): string {
   const isPlain = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:/@#-]*$/u.test(text);
   const isRead = /^(or|and|not)$/i.test(text) || /^\d[\d.e+]*(?:(?:[kt]|mn?|bn?)$|[_-])|\.\./i.test(text);
@@ -96,7 +97,7 @@ function quotePattern(text: string): string {
   return /^[^\s"]+$/.test(text) && !isRead && closesWhatItOpens(text) ? text : quote(text);
 }
 
-/** In a group a parenthesis that was not opened ends it. */
+/** Whether all parentheses close inside the text. In a group, an unopened parenthesis ends the group. */
 function closesWhatItOpens(text: string): boolean {
   let open = 0;
   for (const character of text) {
@@ -106,7 +107,7 @@ function closesWhatItOpens(text: string): boolean {
   return open === 0;
 }
 
-/** In quotes `\"` is a quote and `\\` a backslash; every other character stands for itself. */
+/** Inside quotes `\"` is a quote and `\\` a backslash. All other characters are literal. */
 export function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

@@ -4,14 +4,14 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import type { MatchInput } from "./judge.ts";
 import { factFields, readFact } from "./path.ts";
 
-/** No browser and no chat takes a longer address. */
+/** Browsers and chats accept no longer address. */
 const longestAddress = 2_000;
 const named = /\{([^{}]*)\}/g;
-/** A regular expression for an address with facts in braces behind its host. */
+/** A regular expression for an address with facts in braces after its host. */
 export const linkPattern = `^https://[^/?#{}@\\s]+(?:[/?#](?:[^{}\\s]|\\{(?:${factFields.join("|")})\\})*)?$`;
 const example = "write e.g. https://dexscreener.com/{chain}/{token}";
 
-/** The address of a link with facts in braces. Its host is fixed, so that no sender leads a reader elsewhere. */
+/** Reads the address of a link with facts in braces. The host is fixed, so no sender can lead readers elsewhere. */
 export function readLinkTemplate(value: unknown): string | Refusal {
   if (typeof value !== "string") return new Refusal(`${showValue(value)} is no address`, example);
   if (!value.startsWith("https://")) return new Refusal("is no https address", example);
@@ -27,15 +27,15 @@ export function readLinkTemplate(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is no address`, example);
 }
 
-/** The address for one alert, its facts percent-encoded; or why there is none. */
+/** The address for one alert, with its facts percent-encoded. Otherwise the reason why there is none. */
 export function fillLink(template: string, alert: MatchInput): { url: string } | { leftOut: string } {
   let missing: string | undefined;
   const url = template.replace(named, (_all, name: string) => {
     const value = readFact(name, alert);
-    // A part of only dots leads up a path.
+    // A part of only dots would lead up a path.
     if (value === undefined || /^\.{0,2}$/.test(value))
       missing ??= `${name} ${value === undefined ? "is missing" : "leads nowhere"}`;
-    // The text goes through bytes, since half of a pair cannot be encoded.
+    // Converted through bytes, since half of a surrogate pair cannot be encoded.
     return encodeURIComponent(Buffer.from(value ?? "").toString());
   });
   if (missing !== undefined) return { leftOut: missing };

@@ -18,15 +18,15 @@ const titleFacts = [...factFields, "occurredAt"] as const;
 type TitleFact = (typeof titleFacts)[number];
 
 interface Filter {
-  /** The facts that have what it writes. Default: each has. */
+  /** The facts that the filter fits. Default: all. */
   of?: ReadonlySet<string>;
-  /** Undefined for a text that it cannot write. */
+  /** Undefined for a text that the filter cannot write. */
   write(text: string, context: FilterContext): string | undefined;
 }
 
 interface FilterContext {
   fact: string;
-  /** The alert's numbers: two that differ never read the same. */
+  /** The alert's numbers. Two that differ never read the same. */
   besides: (string | undefined)[];
   timeZone: string;
 }
@@ -34,7 +34,7 @@ interface FilterContext {
 const longestShort = 24;
 const formatIn = oncePerZone(createTimeFormat);
 
-/** What a fact may be written as. */
+/** The filters for facts in a title. */
 const filters = new Map<string, Filter>(
   Object.entries({
     short: {
@@ -67,7 +67,7 @@ const inPattern = titleFacts.map((fact) => `${fact}(?:\\|(?:${filtersOf(fact).jo
 export const titlePattern = `^(?=.*\\S)(?:[^{}]|\\{(?:${inPattern})\\})+$`;
 const titleExample = '"{token|upper} {changePercent|percent} in {chain}"';
 
-/** The title of a route with facts in braces, each with filters behind it: `{token|upper}`. */
+/** Reads a route's title with facts in braces, each with filters after it: `{token|upper}`. */
 export function readTitleTemplate(value: unknown): string | Refusal {
   const template = readText(titleExample)(value);
   if (template instanceof Refusal) return template;
@@ -86,8 +86,8 @@ export function readTitleTemplate(value: unknown): string | Refusal {
 }
 
 /**
- * The first line that a route gives one alert, cut as titles are; or why there is none. A stranger wrote what the facts
- * hold: they are cleaned, and braces in them are text.
+ * The first line of a route for one alert, cut as titles are. Otherwise the reason why there is none. A stranger wrote the
+ * facts, so they are cleaned, and braces in them are text.
  */
 export function fillTitle(
   template: string,

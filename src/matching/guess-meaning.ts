@@ -5,22 +5,22 @@ import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { groupsDigits, quote } from "./describe-match.ts";
 import { numberFields } from "./path.ts";
 
-/** A list of forty addresses is a condition; what is longer is a sender's text. */
+/** Enough for a list of forty addresses. Longer texts are a sender's. */
 const longestGuessed = 4_000;
 
-/** What a text that would be compared as it stands was probably meant to be. */
+/** The probable meaning of a text that would be compared literally. */
 export interface Meaning {
-  /** "a comparison", "a list", "a pattern": goes after "is a text here, not". */
+  /** "a comparison", "a list", "a pattern": follows "is a text here, not". */
   kind: string;
   condition: Condition;
 }
 
-/** Whole sentences, where commas, bars and stars are common. */
+/** Facts with whole sentences, where commas, bars and stars are common. */
 const sentences = new Set(["title", "text"]);
-/** Made by machines: any character may be part of them. */
+/** Facts made by machines: they may contain any character. */
 const opaque = new Set(["alertKey", "externalId", "link"]);
 
-/** As people write one: `1000000`, `1,000,000`, `1_000_000`, `1e6`, `1M`, `5 %`. */
+/** Numbers as people write them: `1000000`, `1,000,000`, `1_000_000`, `1e6`, `1M`, `5 %`. */
 const number = String.raw`[+-]?(?:(?:\d{1,3}(?:[,_' ]\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:\s?(?:k|mn?|bn?|t|%))?`;
 const comparisons: [RegExp, "gt" | "gte" | "lt" | "lte"][] = [
   [/^(?:>=|=>|≥|at least|min)$/i, "gte"],
@@ -32,12 +32,12 @@ const signs = ">=|=>|≥|<=|=<|≤|>|<";
 const words = "at least|at most|above|over|more than|below|under|less than|min|max";
 
 /**
- * Conditions written where a value belongs (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`) are
- * compared as texts, so that they hold for no alert. This finds them; it must not find what senders really send.
+ * Finds conditions that are written as a value (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`). They would be
+ * compared as texts and hold for no alert. Texts that senders really send must not be found.
  */
 export function guessMeaning(field: string, text: string): Meaning | undefined {
   if (text.length > longestGuessed) return undefined;
-  // Single spaces, so that no pattern below has two ways to read a row of them.
+  // Single spaces, so no pattern below can read a row of them in two ways.
   const written = text.trim().replace(/\s+/g, " ");
   const compared = guessOrder(field, written) ?? guessComparison(field, written);
   if (compared !== undefined || opaque.has(field)) return compared;
@@ -45,7 +45,7 @@ export function guessMeaning(field: string, text: string): Meaning | undefined {
   return guessNegation(field, written) ?? guessPattern(field, written) ?? guessList(field, written);
 }
 
-/** Severities have an order for people, and none for a comparison. */
+/** Severities have an order for people, but not for comparisons. */
 function guessOrder(field: string, text: string): Meaning | undefined {
   if (field !== "severity") return undefined;
   const found = /^(>=|=>|≥|>|at least|above)\s*(critical|warning|info)$/i.exec(text);
@@ -87,7 +87,7 @@ function guessComparison(field: string, text: string): Meaning | undefined {
   return isShort ? { kind: "a number", condition: { equals: [String(readNumber(text))] } } : undefined;
 }
 
-/** What `number` matches. */
+/** Reads the numbers that `number` matches. */
 function readNumber(text: string): number {
   const [, digits = "", unit = ""] = /^(.*?)\s?([kmnbt]*|%)$/i.exec(text.replace(/[,_' ](?=\d)/g, "")) ?? [];
   const power = { k: 3, m: 6, b: 9, t: 12 }[unit.charAt(0).toLowerCase()] ?? 0;
@@ -95,10 +95,10 @@ function readNumber(text: string): number {
 }
 
 const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-/** Both a number of Europe and a list of two. */
+/** A European decimal or a list of two. */
 const decimalComma = /^(?:[<>≤≥]=?|=[<>])?\s*[+-]?\d+,\d+$/;
 
-/** A number was meant, and cannot be read. */
+/** Refuses a text that was meant as a number or comparison and cannot be read. */
 export function doubtNumber(field: string, text: string): Refusal | undefined {
   const written = text.trim();
   const hasSign = /^(?:[<>≤≥]|=[<>])/.test(written);
@@ -127,7 +127,7 @@ function guessNegation(field: string, text: string): Meaning | undefined {
 
 function guessList(field: string, written: string): Meaning | undefined {
   const isSentence = sentences.has(field);
-  // "(eth|base)", "[USDC, DAI]", "{USDC,DAI}".
+  // Matches "(eth|base)", "[USDC, DAI]", "{USDC,DAI}".
   const inBrackets = isSentence ? null : /^(?:\(([^()]*)\)|\[([^[\]]*)\]|\{([^{}]*)\})$/.exec(written);
   const text = (inBrackets?.[1] ?? inBrackets?.[2] ?? inBrackets?.[3] ?? written).trim();
   const between = isSentence ? /\|\|?|,/ : /\s*(?:\|\|?|,)\s*|\s+or\s+/i;
@@ -161,7 +161,7 @@ function isGlob(field: string, text: string): boolean {
   return /[^*]/.test(text) && (/^\*|\*$/.test(text) || (!sentences.has(field) && /\w\*\w/.test(text)));
 }
 
-/** A pattern is found anywhere, so that a star at an end is nothing, and its absence is an anchor. */
+/** Writes a glob as a pattern. Patterns match anywhere, so a star at an end becomes nothing, and a missing star an anchor. */
 export function fromGlob(glob: string): string {
   const inner = glob
     .replace(/^\*+|\*+$/g, "")
@@ -176,10 +176,10 @@ function escapePattern(text: string): string {
 }
 
 /**
- * Why the items of a text's list are perhaps no list: the commas of a sentence, of a key or of a number, or brackets
- * around them. Undefined where nothing speaks against it.
+ * Doubts whether a text is a list: its commas may belong to a sentence, a key or a number, or brackets surround them. Undefined
+ * without doubt.
  *
- * @param isSpaced whether a space stands behind one of the commas
+ * @param isSpaced whether a space follows one of the commas
  */
 export function doubtList(
   field: string,
@@ -188,7 +188,7 @@ export function doubtList(
 ): Refusal | undefined {
   const bare = items.filter(({ isQuoted }) => !isQuoted);
   const texts = items.map(({ text }) => text);
-  // What is secret is repeated nowhere, not even as advice.
+  // Secrets are never repeated, not even in advice.
   if (items.length < 2 || bare.length === 0 || looksSecret(texts.join(","))) return undefined;
   const apart = texts.map(quote).join(",");
   if (bare.length === items.length && groupsDigits(field, texts)) {

@@ -8,16 +8,16 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
 import { factReader, parseFieldPath, valuesAt } from "./path.ts";
 
-/** What matchers look at: the alert as it was read. */
+/** The values that matchers look at: the alert as it was read. */
 export interface MatchInput {
   facts: AlertFacts;
   payload?: Json;
   origin: AlertOrigin;
-  /** False: no member of the payload has this name, as its body does not have the word. Default: all may be there. */
+  /** False: the body does not contain the word, so no member of the payload has this name. Default: any member may exist. */
   mayName?(word: string): boolean;
 }
 
-/** Whether an alert matches, and why. Most answers of most routes are never told, so the words are made when asked for. */
+/** Whether an alert matches, and why. Most reasons are never shown, so they are written only when asked for. */
 export interface Match {
   holds(input: MatchInput): boolean;
   /** Every condition that held, or the first that did not. */
@@ -25,19 +25,19 @@ export interface Match {
 }
 
 export interface MatchOptions {
-  /** Asked about a field without a value that did not match; its words end the reason. */
+  /** Called for a field without a value that did not match. Its words end the reason. */
   adviseOnMissing?: AdviseOnMissing;
-  /** For routes that are asked one after the other about each alert. Default: of these matchers alone. */
+  /** Shared answers of routes that judge the same alert. Default: for these matchers alone. */
   shared?: SharedMatches;
 }
 
-/** What hundreds of routes ask of one alert, answered once. */
+/** Answers that many routes need about one alert, computed once. */
 export class SharedMatches {
   readonly #known = new Map<string, (input: MatchInput) => unknown>();
   #last: MatchInput | undefined;
   #turn = 0;
 
-  /** Remembers the answer about the alert that was asked about last, and nothing of the one before. */
+  /** Keeps the answer about the latest alert only. */
   once<Answer>(name: string, ask: (input: MatchInput) => Answer): (input: MatchInput) => Answer {
     let turn = -1;
     let answer: Answer;
@@ -58,7 +58,10 @@ export class SharedMatches {
   }
 }
 
-/** All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read. */
+/**
+ * All matchers must hold. An empty list matches everything. Throws `invalid_request` for a field or pattern that cannot be
+ * read.
+ */
 export function compileMatchers(
   matchers: Matcher[],
   { adviseOnMissing, shared = new SharedMatches() }: MatchOptions = {},
@@ -81,7 +84,7 @@ export function compileMatchers(
   };
 }
 
-/** `cost`: what is asked first, from 0 on; in no unit. */
+/** `cost`: cheap matches are tried first. From 0 on, without a unit. */
 type CostedMatch = Match & { cost: number };
 
 function compileMatcher(matcher: Matcher, shared: SharedMatches, adviseOnMissing?: AdviseOnMissing): CostedMatch {
@@ -104,7 +107,7 @@ function compileMatcher(matcher: Matcher, shared: SharedMatches, adviseOnMissing
   };
 }
 
-/** A text is compared sooner than numbers and patterns, and a fact is read already. */
+/** Comparing a text is cheaper than numbers and patterns, and facts are read already. */
 function costOf(field: string, condition: Condition): number {
   const { matches, notMatches, lt, lte, gt, gte } = condition;
   const isPattern = matches !== undefined || notMatches !== undefined;
@@ -114,7 +117,7 @@ function costOf(field: string, condition: Condition): number {
 
 const costOfGroup = 8;
 
-/** A reason names the first that held, or why this many of them did not. */
+/** The most alternatives that a reason explains. */
 const mostTold = 5;
 
 function matchAny(lists: Match[]): CostedMatch {
@@ -142,20 +145,20 @@ function matchNot(match: Match): CostedMatch {
   };
 }
 
-/** A text, number or boolean as text; `list` and `object` have no text of their own. */
+/** A text, number or boolean as text. `list` and `object` have no text. */
 export type FieldValue = TextValue | { kind: "list" } | { kind: "object" };
 
-/** What it is as a number or an address is found out when the first condition asks for it. */
+/** Number and address are computed when the first condition needs them. */
 interface TextValue {
   kind: "text";
   text: string;
-  /** The value before it in other words: one value for people. */
+  /** The previous value in other words: one value for people. */
   isSame?: boolean;
   amount?: Decimal | null;
   spelled?: Spelled;
 }
 
-/** All values of one field in one alert: none when it is missing or null, several only where the path has `[*]`. */
+/** Reads all values of one field of an alert. Empty when it is missing or null. Several only where the path has `[*]`. */
 export type ReadField = (input: MatchInput) => FieldValue[];
 
 /** Throws `invalid_request` for a field that no alert can have. */
@@ -174,7 +177,7 @@ export function compileField(field: string): ReadField {
   };
 }
 
-/** People who write rules know what their sender calls a key, and not where Tocsin found it: `incident:42` is also `42`. */
+/** People write a sender's key without the place where Tocsin found it: `incident:42` is also `42`. */
 const keyAndWords = (key: string) => [...new Set([key, key.slice(key.indexOf(":") + 1)])];
 
 function toFieldValues(found: readonly Json[]): FieldValue[] {
@@ -188,27 +191,25 @@ function toFieldValues(found: readonly Json[]): FieldValue[] {
   return values;
 }
 
-/** Whether something holds, and words for it that go after the field's name: "12.5 is above 5", "is warning, not critical". */
+/** A check with words that follow the field's name: "12.5 is above 5", "is warning, not critical". */
 interface Check<Given> {
   holds(given: Given): boolean;
   words(given: Given): string;
 }
 
-/** Judges all values of a field together. */
+/** Checks all values of a field together. */
 type CheckValues = Check<FieldValue[]>;
 
 type CheckValue = Check<FieldValue>;
 
 /**
  * - Without a value (missing, or null) only `exists: false`, `not` and `notMatches` hold.
- * - `not`, `notMatches` and `exists` speak about all values of the field; of the other conditions one same value
- *   must meet every one.
- * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
- *   without regard to case, since checksummed and lower-case spellings name the same contract.
- * - `lt lte gt gte` hold for numbers only, also for numbers sent as text and for amounts as people write them
- *   (`$4,012.3`, `3.2M`).
- * - `glob` holds for a text that one of them fits as a whole.
- * - Of a field with very many values the first 10,000 are looked at, and the words say so.
+ * - `not`, `notMatches` and `exists` are about all values of the field. For the other conditions one value must meet every one.
+ * - `equals` and `not` compare texts exactly, and two numbers as numbers (`1.0` equals `1`). Two hexadecimal addresses are
+ * compared without regard to case, since checksummed and lower-case spellings name the same contract.
+ * - `lt lte gt gte` hold for numbers only. Numbers sent as text count, and amounts as people write them (`$4,012.3`, `3.2M`).
+ * - `glob` holds for a text that fits one of them as a whole.
+ * - Only the first 10,000 values of a field are looked at, and the words say so.
  *
  * Throws `invalid_request` for a pattern that cannot be read.
  */
@@ -247,7 +248,7 @@ export function compileCondition(condition: Condition): CheckValues {
   };
 }
 
-/** Holds where none of the texts is refused. @param say words for the text that is; without one, for all */
+/** Holds where no text is refused. @param say words for the refused text. Without one: for all texts */
 function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) => string): CheckValues {
   const findIn = (looked: FieldValue[]) =>
     looked.find((value): value is TextValue => value.kind === "text" && isRefused(value));
@@ -263,7 +264,7 @@ function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) 
   };
 }
 
-/** Bounds of the values of a `[*]`. Further ones are not looked at: each matcher of each route would walk a huge list. */
+/** Bounds of the values of a `[*]`. Further ones are not looked at, since each matcher of each route would walk a huge list. */
 const maxValues = 10_000;
 const maxUnits = 200_000;
 
@@ -277,7 +278,7 @@ function limitValues(values: FieldValue[]): FieldValue[] {
   return values;
 }
 
-/** Says the first value that meets every check, or why the first value does not. */
+/** Finds the first value that meets every check. Otherwise the words are about the first value. */
 function compileAny(checks: CheckValue[]): CheckValues {
   const fits = (value: FieldValue) => {
     for (const check of checks) if (!check.holds(value)) return false;
@@ -375,8 +376,8 @@ function compileGlobs(globs: string[]): CheckValue {
 }
 
 /**
- * Whether a text is that of a glob from its beginning to its end, letter for letter, an address in any case. The parts between
- * the stars are looked for one after the other, each as far to the left as it goes, so that no text takes long.
+ * Whether a whole text fits a glob, letter for letter, an address in any case. The parts between stars are searched one after
+ * the other, each as early as possible, so no text takes long.
  */
 function compileGlob(glob: string): (text: string) => boolean {
   const isOfAddress = /^0x[0-9a-f*]*$/i.test(glob);
@@ -426,10 +427,10 @@ function inWords(values: string[]): string {
   return values.map(quoteValue).join(" or ");
 }
 
-/** Texts are looked at up to here, so that one alert cannot hold up all the others. Facts are never longer. */
+/** The length of a text that is looked at, so one alert cannot delay others. Facts are never longer. */
 const patternInputLimit = 20_000;
 
-/** A regular expression in RE2 syntax that is found anywhere in a text, in time linear in its length. */
+/** A regular expression in RE2 syntax. It matches anywhere in a text, in time linear in its length. */
 function compilePattern(pattern: string): (text: string) => boolean {
   try {
     const compiled = RE2JS.compile(pattern);
@@ -442,7 +443,7 @@ function compilePattern(pattern: string): (text: string) => boolean {
 
 const shownCharacters = 80;
 
-/** A sender's value for our own sentences: on one line, at most 80 characters, quoted when it is not one word. */
+/** A sender's value for our sentences: on one line, at most 80 characters, quoted unless it is one word. */
 export function quoteValue(value: string): string {
   const line = value
     .slice(0, 4 * shownCharacters)

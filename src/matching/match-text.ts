@@ -16,18 +16,18 @@ import { parseFieldPath } from "./path.ts";
  *     value     = item { "," item }                               after = != and ~: any of them; elsewhere one item
  *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next term or comma
  *
- * A value may hold spaces, operators and parentheses in pairs. White space followed by a term begins the next one, and in a
- * group a parenthesis that the value has not opened ends it; a text that holds such a thing itself stands in quotes.
+ * A value may contain spaces, operators and pairs of parentheses. White space followed by a term begins the next term. In a
+ * group, a parenthesis that the value has not opened ends the group. A text with such characters needs quotes.
  */
 export type WrittenTerm =
   | WrittenCondition
   | { any: WrittenTerm[][] }
   | { not: WrittenTerm }
-  /** In parentheses. */
+  /** A group in parentheses. */
   | { all: WrittenTerm[] };
 
 export interface WrittenCondition {
-  /** As it was written, for messages. */
+  /** The condition as written, for messages. */
   text: string;
   field: string;
   key: keyof Condition;
@@ -36,7 +36,7 @@ export interface WrittenCondition {
 
 export interface WrittenItem {
   text: string;
-  /** In quotes: nothing in it has a meaning of its own. */
+  /** In quotes: all its characters are literal. */
   isQuoted: boolean;
 }
 
@@ -54,10 +54,10 @@ const quoted = /"((?:[^"\\]|\\.)*)"/sy;
 
 /** Longer than any rule that a person writes, and short enough to be read at once. */
 const longestText = 4_000;
-/** Groups in groups. Nobody reads deeper ones. */
+/** The deepest nesting of groups. People cannot read deeper ones. */
 export const deepestGroup = 5;
 
-/** The terms of one text, which must all hold, or why it cannot be read. */
+/** The terms of one text, which must all hold, or why the text cannot be read. */
 export function splitMatchText(text: string): WrittenTerm[] | Refusal {
   if (text.length > longestText) return new Refusal(`is longer than ${longestText} characters`, "shorten it");
   const written = text.trim();
@@ -71,7 +71,7 @@ interface ReadTerms {
   end: number;
 }
 
-/** Up to the end, or to the parenthesis that closes the group. */
+/** Reads terms up to the end, or to the parenthesis that closes the group. */
 function readTerms(text: string, start: number, depth: number): ReadTerms | Refusal {
   const lists: WrittenTerm[][] = [[]];
   const joints = new Set<"and" | "or">();
@@ -116,7 +116,7 @@ function readTerm(text: string, start: number, depth: number): ReadTerms | Refus
   return new Refusal("has a parenthesis that is not closed", 'close it, or put the value that holds it in "quotes"');
 }
 
-/** One condition. */
+/** Reads one condition. */
 function readWritten(text: string, start: number, depth: number): ReadTerms | Refusal {
   const found = matchAt(head, text, start);
   if (found === null) return notACondition(text.slice(start));
@@ -133,7 +133,6 @@ function readWritten(text: string, start: number, depth: number): ReadTerms | Re
   if (arrow !== undefined) {
     return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
   }
-  // `==` is the same as `=`.
   const key = keys.get(sign ?? "") ?? "equals";
   const odd = /^(?:[=~]|>)/.exec(text.slice(position))?.[0];
   if (odd !== undefined && (sign === "==" || sign === "<")) {
@@ -150,7 +149,7 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
   return pattern.exec(text);
 }
 
-/** What ends an item: a comma in a list, a parenthesis below the first level. */
+/** The characters that end an item: a comma in a list, a parenthesis in a group. */
 interface ItemEnds {
   isList: boolean;
   depth: number;
@@ -189,11 +188,11 @@ function readItems(text: string, start: number, ends: ItemEnds): ReadItems | Ref
 interface ReadItems {
   items: WrittenItem[];
   end: number;
-  /** A space stands behind one of its commas. */
+  /** Whether a space follows one of its commas. */
   isSpaced: boolean;
 }
 
-/** Up to the comma of a list, the beginning of the next term, the end of the group or of the text. */
+/** Finds the comma of a list, the beginning of the next term, or the end of the group or text. */
 function endOfItem(text: string, start: number, { isList, depth }: ItemEnds): number {
   let open = 0;
   for (let position = start; position < text.length; position += 1) {
@@ -207,7 +206,7 @@ function endOfItem(text: string, start: number, { isList, depth }: ItemEnds): nu
     if (position === start || !/\s/.test(character)) continue;
     const between = matchAt(separator, text, position);
     if (between !== null && matchAt(termStart, text, position + between[0].length) !== null) return position;
-    // One look at a row of spaces is enough.
+    // Each row of spaces is tested once.
     while (/\s/.test(text[position + 1] ?? "")) position += 1;
   }
   return text.length;
@@ -248,7 +247,7 @@ function notACondition(text: string): Refusal {
   );
 }
 
-/** Operators of other languages, behind a field; the first that fits. */
+/** Operators of other languages, after a field. The first that fits counts. */
 const otherOperators: [RegExp, string][] = [
   [/^\s*≥\s*/, ">="],
   [/^\s*≤\s*/, "<="],
@@ -262,7 +261,7 @@ const otherOperators: [RegExp, string][] = [
   [/^\s+(?:contains|matches|like)\s+/i, "=~"],
 ];
 
-/** `token: USDC`, `value ≥ 5`, `title contains TVL` as they are written here. */
+/** Rewrites `token: USDC`, `value ≥ 5` and `title contains TVL` in this form. */
 function guessOperator(text: string): string | undefined {
   const [, name = "", rest = ""] = /^([A-Za-z][\w.]{0,80})(.*)$/s.exec(text) ?? [];
   if (text.length > 200 || !parseFieldPath(name).ok) return undefined;

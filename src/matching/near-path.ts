@@ -3,14 +3,14 @@ import { suggest } from "../ground/text/suggest.ts";
 import type { MatchInput } from "./judge.ts";
 import { listPayloadNodes, type PathStep, type PayloadNode, parseFieldPath, writeFieldPath } from "./path.ts";
 
-/** What a field that an alert does not have was probably meant to be, in words that go after "is missing". */
+/** Finds the field that was probably meant for a missing one, in words that follow "is missing". */
 export type AdviseOnMissing = (field: string, input: MatchInput) => string | undefined;
 
 const mostNodes = 2_000;
 
 /**
- * For those who write routes: looks for the path that ends as the missing one does, since most are a wrapper too
- * short or a slip away. It reads the payload, once for each alert, so the relay itself routes without it.
+ * For people who write routes: finds the path with the same end as the missing one, since most lack a wrapper or have a slip.
+ * It reads the payload, once for each alert. The relay itself routes without it.
  */
 export function createMissingAdvice(): AdviseOnMissing {
   let listed: { payload: Json; nodes: PayloadNode[] } | undefined;
@@ -19,7 +19,7 @@ export function createMissingAdvice(): AdviseOnMissing {
     if (!wanted.ok || wanted.path.kind !== "payload") return undefined;
     if (payload === undefined) return "the body is no JSON and no form, so it has no payload";
     if (listed?.payload !== payload) {
-      // The payload itself is no answer to "where is it?".
+      // The payload itself is no useful answer.
       listed = { payload, nodes: listPayloadNodes(payload, mostNodes).slice(1) };
     }
     const near = findNear(wanted.path.steps, listed.nodes);
@@ -34,18 +34,18 @@ function findNear(wanted: PathStep[], nodes: PayloadNode[]): string | undefined 
   const name = names.includes(last) ? last : suggest(last, names, 2);
   if (name === undefined) return undefined;
   const candidates = nodes.filter(({ steps, value }) => value !== null && nameOf(steps.at(-1)) === name);
-  // First the one with the most steps that are the same at the end; of equals the one with the fewest more or less.
+  // The path with the most equal steps at its end comes first, then the one whose length is nearest.
   const [best] = candidates
     .map(({ steps }) => ({ steps, same: countSame(wanted, steps), apart: Math.abs(wanted.length - steps.length) }))
     .sort((one, other) => other.same - one.same || one.apart - other.apart);
   if (best === undefined) return undefined;
-  // Two short words are a slip apart by chance; one in the same place is not.
+  // Two short words are near by chance, unless they are in the same place.
   if (name !== last && best.same === 0 && name.length < 5) return undefined;
   const steps = best.steps.map((step): PathStep => (step.kind === "index" ? { kind: "each" } : step));
   return writeFieldPath({ kind: "payload", steps });
 }
 
-/** Before the last step, which is near already. */
+/** Counts equal steps before the last one, which is near already. */
 function countSame(wanted: PathStep[], found: PathStep[]): number {
   let count = 0;
   while (count < wanted.length - 1 && count < found.length - 1) {
@@ -57,7 +57,7 @@ function countSame(wanted: PathStep[], found: PathStep[]): number {
   return count;
 }
 
-/** Letters alone, since `poolTvl` is often written as `pool_tvl`; any place in a list is like any other. */
+/** Compares letters only, since `poolTvl` may be written as `pool_tvl`. All places in a list are equal. */
 function nameOf(step: PathStep | undefined): string | undefined {
   if (step === undefined) return undefined;
   return step.kind === "key" ? step.key.toLowerCase().replace(/[-_ ]/g, "") : "[]";

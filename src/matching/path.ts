@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import { type MappableFact, mappableFacts } from "../core/mapping.ts";
 
 /**
- * The names that a matcher may look at, and the paths of a sender's own key. One grammar for both:
+ * Names for matchers, and paths of a sender's own key. Both have one grammar:
  *
  *     field   = fact | "payload" { step }
  *     step    = "." name | "[" index "]" | "[*]" | "[" json-string "]" | "['" characters but "'" "']"
@@ -36,7 +36,7 @@ export function factsBehind(fact: FactField): FactField[] {
 
 type ReadText = (alert: { facts: AlertFacts; origin: AlertOrigin }) => string | undefined;
 
-/** Reads what an alert has of a fact; undefined where it is missing. */
+/** Makes a reader of a fact. It returns undefined where the alert lacks the fact. */
 export function factReader(fact: FactField): ReadText {
   if (fact === "origin") return ({ origin }) => origin;
   if (fact === "changePercent") return ({ facts }) => changePercentOf(facts);
@@ -44,13 +44,13 @@ export function factReader(fact: FactField): ReadText {
   return ({ facts }) => facts[fact];
 }
 
-/** The same by a name, which may be that of no fact. */
+/** Reads a fact by a name, which may be unknown. */
 export function readFact(name: string, alert: { facts: AlertFacts; origin: AlertOrigin }): string | undefined {
   const fact = factFields.find((one) => one === name);
   return fact && factReader(fact)(alert);
 }
 
-/** When an alert happened is asked by nobody: a mute and quiet hours have times of their own. */
+/** No rule needs an alert's time: a mute and quiet hours have times of their own. */
 function isMatchable(fact: MappableFact): fact is Exclude<MappableFact, "occurredAt"> {
   return fact !== "occurredAt";
 }
@@ -63,7 +63,7 @@ export type PathStep =
 
 export type FieldPath = { kind: "fact"; fact: FactField } | { kind: "payload"; steps: PathStep[] };
 
-/** A refusal is in words: what is wrong, and the fields one could have meant are in `factFields`. */
+/** `problem` says in words what is wrong. The possible fields are in `factFields`. */
 export type FieldPathResult = { ok: true; path: FieldPath } | { ok: false; problem: string };
 
 /** Reads `severity` or `payload.items[*]["a.b"].id`. Never throws. */
@@ -107,7 +107,7 @@ function readStep(found: RegExpExecArray): PathStep | undefined {
   }
 }
 
-/** The way back: a path that is read to the same steps, in either form of `match`. */
+/** Writes a path that reads to the same steps, in either form of `match`. */
 export function writeFieldPath(path: FieldPath): string {
   return path.kind === "fact" ? path.fact : `payload${path.steps.map(writeStep).join("")}`;
 }
@@ -118,7 +118,7 @@ export function writeStep(step: PathStep): string {
   return /^[^\s.[\]"=<>!~,\p{Cc}\p{Cf}\p{Cs}]+$/u.test(step.key) ? `.${step.key}` : `[${quote(step.key)}]`;
 }
 
-/** What is not seen, or turns the reading direction, as its code: people read a path and copy it. */
+/** Writes invisible characters, and those that turn the reading direction, as codes: people read a path and copy it. */
 function quote(key: string): string {
   return JSON.stringify(key).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character
@@ -128,7 +128,7 @@ function quote(key: string): string {
   );
 }
 
-/** Whatever stands at these steps; several values only where one of them is `[*]`. */
+/** The values at these steps. Several only where a step is `[*]`. */
 export function valuesAt(root: Json, steps: PathStep[]): Json[] {
   let values = [root];
   for (const step of steps) {
@@ -154,14 +154,14 @@ function takeStep(value: Json, step: PathStep): Json[] {
   }
 }
 
-/** Own members alone: a payload has no `constructor` unless its sender wrote one. */
+/** Own members only: a payload has no `constructor` unless its sender wrote one. */
 function memberAt(value: Json, key: string): Json[] {
   if (!isJsonObject(value) || !Object.hasOwn(value, key)) return [];
   const member = value[key];
   return member === undefined ? [] : [member];
 }
 
-/** The steps of the path of a sender's key; undefined for what is no path to one value of the body. */
+/** The steps of the path of a sender's key. Undefined for any path that does not lead to one value of the body. */
 export function readKeyPath(path: string): PathStep[] | undefined {
   const parsed = parseFieldPath(path);
   if (!parsed.ok || parsed.path.kind !== "payload") return undefined;
@@ -170,15 +170,15 @@ export function readKeyPath(path: string): PathStep[] | undefined {
 }
 
 /**
- * The value at the path of a sender's key; undefined when there is none. A number reaches a list and a map alike:
- * `payload.items.0.id`, `payload.items[0].id`. Matchers keep the two apart.
+ * The value at the path of a sender's key, or undefined. A number reaches a list and a map alike: `payload.items.0.id`,
+ * `payload.items[0].id`. Matchers keep the two apart.
  */
 export function valueAtPath(payload: Json, path: string): Json | undefined {
   const steps = readKeyPath(path);
   return steps && valueAtSteps(payload, steps);
 }
 
-/** The value at a path that `readKeyPath` has read. */
+/** The value at steps that `readKeyPath` has read. */
 export function valueAtSteps(payload: Json, steps: PathStep[]): Json | undefined {
   return steps.reduce<Json | undefined>((value, step) => {
     if (value === undefined || step.kind === "each") return undefined;
@@ -188,7 +188,7 @@ export function valueAtSteps(payload: Json, steps: PathStep[]): Json | undefined
   }, payload);
 }
 
-/** One place of a payload, by the name that a matcher takes. */
+/** One place of a payload, with its name for matchers. */
 export interface PayloadNode {
   /** `payload.items[0].id` */
   path: string;
@@ -196,13 +196,13 @@ export interface PayloadNode {
   value: Json;
 }
 
-/** Nobody writes a longer path, and a sender may make one of any length. */
+/** People write no longer path, but a sender may make one of any length. */
 const longestPath = 300;
 const deepest = 32;
 
 /**
- * The places of a payload in its order, each before what is in it, at most `mostNodes` of them. Its cost is bounded
- * by that number, whatever the payload holds.
+ * Lists the places of a payload in its order, each before its contents, at most `mostNodes`. The number bounds the cost,
+ * whatever the payload contains.
  */
 export function listPayloadNodes(payload: Json, mostNodes: number): PayloadNode[] {
   const nodes: PayloadNode[] = [];
@@ -221,7 +221,7 @@ export function listPayloadNodes(payload: Json, mostNodes: number): PayloadNode[
   return nodes;
 }
 
-/** The first members of a list or map; `for in` so that a map of a million keys is not listed whole. */
+/** The first members of a list or map. `for in` does not list a map of a million keys as a whole. */
 function membersOf(value: Json, most: number): [PathStep, Json][] {
   if (Array.isArray(value)) {
     return value.slice(0, most).map((element, index) => [{ kind: "index", index }, element]);

@@ -7,20 +7,20 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import { describeMatcher, quote, signs } from "./describe-match.ts";
 import { doubtNumber, fromGlob, guessMeaning } from "./guess-meaning.ts";
 
-/** In which of the two forms a condition was written: the advice uses the same. */
+/** The form in which a condition was written. The advice uses the same. */
 export type MatchForm = "map" | "text";
 
 export type Refuse = (path: (string | number)[], refusal: Refusal) => void;
 
-/** A value with the place that it was written at, below its field. */
+/** A value with its place below its field. */
 export interface PlacedValue {
   value: unknown;
   path: (string | number)[];
-  /** The value is meant as a text: nothing in it is taken for a condition. */
+  /** The value is meant as a text, so nothing in it is read as a condition. */
   isLiteral: boolean;
 }
 
-/** Facts that only ever have one of these values; any other could never match. */
+/** Facts with a fixed set of values. Any other value could never match. */
 const closedFields: Readonly<Record<string, readonly string[]>> = {
   severity: severities,
   status: statuses,
@@ -81,7 +81,7 @@ export function addCondition(condition: Condition, key: keyof Condition, values:
   }
 }
 
-/** Without a star it would be a text to compare with, and with the signs of a regular expression it is one. */
+/** A text without a star would be a text to compare. One with the signs of a regular expression is meant as such. */
 function readGlob({ value, isLiteral }: PlacedValue, { field, form }: Target): string | Refusal {
   if (typeof value !== "string" || value === "") {
     return new Refusal(`${showValue(value)} is no text with a star`, 'write e.g. "US*"');
@@ -133,14 +133,14 @@ function toText(value: unknown): string | undefined {
   return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
-/** A text that looks like a condition would be compared letter by letter, and hold for no alert. */
+/** Refuses a text that looks like a condition: it would be compared letter by letter, and hold for no alert. */
 function refuseCondition(
   { key, field, form }: { key: "equals" | "not"; field: string; form: MatchForm },
   text: string,
 ): Refusal | undefined {
   const meaning = guessMeaning(field, text);
   if (meaning === undefined) return doubtNumber(field, text);
-  // What is secret is repeated nowhere, not even as advice.
+  // Secrets are never repeated, not even in advice.
   if (looksSecret(text)) return undefined;
   const meant = key === "not" ? negate(meaning.condition) : meaning.condition;
   const asText = describeMatcher({ field, condition: meant }).join(" ");
@@ -169,7 +169,7 @@ function negate({ equals, not, matches, glob, gt, gte, lt, lte, exists }: Condit
   };
 }
 
-/** `token: [USDC, DAI]`, `value: { gte: 5 }`: the value below `match:` for this condition. */
+/** Writes a condition as it belongs below `match:`, e.g. `token: [USDC, DAI]` or `value: { gte: 5 }`. */
 export function writeAsMap(field: string, condition: Condition): string {
   const { equals, ...rest } = condition;
   if (equals !== undefined && Object.keys(rest).length === 0) {

@@ -8,12 +8,12 @@ import { factFields, parseFieldPath, writeStep } from "./path.ts";
 import { addCondition, type PlacedValue, type Refuse, refuseContradiction, writeAsMap } from "./read-condition.ts";
 
 /**
- * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field →
- * value, list of values or map of conditions, where `any` and `all` hold a list of such, and `not` one. All must hold. An
- * empty one is refused, since a line too many commented out would make it match everything.
+ * Reads `match:` as configured: a text such as `severity=critical value>=5`, a list of such texts, or a map from fields to a
+ * value, a list of values or a map of conditions. In a map `any` and `all` contain a list of such, and `not` one. All must
+ * hold. An empty one is refused, since a line too many commented out would make it match everything.
  *
- * @param refuse called for each mistake, with its place below `match`; what is returned then is not to be used
- * @param depth in how many groups it stands
+ * @param refuse called for each mistake, with its place below `match`. Then the returned matchers must not be used
+ * @param depth how many groups surround it
  */
 export function readMatch(value: unknown, refuse: Refuse, depth = 0): Matcher[] {
   if (typeof value === "string") return readTexts([{ text: value, path: [] }], refuse);
@@ -24,11 +24,11 @@ export function readMatch(value: unknown, refuse: Refuse, depth = 0): Matcher[] 
   return [];
 }
 
-/** The same for mutes made at run time. Throws `invalid_request` with all that is wrong. */
+/** The same for mutes made at run time. Throws `invalid_request` with all mistakes. */
 export function parseMatch(value: unknown): Matcher[] {
   const problems: string[] = [];
   const matchers = readMatch(value, (path, { message, instead }) => {
-    // A text stands in its own message; `equals` is what a bare value means.
+    // A text is in its own message, and a bare value means `equals`, so neither is part of the place.
     const place = Array.isArray(value) ? path.slice(1) : path;
     const where = place.filter((step) => step !== "equals").join(".");
     const subject = where === "" && message.startsWith("is ") ? "it" : where;
@@ -73,11 +73,11 @@ function readTexts(texts: PlacedText[], refuse: Refuse): Matcher[] {
 interface PlacedTerm {
   term: WrittenTerm;
   path: (string | number)[];
-  /** A value before it may have held its first word. */
+  /** An earlier value may have contained this term's first word. */
   isLater: boolean;
 }
 
-/** Conditions of one field are joined, as in a map: of several values the same one must meet all of them. */
+/** Joins conditions of one field, as in a map: the same value must meet all of them. */
 function readTerms(terms: PlacedTerm[], refuse: Refuse): Matcher[] {
   const matchers: Matcher[] = [];
   for (const { term, path, isLater } of terms) {
@@ -106,7 +106,7 @@ function readWritten(term: WrittenCondition, known: Matcher[], isLater: boolean,
   if (Object.keys(condition).length > 0) join(known, { field, condition }, refuse);
 }
 
-/** As much of a condition is shown before what is wrong with it. */
+/** How much of a condition is shown before its mistake. */
 const shownCharacters = 80;
 const emptyAdvice = "write at least one condition, e.g. severity=critical; a route for every alert has no match";
 
@@ -116,7 +116,7 @@ function withText(text: string, { message, instead }: Refusal): Refusal {
   return new Refusal(isNamed ? message : `${shown}: ${message}`, instead);
 }
 
-/** `isLater`: a value before it may have held the word. */
+/** `isLater`: an earlier value may have contained the word. */
 function isField(field: string, isLater: boolean, refuse: Refuse): boolean {
   const parsed = parseFieldPath(field);
   if (parsed.ok) return true;
@@ -144,7 +144,7 @@ function join(matchers: Matcher[], { field, condition }: FieldMatcher, refuse: R
   }
 }
 
-/** What may be asked of a field, with what it is called elsewhere. */
+/** The conditions on a field, with names that other tools use for them. */
 const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
   equals: ["is", "eq", "in", "any", "anyof", "oneof", "value", "="],
   not: ["ne", "neq", "isnot", "notequals", "notin", "except", "noneof", "!="],
@@ -159,7 +159,10 @@ const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
 };
 export const conditionKeys = Object.keys(otherNames) as (keyof Condition)[];
 
-/** `match:` as a map of field → value, list of values, or map of conditions; of `any`, `all` and `not` → further ones. */
+/**
+ * Reads `match:` as a map from fields to a value, a list of values, or a map of conditions. `any`, `all` and `not` contain
+ * further ones.
+ */
 function readMap(value: object, refuse: Refuse, depth: number): Matcher[] {
   const entries = Object.entries(value);
   const matchers: Matcher[] = [];
@@ -228,7 +231,7 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
       refuse([key], new Refusal("is not a condition", adviseOnKey(field, key, value)));
       continue;
     }
-    // `equals` says itself that a text is meant as it stands; `not` says it by a list.
+    // `equals` and a list under `not` mark texts as literal.
     const isLiteral = known === "equals" || (known === "not" && Array.isArray(value));
     const values =
       known === "equals" || known === "not" || known === "glob"
@@ -287,7 +290,7 @@ function listPaths(field: string, value: unknown): string[] {
     .slice(0, mostPaths);
 }
 
-/** What a group is called elsewhere. */
+/** Names that other tools use for groups. */
 const otherGroups: ReadonlyMap<string, string> = new Map([
   ["or", "any"],
   ["anyOf", "any"],
