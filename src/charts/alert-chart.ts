@@ -8,32 +8,32 @@ import { drawLabel, drawPicture, fitting, shorten, widthOf } from "./svg.ts";
 import type { ChartTheme } from "./theme.ts";
 
 export interface AlertChart {
-  /** What is measured: `USDC total TVL on eth`. */
+  /** The measured thing: `USDC total TVL on eth`. */
   title: string;
-  /** In any order; `null` breaks the line. What lies after `at` or more than seven days before it is left out. */
+  /** In any order. `null` breaks the line. Points after `at`, or more than seven days before it, are left out. */
   points: readonly ChartPoint[];
-  /** The moment that the picture is about, epoch milliseconds: it ends there. */
+  /** The moment of the picture, where it ends. Epoch milliseconds. */
   at: number;
-  /** What the alert says that the value was at `at`, where the line ends. Default: the last of `points`. */
+  /** The alert's value at `at`, where the line ends. Default: the last of `points`. */
   value?: number;
   threshold?: number;
-  /** The unit, written behind the numbers: `USD`. */
+  /** The unit after the numbers: `USD`. */
   unit?: string;
-  /** Other moments of the same alert; `at` itself is marked anyhow. */
+  /** Other moments of the same alert. `at` itself is always marked. */
   marks?: readonly ChartMark[];
-  /** The points are what single alerts have brought, and not a record: one panel, a dot for each. Default false. */
+  /** The points come from single alerts, and not from a record: one panel, with a dot for each. Default false. */
   isSparse?: boolean;
-  /** It is over at `at`. Default false: it fires. */
+  /** Whether the alert is over at `at`. Default false: it fires. */
   isOver?: boolean;
-  /** IANA name for the times; default UTC. */
+  /** IANA name of the zone for the times. Default UTC. */
   timeZone?: string;
   theme: ChartTheme;
 }
 
-/** Pixels: as wide as a chat on a phone shows it, so that 12 stays 12. */
+/** Pixels: the width in a chat on a phone, so letters of 12 keep their size. */
 const width = 360;
 const margin = 16;
-/** A last value from longer before the moment is shown with its own time. */
+/** A last value that is older than this is shown with its own time. */
 const oldValueMs = 15 * 60_000;
 
 interface Panel {
@@ -45,9 +45,9 @@ interface Panel {
 }
 
 /**
- * The picture in a message: the value and its limit in large, the last 24 hours, and below them the last seven days. A
- * panel that would show the same as the other, or nothing, is left out. `alt` says what is to be seen, on one line: at most
- * 500 characters.
+ * Draws the picture for a message: the value and its limit in large, the last 24 hours, and below them the last seven days. A
+ * panel that would repeat the other, or show nothing, is left out. `alt` describes the picture on one line of at most 500
+ * characters.
  */
 export function drawAlertChart(chart: AlertChart) {
   const { at, theme, timeZone = "UTC", isSparse = false } = chart;
@@ -66,7 +66,7 @@ export function drawAlertChart(chart: AlertChart) {
     ? sparsePanel(points, words.full)
     : recordPanels(points, at, (window) => (unit === "%" ? undefined : changeOver(all, window)));
   const said = value === undefined ? "no value" : writeValue(value, unit, [threshold]);
-  // What was so long before must not read as what was so then.
+  // An old value must not read as the value at `at`.
   const isOld = facts !== undefined && at - facts.last.at > oldValueMs;
   const when = isOld ? `as of ${words.full(facts.last.at)}` : words.full(at);
   const limit = threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit, [value])}`;
@@ -131,7 +131,7 @@ function recordPanels(
   const known = day.filter(isKnown).length;
   const isAll = known === points.filter(isKnown).length;
   const panels: Panel[] = [];
-  // Both, or the one that has something to show.
+  // Both panels, or the one with enough values.
   if (known >= 2) panels.push(panelOf(dayWindow, day, isAll ? 190 : 136));
   if (!isAll) panels.push(panelOf(weekWindow, points, known >= 2 ? 112 : 190));
   return panels;
@@ -139,7 +139,7 @@ function recordPanels(
   function panelOf(window: ChangeWindow, own: ChartPoint[], height: number): Panel {
     const change = changeWithin(window);
     const range = lowAndHigh(own);
-    // "Unchanged" says it in a word.
+    // "Unchanged" says the same in a word.
     const isNoNews = change === undefined || (change === "±0 %" && range.length < 2);
     return {
       label: window.label,
@@ -168,7 +168,7 @@ function lowAndHigh(points: readonly ChartPoint[]): string[] {
   return low === high ? ["hardly changed"] : [`low ${low}`, `high ${high}`];
 }
 
-/** Four digits tell enough next to an axis. */
+/** Four digits are enough next to an axis. */
 function writeRough(value: number): string {
   return writeValue(Number(value.toPrecision(4)));
 }

@@ -15,41 +15,41 @@ const words: Record<Stacked, string> = {
   unknown: "without severity",
 };
 
-/** What came in one step of time. */
+/** The alerts of one step of time. */
 export interface BarBucket extends Partial<Record<Stacked, number>> {
-  /** Its beginning, epoch milliseconds. */
+  /** The beginning of the step, epoch milliseconds. */
   at: number;
-  /** How many of them have a delivery that failed or no route: a mark stands above the bar. Default 0. */
+  /** Alerts with a failed delivery or without a route: a mark is above the bar. Default 0. */
   problems?: number;
 }
 
 export interface Bars {
-  /** In any order; steps in which nothing came may be left out. */
+  /** In any order. Steps without alerts may be left out. */
   buckets: readonly BarBucket[];
-  /** How long a step is, in milliseconds. */
+  /** The length of a step, milliseconds. */
   stepMs: number;
-  /** What the time axis covers, epoch milliseconds, `to` excluded. */
+  /** The range of the time axis, epoch milliseconds, without `to`. */
   from: number;
   to: number;
   /** Default `Alerts over time`. */
   title?: string;
   /**
-   * Where a bar leads to. With it each step that has something is a link from top to bottom, named by its time and
-   * counts, with `data-from` and `data-to`; the first can be reached by Tab, and a script may move on from there.
+   * The link of a bar. With it each step that has alerts is a link from top to bottom. Its name is its time and counts, with
+   * `data-from` and `data-to`. Tab reaches the first, and a script may move on from there.
    */
   hrefOf?(bucket: { from: number; to: number }): string;
-  /** An IANA name for the times; default UTC. */
+  /** An IANA name of the zone for the times. Default UTC. */
   timeZone?: string;
   /** Pixels. Default 960 by 96. */
   width?: number;
   height?: number;
-  /** Default: the page's. */
+  /** Default: the page's theme. */
   theme?: ChartTheme;
 }
 
 const margin = { top: 12, right: 6, bottom: 20, left: 34 };
 
-/** Alerts over time as bars, stacked by severity with the worst at the bottom, problems marked. SVG. */
+/** Draws alerts over time as bars, stacked by severity with the worst at the bottom, problems marked. SVG. */
 export function drawBars(bars: Bars): string {
   const { stepMs, from, to, title = "Alerts over time", timeZone = "UTC", width = 960, height = 96 } = bars;
   const theme = bars.theme ?? pageTheme;

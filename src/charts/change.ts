@@ -2,16 +2,19 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { type ChartPoint, isKnown, type KnownPoint } from "./series.ts";
 
-/** A time over which a change is said. */
+/** A time span for which a change is shown. */
 export interface ChangeWindow {
   label: string;
   ms: number;
-  /** How far before its beginning a record may be to stand for it, and how far behind: then the change is one of less. */
+  /**
+   * How far before the window's beginning the base record may be. `afterMs`: how far after it. Then the change covers a little
+   * less.
+   */
   beforeMs: number;
   afterMs: number;
 }
 
-/** What a week may lack at its beginning, where the service keeps no more. */
+/** How much of a week may be missing at its beginning, as the service keeps no more. */
 export const weekEndMs = 2 * hourMs;
 
 export const hourWindow: ChangeWindow = { label: "1 h", ms: hourMs, beforeMs: 10 * minuteMs, afterMs: 2 * minuteMs };
@@ -19,9 +22,9 @@ export const dayWindow: ChangeWindow = { label: "24 h", ms: dayMs, beforeMs: hou
 export const weekWindow: ChangeWindow = { label: "7 d", ms: 7 * dayMs, beforeMs: 6 * hourMs, afterMs: weekEndMs };
 
 /**
- * The change from the record at the beginning of the window to the last one, `+1.2 %` or `±0 %`: one rule for the picture
- * and for the line next to it, which must not differ. Undefined where no record is near enough to the beginning, and where
- * the base is zero or less, which has no percentages. Expects points by time.
+ * The change from the record at the window's beginning to the last one, `+1.2 %` or `±0 %`. The picture and the line next to it
+ * share this rule, so they never differ. Undefined where no record is near enough to the beginning, and where the base is zero
+ * or less, which has no percentages. Expects points by time.
  */
 export function changeOver(points: readonly ChartPoint[], { ms, beforeMs, afterMs }: ChangeWindow): string | undefined {
   const newest = points.findLast(isKnown);
@@ -45,11 +48,11 @@ function knownFrom(points: readonly ChartPoint[], index: number, step: 1 | -1, e
 function shareBetween(base: KnownPoint, newest: KnownPoint): string | undefined {
   const change = writeChange(String(base.value), String(newest.value));
   if (change !== undefined) return change;
-  // One beyond all reason is none, and one that rounds to nothing is.
+  // A change beyond all reason is undefined. A change that rounds to nothing is zero.
   return Math.abs(newest.value - base.value) < base.value * 0.001 ? "±0 %" : undefined;
 }
 
-/** The index of the first that is later; the length where none is. */
+/** The index of the first later point. The length where there is none. */
 export function indexAfter(points: readonly ChartPoint[], at: number): number {
   let [low, high] = [0, points.length];
   while (low < high) {

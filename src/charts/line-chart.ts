@@ -14,7 +14,7 @@ import { drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
 
-/** Something that happened at an instant. `this` is the one that the picture is about, `this-over` too where it is good news. */
+/** An event at an instant. `this` is the event of the picture. `this-over` is the same for good news. */
 export interface ChartMark {
   /** Epoch milliseconds. */
   at: number;
@@ -25,7 +25,7 @@ export interface LineChart {
   title: string;
   /** In any order; `null` breaks the line. */
   points: readonly ChartPoint[];
-  /** A dashed line with its value. One that is far from all values is named at the edge beyond which it lies. */
+  /** A dashed line with its value. A threshold far from all values is named at its edge of the picture. */
   threshold?: number;
   /** Default: none. */
   marks?: readonly ChartMark[];
@@ -33,34 +33,34 @@ export interface LineChart {
   dots?: boolean;
   /** The last value in digits next to its end, which takes a quarter of a narrow picture. Default true. */
   endLabel?: boolean;
-  /** The limit in words upon its line. False: only where it lies outside of the picture. Default true. */
+  /** The limit in words on its line. False: only where the line is outside of the picture. Default true. */
   thresholdLabel?: boolean;
-  /** How far apart the labels of the time axis are at least, in pixels. Default 84. */
+  /** The least distance between labels of the time axis, in pixels. Default 84. */
   timeLabelWidth?: number;
-  /** The unit, written behind the values: `USD`. */
+  /** The unit after the values: `USD`. */
   unit?: string;
-  /** What the time axis covers, epoch milliseconds. Default: from the first value to the last. */
+  /** The range of the time axis, epoch milliseconds. Default: from the first value to the last. */
   from?: number;
   to?: number;
-  /** An IANA name for the times; default UTC. */
+  /** An IANA name of the zone for the times. Default UTC. */
   timeZone?: string;
-  /** Title and numbers above the picture. Default: where it stands alone. */
+  /** Title and numbers above the picture. Default: where the picture is not part of a page. */
   heading?: boolean;
-  /** What stands there without any value. Default `no values in this range`. */
+  /** The text without any value. Default `no values in this range`. */
   emptyText?: string;
   /** Pixels. Default 960 by 420. */
   width?: number;
   height?: number;
-  /** Default: the page's. */
+  /** Default: the page's theme. */
   theme?: ChartTheme;
 }
 
 const longestUnit = 12;
-/** More would be a bar code. */
+/** More marks could not be told apart. */
 const mostMarks = 60;
 const mostDots = 60;
 
-/** Values over time with axes, limit, marks and the last value. SVG; every text is escaped. */
+/** Draws values over time with axes, limit, marks and the last value. SVG. Every text is escaped. */
 export function drawLineChart(chart: LineChart): string {
   const { title, width = 960, height = 420, theme = pageTheme, timeZone = "UTC" } = chart;
   const { heading = theme.standsAlone, emptyText = "no values in this range" } = chart;
@@ -101,7 +101,7 @@ export function drawLineChart(chart: LineChart): string {
   return drawPicture({ ...frame, description }, head + below + body);
 }
 
-/** A chart with its defaults, and with what its points say in numbers. */
+/** A chart with its defaults and the numbers of its points. */
 interface Body extends LineChart {
   facts: SeriesFacts;
   marks: readonly ChartMark[];
@@ -122,7 +122,7 @@ function drawBody(body: Body): string {
   const zone = timeWords(timeZone).zoneAt(to);
   const left =
     18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
-  // Where no value stands there, half of a time does.
+  // Without a value at the end, half of a time label needs the room.
   const right = width - (last === "" ? 22 : 18) - widthOf(last, 12);
   const x = createScale(from, to, left, right);
   const y = createScale(ticks[0]?.value ?? range.low, ticks.at(-1)?.value ?? range.high, bottom, top);
@@ -140,7 +140,7 @@ function drawBody(body: Body): string {
     .map(({ value, label }) => {
       const at = x(value);
       const text = drawLabel({ x: at, y: bottom + 20, text: label, anchor: "middle", fill: theme.soft });
-      // The zone stands left of the axis.
+      // The zone is left of the axis.
       return `<path d="M${pixel(at)} ${bottom}v5" stroke="${theme.soft}"/>${at < left + 18 ? "" : text}`;
     });
   const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch, plot));
@@ -168,7 +168,7 @@ function drawBody(body: Body): string {
   ].join("");
 }
 
-/** Where things stand in the picture. */
+/** Positions in the picture. */
 interface Plot {
   x: Scale;
   y: Scale;
@@ -219,7 +219,7 @@ function drawThreshold(threshold: number, plot: Plot, { range, unit, last, isNam
   );
 }
 
-/** Marks differ by their shape as well: a triangle fired, a ring is over, the one in question has a line through all. */
+/** Marks differ in shape too: a triangle for firing, a ring for over, and a line through all for the picture's own event. */
 function drawMarks(marks: readonly ChartMark[], { x, left, right, top, bottom, theme }: Plot): string {
   const seen = new Set<string>();
   const placed = marks
@@ -245,7 +245,7 @@ function drawMarks(marks: readonly ChartMark[], { x, left, right, top, bottom, t
 
 /** `last 24.32 M USD (−3.2 %)`, `lowest 24.3 M USD`, `highest 25.9 M USD`, `threshold 25 M USD` */
 function summaryOf(facts: SeriesFacts, { unit, threshold }: { unit?: string; threshold?: number }): string[] {
-  // A share of a share says nothing.
+  // The percentage of a percentage would mean nothing.
   const change = unit === "%" ? undefined : changeOf(facts);
   const numbers = [facts.last.value, facts.min.value, facts.max.value, threshold];
   const isFlat = facts.min.value === facts.max.value;

@@ -8,17 +8,17 @@ import { pixel } from "./svg.ts";
 
 export type Scale = (value: number) => number;
 
-/** A single value stands in the middle. */
+/** A scale of a single value places it in the middle. */
 export function createScale(low: number, high: number, from: number, to: number): Scale {
   return scaleLinear().domain([low, high]).range([from, to]);
 }
 
-/** A limit further away than this many times the range of the values would leave nothing to see of them. */
+/** A limit that is further away than this many times the values' range would flatten their line. */
 const farThreshold = 2;
 
 /**
- * What a picture of these values covers: the limit too, unless it is so far away that the line would be flat. `threshold` says where
- * the limit stands: within the picture, or above or below all of it.
+ * The range of a picture of these values, with the limit unless it is too far. `threshold` says where the limit is: within the
+ * picture, or above or below it.
  */
 export function rangeWith(low: number, high: number, threshold?: number) {
   if (threshold === undefined) return { low, high };
@@ -29,7 +29,7 @@ export function rangeWith(low: number, high: number, threshold?: number) {
   return { low: Math.min(low, threshold), high: Math.max(high, threshold), threshold: "within" as const };
 }
 
-/** The `d` of a path along an unbroken stretch; no longer than a picture of this width can show. */
+/** The `d` of a path along an unbroken stretch, with no more points than a picture of this width can show. */
 export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, width: number): string {
   const along = line<KnownPoint>()
     .x(({ at }) => pixel(x(at)))
@@ -38,8 +38,8 @@ export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, wid
 }
 
 /**
- * For a label: at most six significant digits, from a million on four with a word, beyond all words with an exponent; more
- * where it would read as one of `besides`, which are other numbers of the same picture.
+ * Writes a value for a label: at most six significant digits, from a million on four with a word, beyond all words with an
+ * exponent. It has more digits where it would read as one of `besides`, the other numbers of the picture.
  */
 export function writeValue(value: number, unit?: string, besides: readonly (number | undefined)[] = []): string {
   const write = Math.abs(value) < 1e6 ? writeNumber : writeShortNumber;
@@ -49,13 +49,13 @@ export function writeValue(value: number, unit?: string, besides: readonly (numb
   return unit === "%" ? `${digits} %` : `${digits} ${unit}`;
 }
 
-/** `timeZone`: an IANA name; one that the platform does not know is UTC. */
+/** `timeZone`: an IANA name. A zone that the platform does not know is UTC. */
 export const timeWords = oncePerZone((timeZone) => {
   const format = createTimeFormat(timeZone);
   return {
     /** `21 Nov 2026, 14:02:05 UTC` */
     full: format.full,
-    /** `CET`: what the zone is called at this time of the year. */
+    /** The zone's name at this time of the year: `CET`. */
     zoneAt: (at: number) => (timeZone === "UTC" ? "UTC" : format.clock(at).slice(6)),
   };
 });
@@ -65,26 +65,26 @@ export interface Tick {
   label: string;
 }
 
-/** A smaller share of the value than this is noise of floating point, and no step between round values could show it. */
+/** A smaller share of the value is noise of floating point. No step between round values could show it. */
 const leastShare = 1e-9;
 
-/** Doubles beyond these sizes cannot be computed with safely; `isDrawable` keeps such values out. */
+/** Computing with doubles beyond these sizes is unsafe. `isDrawable` keeps such values out. */
 const leastSize = 1e-100;
 const largestSize = 1e100;
 
-/** Whether a chart can place it: anything else is a hole. */
+/** Whether a chart can place the value. Other values are holes. */
 export function isDrawable(value: number | null | undefined): value is number {
   return typeof value === "number" && Number.isFinite(value) && Math.abs(value) <= largestSize;
 }
 
-/** What is too small to be computed with counts as nothing. */
+/** A value that is too small to compute with counts as zero. */
 export function roundToZero(value: number): number {
   return Math.abs(value) < leastSize ? 0 : value;
 }
 
 /**
- * Round values that cover `low` to `high`, about `count` of them, labelled with as many digits as keep neighbours
- * apart: `1.20 M`, `1.25 M`; `0.9998`, `1.0000`; `2.0e-18`, `2.5e-18`. At least two.
+ * About `count` round values from `low` to `high`, at least two. Labels have as many digits as neighbours need to differ: `1.20
+ * M`, `1.25 M`; `0.9998`, `1.0000`; `2.0e-18`, `2.5e-18`.
  */
 export function valueTicks(low: number, high: number, count: number): Tick[] {
   const [from, to] = widen(low, high);
@@ -95,7 +95,7 @@ export function valueTicks(low: number, high: number, count: number): Tick[] {
   return values.map((value) => ({ value, label: labelOf(value, step, largest) }));
 }
 
-/** A flat line gets some room above and below. */
+/** A flat line gets room above and below. */
 function widen(low: number, high: number): [number, number] {
   const size = Math.max(Math.abs(low), Math.abs(high));
   if (size >= leastSize && high - low > size * leastShare) return [low, high];
@@ -108,12 +108,12 @@ function labelOf(value: number, step: number, largest: number): string {
   const decimals = decimalsOf(step / unit);
   const text = (value / unit).toFixed(decimals);
   if (value === 0 && suffix.startsWith("e")) return "0";
-  // Rounding may leave "-0.00".
+  // Rounding may result in "-0.00".
   const digits = Number(text) === 0 ? (0).toFixed(decimals) : text;
   return `${groupDigits(digits).replace("-", "−")}${suffix}`;
 }
 
-/** Numbers beyond the words share a split-off power of ten, so that neighbours still differ in their digits. */
+/** Numbers beyond all words share a power of ten, so neighbours still differ in their digits. */
 function unitOf(largest: number): { unit: number; suffix: string } {
   if (largest < 1e15 && largest >= 1e-6) {
     const multiple = multiples.find(({ power }) => largest >= 10 ** power);
@@ -125,7 +125,7 @@ function unitOf(largest: number): { unit: number; suffix: string } {
   return { unit: Number(`1e${exponent}`), suffix: `e${exponent}` };
 }
 
-/** Decimals that a step of 1, 2 or 5 times a power of ten needs. */
+/** The decimals for a step of 1, 2 or 5 times a power of ten. */
 function decimalsOf(step: number): number {
   for (let decimals = 0; decimals < 12; decimals += 1) {
     const scaled = step * 10 ** decimals;

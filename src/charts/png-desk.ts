@@ -7,31 +7,30 @@ import type { PngProblem, PngResult } from "./render-png.ts";
 export interface PngDeskOptions {
   /** The compiled entry of the thread. Default: next to this file. */
   entry?: URL;
-  /** Pictures that are drawn or wait to be. Default 16; beyond that a picture is refused at once. */
+  /** The most pictures that are drawn or wait. Beyond it a picture is refused at once. Default 16. */
   maxWaiting?: number;
-  /** From the asking to the picture, waiting included. Default 2 s. */
+  /** From the call to the picture, waiting included. Default 2 s. */
   timeLimitMs?: number;
-  /** After this long without a picture the thread ends, and with it its memory. Default 1 min. */
+  /** After this long without a picture the thread ends, which frees its memory. Default 1 min. */
   idleMs?: number;
 }
 
-/** Why there is no picture: `busy` too many wait, `late` it took too long, `ended` the thread died or the desk is closed. */
+/** Why there is no picture. `busy`: too many wait. `late`: it took too long. `ended`: the thread died or the desk is closed. */
 export type NoPicture = PngProblem | "busy" | "late" | "ended";
 
 export type DeskResult = { png: Uint8Array } | { problem: NoPicture };
 
-/** A larger one is no picture of ours. */
+/** None of our pictures is larger. */
 const maxSvgLength = 2_000_000;
 const maxHeapMb = 128;
 
 /**
- * Makes PNG of SVG off the event loop. Never throws: a picture decorates, and what it decorates goes on without it.
- * One thread, one picture at a time, in the order in which they were asked for. What takes too long takes its thread
- * with it: a renderer cannot be interrupted otherwise.
+ * Makes PNG of SVG off the event loop. Never throws: a message goes out without its picture. One thread draws one picture at a
+ * time, in the order of the calls. A picture that takes too long ends its thread: a renderer cannot be interrupted otherwise.
  */
 export class PngDesk {
   readonly #options: Required<PngDeskOptions>;
-  /** Each ends the wait for a picture. */
+  /** Each function ends the wait for a picture. */
   readonly #asked = new Set<(result: DeskResult) => void>();
   #turn: Promise<unknown> = Promise.resolve();
   #thread?: Worker;
@@ -42,7 +41,7 @@ export class PngDesk {
     this.#options = { maxWaiting, timeLimitMs, idleMs, entry: entry ?? new URL("./png-thread.js", import.meta.url) };
   }
 
-  /** `scale`: times its size, default 2. An abort of `signal` is `late`. */
+  /** `scale`: times the SVG's size, default 2. An abort of `signal` is `late`. */
   readonly draw = async (
     svg: string,
     { scale = 2, signal }: { scale?: number; signal?: AbortSignal } = {},
@@ -70,7 +69,7 @@ export class PngDesk {
     return result;
   };
 
-  /** Each picture that is asked for ends as `ended`. */
+  /** Ends each requested picture as `ended`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idle);
@@ -111,7 +110,7 @@ export class PngDesk {
     return thread;
   }
 
-  /** Neither the thread nor the timer keeps a process alive that has nothing else to do. */
+  /** Thread and timer do not keep an idle process alive. */
   #restIfIdle(): void {
     if (this.#asked.size > 0 || this.#isClosed) return;
     this.#thread?.unref();

@@ -7,25 +7,25 @@ const boldFontFile = "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf";
 
 type Renderer = typeof import("@resvg/resvg-js");
 
-/** `no_renderer`, `no_font`: an optional package is not installed. `failed`: what was given is no picture. */
+/** `no_renderer`, `no_font`: an optional package is not installed. `failed`: the SVG is no picture. */
 export type PngProblem = "no_renderer" | "no_font" | "failed";
 
 export type PngResult = { png: Uint8Array } | { problem: PngProblem };
 
 export interface PngParts {
-  /** Times its size: 2, the default, is for dense screens. */
+  /** Times the SVG's size. The default 2 is for dense screens. */
   scale?: number;
   /** Default: the optional package @resvg/resvg-js. */
   importRenderer?: () => Promise<Renderer>;
-  /** TrueType files. Default: those of the optional package dejavu-fonts-ttf; none of them: the fonts of the system. */
+  /** TrueType files. Default: the fonts of the optional package dejavu-fonts-ttf, or without it those of the system. */
   fontFiles?: string[];
   /** Default: only when there are no `fontFiles`. */
   loadSystemFonts?: boolean;
 }
 
 /**
- * The picture as PNG. Takes tens of milliseconds of the thread that it is called in: the relay asks `PngDesk`
- * instead. Without any font there is no picture, since the renderer would leave every text out without a word.
+ * Makes a PNG. Takes tens of milliseconds of its thread, so the relay uses `PngDesk`. Without any font there is no picture,
+ * since the renderer would silently leave out every text.
  */
 export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngResult> {
   const { scale = 2, importRenderer = () => import("@resvg/resvg-js"), fontFiles = installedFonts() } = parts;
@@ -45,13 +45,13 @@ export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngR
   }
 }
 
-/** 4,000 by 4,000: 64 MB while it is drawn. */
+/** 4,000 by 4,000: drawing takes 64 MB. */
 const maxPixels = 16_000_000;
 const rootWithSize = /^<svg [^<>]{0,300}? width="(\d{1,6}(?:\.\d{1,6})?)" height="(\d{1,6}(?:\.\d{1,6})?)"/;
 
 /**
- * Whether it begins as our pictures do, with a size that can be drawn: the renderer takes memory beyond any limit of a
- * thread for what is too large, and ends the whole process for a size that it cannot count.
+ * Whether the SVG begins as ours do, with a size that can be drawn. For a size that is too large the renderer takes memory
+ * beyond any limit of a thread, and for an invalid one it ends the whole process.
  */
 function hasSize(svg: string, scale: number): boolean {
   const [, width, height] = rootWithSize.exec(svg) ?? [];
@@ -59,7 +59,7 @@ function hasSize(svg: string, scale: number): boolean {
   return pixels >= 1 && pixels <= maxPixels;
 }
 
-/** Has an extent only when its text can be drawn. */
+/** The probe has an extent only when its text can be drawn. */
 const probe = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">x</text></svg>`;
 
 function installedFonts(): string[] {
@@ -71,7 +71,7 @@ function installedFonts(): string[] {
   }
 }
 
-/** Pixels as a renderer gives them: four bytes each, red, green, blue and alpha, row by row. */
+/** A renderer's pixels: four bytes each, red, green, blue and alpha, row by row. */
 interface Bitmap {
   width: number;
   height: number;
@@ -81,9 +81,8 @@ interface Bitmap {
 const mostColours = 256;
 
 /**
- * A PNG with a palette: a third of the bytes that one with full colours takes, for what is drawn in a dozen colours and
- * the shades between them. Where there are more than 256 of them, those that differ least share one. Undefined for a
- * picture that can be seen through.
+ * Writes a PNG with a palette. Our pictures have a dozen colours and the shades between them, so it takes a third of the bytes
+ * of full colours. Where there are more than 256, similar colours share one. Undefined for a picture with transparency.
  */
 export function writeIndexedPng({ width, height, pixels }: Bitmap): Uint8Array | undefined {
   for (let at = 3; at < pixels.length; at += 4) {
@@ -95,7 +94,7 @@ export function writeIndexedPng({ width, height, pixels }: Bitmap): Uint8Array |
     const header = Buffer.alloc(13);
     header.writeUInt32BE(width, 0);
     header.writeUInt32BE(height, 4);
-    // Eight bits a pixel, by palette; compression, filter and interlace as in every PNG.
+    // Eight bits per pixel with a palette. Standard compression and filter, no interlace.
     header.set([8, 3, 0, 0, 0], 8);
     return Buffer.concat([
       signature,
@@ -110,7 +109,7 @@ export function writeIndexedPng({ width, height, pixels }: Bitmap): Uint8Array |
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Each row has a byte 0 in front: it is not filtered. Undefined when there are more colours than a palette holds. */
+/** Each row begins with a byte 0: no filter. Undefined when there are more colours than a palette holds. */
 function indexColours({ width, height, pixels }: Bitmap, lostBits: number) {
   const indexes = new Map<number, number>();
   const palette: number[] = [];

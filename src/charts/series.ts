@@ -2,7 +2,7 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { isInstant } from "../ground/time/time-format.ts";
 import { isDrawable, roundToZero } from "./plot.ts";
 
-/** One point of a line; `value` is `null` where nothing is known, and there the line is broken. */
+/** One point of a line. `value` is `null` where nothing is known, which breaks the line. */
 export interface ChartPoint {
   /** Epoch milliseconds. */
   at: number;
@@ -11,7 +11,7 @@ export interface ChartPoint {
 
 export type KnownPoint = ChartPoint & { value: number };
 
-/** What a line says in numbers. */
+/** The numbers of a line. */
 export interface SeriesFacts {
   min: KnownPoint;
   max: KnownPoint;
@@ -19,21 +19,21 @@ export interface SeriesFacts {
   last: KnownPoint;
 }
 
-/** Points by time; the service documents no order. */
+/** Sorts points by time: the service documents no order. */
 export function sortByTime<T extends ChartPoint>(points: readonly T[]): T[] {
   return [...points].sort((a, b) => a.at - b.at);
 }
 
 /**
- * Sorts the points by time. A value that no chart can place (no number, infinite, beyond 1e100) is a hole; a point without a date
- * is left out.
+ * Sorts the points by time. A value that no chart can place (no number, infinite, beyond 1e100) becomes a hole. A point without
+ * a date is left out.
  */
 export function drawablePoints(points: readonly ChartPoint[]): ChartPoint[] {
   const placed = points.filter(({ at }) => isInstant(at));
   return sortByTime(placed.map(({ at, value }) => ({ at, value: isDrawable(value) ? roundToZero(value) : null })));
 }
 
-/** `undefined` when no point has a value. Expects points by time. */
+/** Undefined when no point has a value. Expects points by time. */
 export function summarizeSeries(points: readonly ChartPoint[]): SeriesFacts | undefined {
   const known = points.filter(isKnown);
   const [first] = known;
@@ -48,7 +48,7 @@ export function summarizeSeries(points: readonly ChartPoint[]): SeriesFacts | un
   return { min, max, first, last };
 }
 
-/** Unbroken stretches: a point without a value interrupts the line instead of being drawn as if it were known. */
+/** Unbroken stretches: a point without a value interrupts the line. */
 export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
   const stretches: KnownPoint[][] = [];
   let current: KnownPoint[] = [];
@@ -63,12 +63,14 @@ export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
   return stretches;
 }
 
-/** This many times the usual distance between two points is a hole, */
+/** A distance of this many times the usual one is a hole, unless it is below `leastHoleMs`. */
 const holeTimes = 6;
-/** and less than that never. */
 const leastHoleMs = 30 * 60_000;
 
-/** With a point without a value wherever the records have a hole: a line across it would say what nobody knows. Expects points by time. */
+/**
+ * Adds a point without a value in each hole of the records: a line across it would claim something unknown. Expects points by
+ * time.
+ */
 export function breakAtHoles(points: readonly ChartPoint[]): ChartPoint[] {
   const distances = points.slice(1).map(({ at }, index) => at - (points[index]?.at ?? at));
   const usual = distances.toSorted((a, b) => a - b)[distances.length >> 1] ?? 0;
@@ -80,8 +82,8 @@ export function breakAtHoles(points: readonly ChartPoint[]): ChartPoint[] {
 }
 
 /**
- * At most four points for each of `columns` steps of time: the first, the last, the lowest and the highest, so that the
- * line looks the same and no peak is lost. Expects points by time.
+ * Keeps at most four points for each of `columns` steps of time: the first, the last, the lowest and the highest. The line
+ * looks the same and no peak is lost. Expects points by time.
  */
 export function thinOut(stretch: readonly KnownPoint[], columns: number): KnownPoint[] {
   const [first] = stretch;
@@ -106,12 +108,12 @@ export function thinOut(stretch: readonly KnownPoint[], columns: number): KnownP
   return kept;
 }
 
-/** The change from first to last, `+1.2 %`; undefined where there is no base to compare with or nothing has changed. */
+/** The change from first to last, `+1.2 %`. Undefined where there is no base to compare with, or no change. */
 export function changeOf({ first, last }: SeriesFacts): string | undefined {
   return writeChange(String(first.value), String(last.value));
 }
 
-/** Whether it has a value. */
+/** Whether the point has a value. */
 export function isKnown(point: ChartPoint): point is KnownPoint {
   return point.value !== null;
 }

@@ -7,23 +7,23 @@ import { type ChartTheme, pageTheme } from "./theme.ts";
 export interface SparkLine {
   /** In any order; `null` breaks the line. */
   points: readonly ChartPoint[];
-  /** A dashed line. Left out where it is so far from the values that they would look flat. */
+  /** A dashed line. Left out where it is so far away that the values would look flat. */
   threshold?: number;
-  /** Marks the end of the line: red while it is firing. Default `over`. */
+  /** The mark at the end of the line: red while firing. Default `over`. */
   state?: "firing" | "over";
-  /** What it is of, read out and shown as a tooltip. Default `Values`. */
+  /** The subject, for screen readers and as a tooltip. Default `Values`. */
   title?: string;
   unit?: string;
   /** Pixels. Default 100 by 24. */
   width?: number;
   height?: number;
-  /** Default: the page's. */
+  /** Default: the page's theme. */
   theme?: ChartTheme;
 }
 
 const inset = 3;
 
-/** A line as small as a word: values over time with their limit, without axes. SVG; empty without any value. */
+/** Draws a line as small as a word: values over time with their limit, without axes. SVG. Empty without any value. */
 export function drawSparkLine(spark: SparkLine): string {
   const { state = "over", title = "Values", unit, width = 100, height = 24, theme = pageTheme } = spark;
   const threshold = isDrawable(spark.threshold) ? spark.threshold : undefined;
@@ -44,7 +44,7 @@ export function drawSparkLine(spark: SparkLine): string {
 
   function drawStretch(stretch: KnownPoint[]): string {
     const [only] = stretch;
-    // A lone value that is not the last is a dot too: a path of one point draws nothing.
+    // A lone value that is not the last becomes a dot: a path of one point draws nothing.
     if (stretch.length === 1 && only !== undefined) {
       return `<circle cx="${pixel(x(only.at))}" cy="${pixel(y(only.value))}" r="1.5" fill="${theme.line}"/>`;
     }

@@ -1,24 +1,24 @@
 import type { ChartTheme } from "./theme.ts";
 
-/** The family that PNG files are drawn with; a viewer without it takes the next. */
+/** The font of PNG files. A viewer without it takes the next. */
 export const chartFont = "DejaVu Sans";
 
 export interface PictureFrame {
   /** Pixels. */
   width: number;
   height: number;
-  /** What it is, in a few words. */
+  /** The picture's subject, in a few words. */
   title: string;
-  /** What is to be seen in it, for people who cannot see it. */
+  /** The picture's content, for people who cannot see it. */
   description?: string;
   theme: ChartTheme;
-  /** Default `img`. A `group` has parts of its own that can be reached, such as links. */
+  /** Default `img`. A `group` has parts that users can reach, such as links. */
   role?: "img" | "group";
   /** A class for the page's own styles. */
   className?: string;
 }
 
-/** A whole picture around `body`, which has to be SVG already; title and description are text. */
+/** Draws a whole picture around `body`, which must be SVG. Title and description are text. */
 export function drawPicture(frame: PictureFrame, body: string): string {
   const { width, height, title, description, theme, role = "img", className } = frame;
   const font = theme.standsAlone ? ` font-family="'${chartFont}', Verdana, sans-serif"` : "";
@@ -44,7 +44,7 @@ export interface Label {
   /** Default `start`. */
   anchor?: "start" | "middle" | "end";
   bold?: boolean;
-  /** A rim in this colour keeps it readable upon lines. */
+  /** An outline in this colour keeps the text readable on lines. */
   rim?: string;
 }
 
@@ -56,26 +56,26 @@ export function drawLabel({ x, y, text, fill, size = 12, anchor = "start", bold 
   return `<text x="${pixel(x)}" y="${pixel(y)}" font-size="${size}"${where}${weight}${around} fill="${fill}">${escapeXml(text)}</text>`;
 }
 
-/** A place in a picture, to a tenth of a pixel. Never anything but a number. */
+/** A position in a picture, to a tenth of a pixel. Always a number. */
 export function pixel(value: number): number {
   return Number.isFinite(value) ? Math.round(value * 10) / 10 + 0 : 0;
 }
 
-/** Keeps both ends: chain and metric stand at the front of a key, the address at its end. */
+/** Cuts the middle: chain and metric are at the front of a key, the address at its end. */
 export function shorten(text: string, longest: number): string {
-  // Nobody sees more of it, and a hostile text may have millions.
+  // A hostile text may have millions of characters.
   const characters = [...(text.length > 4_000 ? `${text.slice(0, 2_000)}${text.slice(-2_000)}` : text)];
   if (characters.length <= longest) return text;
   const tail = Math.floor((longest - 1) / 3);
   return `${characters.slice(0, Math.max(1, longest - 1 - tail)).join("")}…${tail > 0 ? characters.slice(-tail).join("") : ""}`;
 }
 
-/** How wide a text of the chart's font is at most, in pixels: roughly, and rather too much. */
+/** The greatest width of a text in the chart's font, in pixels. A rough estimate, rather too wide. */
 export function widthOf(text: string, size: number): number {
   return [...text].length * size * 0.64;
 }
 
-/** The first of them, and of the rest as many as there is room for in pixels, in letters of 12. */
+/** The first text, with as many others as there is room for in pixels, in letters of 12. */
 export function fitting([first = "", ...others]: readonly string[], between: string, room: number): string {
   return others.reduce((text, part) => {
     const longer = `${text}${between}${part}`;
@@ -83,9 +83,7 @@ export function fitting([first = "", ...others]: readonly string[], between: str
   }, first);
 }
 
-/**
- * Also replaces what XML 1.0 cannot hold at all (section 2.2), and what turns the direction of the text around it.
- */
+/** Also replaces characters that XML 1.0 forbids (section 2.2), and those that turn the direction of the text around them. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd")

@@ -3,19 +3,19 @@ import { type ChartPoint, drawablePoints, type KnownPoint, splitAtGaps, summariz
 import { timeTicks } from "./time-axis.ts";
 
 export interface TerminalLineOptions {
-  /** Columns in all, labels included. At least 30 are used. */
+  /** Columns in all, with labels. At least 30 are used. */
   width: number;
   /** Lines of the plot, without the axis below. */
   height: number;
 }
 
-/** A braille character is a grid of 2 by 4 dots; these are its bits, by column and row (Unicode 2800 to 28FF). */
+/** A braille character is a grid of 2 by 4 dots. These are their bits, by column and row (Unicode 2800 to 28FF). */
 const dotBits = [
   [0x01, 0x02, 0x04, 0x40],
   [0x08, 0x10, 0x20, 0x80],
 ] as const;
 
-/** The line as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
+/** Draws the line as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
 export function drawTerminalLine(values: readonly ChartPoint[], options: TerminalLineOptions): string {
   const points = drawablePoints(values);
   const facts = summarizeSeries(points);
@@ -78,7 +78,7 @@ function createPlot(columns: number, rows: number, bounds: Bounds) {
   };
 }
 
-/** The dot, 0 to `size - 1`, at which `value` stands between `low` and `high`. */
+/** The dot of `value` between `low` and `high`, 0 to `size - 1`. */
 function place(value: number, low: number, high: number, size: number): number {
   if (high <= low) return Math.floor(size / 2);
   return Math.min(size - 1, Math.max(0, Math.round(((value - low) / (high - low)) * (size - 1))));
@@ -90,7 +90,7 @@ function labelRows(ticks: Tick[], rowOf: (value: number) => number, rows: number
   return labels;
 }
 
-/** Labels stand centred under their mark where there is room, and are left out where they would touch. */
+/** Labels are centred under their mark where there is room, and left out where they would touch. */
 function timeAxis(fromAt: number, toAt: number, columns: number): { marks: string; labels: string } {
   const marks = new Array<string>(columns).fill("─");
   let labels = "";

@@ -1,4 +1,4 @@
-/** The colours of a picture, each as SVG takes it. */
+/** The colours of a picture, in SVG's notation. */
 export interface ChartTheme {
   background: string;
   ink: string;
@@ -10,9 +10,9 @@ export interface ChartTheme {
   info: string;
   unknown: string;
   good: string;
-  /** Also the limit. */
+  /** Also the limit's colour. */
   bad: string;
-  /** Whether it brings its own background and font: a file or a picture in a message. Otherwise it is part of a page. */
+  /** Whether the picture has its own background and font, as a file or in a message. Otherwise it is part of a page. */
   standsAlone: boolean;
 }
 
@@ -46,7 +46,7 @@ export const darkTheme: ChartTheme = {
   standsAlone: true,
 };
 
-/** Part of a page: its custom properties are light or dark as the page is. */
+/** The theme of a part of a page: its custom properties are light or dark as the page is. */
 export const pageTheme: ChartTheme = {
   background: "var(--surface)",
   ink: "var(--ink)",

@@ -3,22 +3,22 @@ import { createZonedClock, isTimeZone, oncePerZone, type ZonedClock } from "../g
 import type { Tick } from "./plot.ts";
 
 const daySteps = [1, 2, 7, 14, 30, 91, 182, 365];
-/** Under a minute or two; in seconds. */
+/** Steps for ranges below a minute or two, in seconds. */
 const secondSteps = [1, 2, 5, 10, 15, 30];
 const stepsInDay = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /**
- * Round instants of a zone's wall clock between `from` and `to` (epoch milliseconds), at most `count` or so: `18:00:30`
- * within minutes, `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC;
- * one that the platform does not know is UTC.
+ * About `count` round instants of a zone's wall clock between `from` and `to` (epoch milliseconds): `18:00:30` within minutes,
+ * `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC. A zone that the
+ * platform does not know is UTC.
  */
 export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
   const clock = clockOf(timeZone);
   const span = Math.max(1, to - from);
   const most = Math.max(1, count);
   const seconds = secondSteps.find((step) => span / (step * 1000) <= most);
-  // A lone instant on a whole minute needs none.
+  // A lone instant on a whole minute needs no seconds.
   const needsSeconds = to > from || from % minuteMs !== 0;
   if (seconds !== undefined && needsSeconds) return secondTicks(clock, from, to, seconds);
   const minutes = stepsInDay.find((step) => span / (step * minuteMs) <= most);
@@ -29,7 +29,7 @@ const clockOf = oncePerZone((timeZone) =>
   timeZone === "UTC" || !isTimeZone(timeZone) ? utcClock : createZonedClock(timeZone),
 );
 
-/** Since 1973 all clocks differ by whole minutes, so that round seconds are round everywhere. */
+/** Since 1973 all clocks differ by whole minutes, so round seconds are round everywhere. */
 function secondTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {
   const stepMs = step * 1000;
   const ticks: Tick[] = [];
@@ -43,7 +43,7 @@ function secondTicks(clock: ZonedClock, from: number, to: number, step: number):
 function minuteTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {
   const start = clock.wallTimeAt(from);
   const ticks: Tick[] = [];
-  // From there on the wall clock is followed, over midnights and over the hours that it skips or repeats.
+  // From there the wall clock is followed, over midnights and over skipped or repeated hours.
   let minutes = Math.floor((start.hour * 60 + start.minute) / step) * step;
   for (let dayOffset = 0; dayOffset < 60; dayOffset += 1) {
     for (; minutes < 24 * 60; minutes += step) {
@@ -67,7 +67,7 @@ function dayTicks(clock: ZonedClock, from: number, to: number, count: number): T
   const days = (to - from) / dayMs;
   const step = daySteps.find((candidate) => days / candidate <= count) ?? Math.ceil(days / count / 365) * 365;
   const start = clock.wallTimeAt(from);
-  // Counted from a fixed day, so that the same days are marked while the picture moves on.
+  // Counted from a fixed day, so the same days stay marked while the picture moves on.
   const sinceFixed = Math.floor(Date.UTC(start.year, start.month - 1, start.day) / dayMs) % step;
   const ticks: Tick[] = [];
   for (let offset = -sinceFixed; ; offset += step) {
@@ -87,7 +87,7 @@ function clockLabel(clock: ZonedClock, at: number): string {
   return `${String(wall.hour).padStart(2, "0")}:${String(wall.minute).padStart(2, "0")}`;
 }
 
-/** What `createZonedClock` would give for UTC, without asking the platform. */
+/** Like `createZonedClock` for UTC, without asking the platform. */
 const utcClock: ZonedClock = {
   wallTimeAt(at) {
     const date = new Date(at);
