@@ -2,24 +2,24 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { countWithin } from "../ground/count-within.ts";
 
 /**
- * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for
- * this many turns of the event loop and only as long as each brings more: on one core the thread would else commit by
- * threes and fours while the rest stands in line for the same core.
+ * While fewer calls than this wait behind a batch, calls that are being read from their sockets are let in first. This takes at
+ * most this many turns of the event loop, and ends with the first turn that brings no call. Without it the thread on one core would
+ * commit three or four calls at a time, while the other calls wait for the same core.
  */
 const enoughCalls = 16;
 const mostTurns = 2;
 
 /**
- * A batch that is handed over while another is under way holds at least this many calls, and at least this share of the
- * most that were in hand at once lately. With less, batches would become small, and each costs a sync; with half or
- * more they would hardly ever come about.
+ * A batch that is handed over while another is under way holds at least this many calls, and at least this share of the most calls
+ * that were in hand at once lately. With less, batches would become small, and each costs a sync. With half or more they would
+ * hardly ever be sent ahead.
  */
 const fewestAhead = 8;
 const shareAhead = 0.45;
 /** The share of "the most lately" that each batch leaves: half is left after some 350 batches. */
 const fading = 0.998;
 
-/** A call, and the way to its caller. */
+/** A call, and the functions that answer it. */
 export interface Waiting<Call, Answer> {
   call: Call;
   resolve(answer: Answer): void;
@@ -27,30 +27,26 @@ export interface Waiting<Call, Answer> {
 }
 
 export interface BatchingOptions<Call, Answer> {
-  /** What one batch holds at most; more waits for the next, so that a flood delays no commit for long. */
+  /** The most that one batch holds. More waits for the next batch, so that a flood delays no commit for long. */
   most: { items?: number; weight: number };
   weightOf(call: Call): number;
-  /**
-   * Resolves when all of the batch have been answered; never rejects. `answered` is called before the first of them
-   * is.
-   */
+  /** Resolves when all calls of the batch have been answered. Never rejects. `answered` is called before the first answer. */
   send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void>;
   /**
-   * Cores that this process may use. More than its share (a container's quota may be less) costs a few hundredths of
-   * the rate.
+   * Cores that this process may use. A number above its share, as in a container with a quota, costs a few hundredths of the rate.
    */
   cores: number;
   /**
-   * Calls that are made in one go leave together, also where nothing is under way: for a page that asks several things
-   * at once. Default: the first leaves at once, and the others behind it.
+   * Calls that are made in the same turn leave together, also where nothing is under way: for a page that asks several things at
+   * once. Default: the first leaves at once, and the others after it.
    */
   waitsForOthers?: boolean;
 }
 
 /**
- * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a
- * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not wait
- * until this one has time for it (docs/adr/0001-database-thread.md).
+ * Gathers calls into batches, and sends the batches in the order of the calls. One batch is under way at a time. Where the thread
+ * has a core of its own, the next batch may be handed over ahead. The thread then need not wait until this one has time for it
+ * (docs/adr/0001-database-thread.md).
  */
 export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answer>) {
   const { most, weightOf, send, cores, waitsForOthers = false } = options;
@@ -62,7 +58,7 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
   let callsUnderWay = 0;
   let mostInHand = 0;
 
-  /** How many of the waiting go into the next batch, at least one. */
+  /** The number of waiting calls that the next batch takes, at least one. */
   const nextSize = () => countWithin(waiting, most, ({ call }) => weightOf(call));
 
   function start(work: Promise<void>): void {
@@ -109,7 +105,7 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
   }
 
   return {
-    /** Its answer. It is sent at once when nothing is under way. */
+    /** Gives the call's answer. The call is sent at once when nothing is under way. */
     make: (call: Call): Promise<Answer> =>
       new Promise((resolve, reject) => {
         waiting.push({ call, resolve, reject });

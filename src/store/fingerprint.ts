@@ -3,10 +3,10 @@ import { crc32 } from "node:zlib";
 
 const lengths = 2 ** 21;
 
-/** Checksum and length in one number of 53 bits. It only finds candidates: the bytes decide. */
+/** Checksum and length of a body in one number of 53 bits. It only finds candidates: the bytes decide. */
 export function fingerprintOf(body: Uint8Array): number {
   return crc32(body) * lengths + (body.length % lengths);
 }
 
-/** Equal for equal bytes alone. */
+/** Equal only for equal bytes. */
 export const digestOf = (body: Uint8Array): string => hash("sha256", body);

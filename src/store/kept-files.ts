@@ -7,18 +7,18 @@ import { createFile, replaceFile } from "../ground/files/replace-file.ts";
 
 const secrets = /^(?:webhook-secret|admin-token|source-.+)(?:\.previous)?$/;
 const others = /^(?:registration|outputs-before-setup|setup-run)(?:-.+)?\.json$/;
-/** One at a time writes them, so that a crash leaves one other file at most. */
+/** One process at a time writes these, so their draft has a fixed name: a crash leaves one other file at most. */
 const ofOneRun = /^(?:outputs-before-setup|setup-run)\b/;
 
-/** It is there as soon as a relay has been. */
+/** The file is in the folder as soon as a relay has run there. */
 export const lockFileName = "tocsin.lock";
 
-/** Where those are whose name begins with `secrets/`. */
+/** The folder of the records whose name begins with `secrets/`. */
 export function secretFolder(dataDir: string): string {
   return join(dataDir, "secrets");
 }
 
-/** Each in a file of its own below the data folder: mode 0600 in folders of mode 0700, which are made with the first. */
+/** Keeps each record in a file of its own below the data folder: mode 0600 in folders of mode 0700, which it makes. */
 export function keptFiles(dataDir: string): KeptRecords {
   const pathOf = (name: string) => join(dataDir, name);
 
@@ -30,7 +30,7 @@ export function keptFiles(dataDir: string): KeptRecords {
     await replaceFile(path, text, ofOneRun.test(name) ? `${path}.new` : `${path}.${randomUUID()}.new`);
   }
 
-  /** When two replace one file at the same moment, the later one wins without knowing of the other. */
+  /** When two processes replace one file at the same moment, the later one wins and does not hear of the other. */
   async function changeOne({ name, from, to }: RecordChange): Promise<boolean> {
     const path = pathOf(name);
     if (from === undefined && to !== undefined) {
@@ -64,7 +64,7 @@ export function keptFiles(dataDir: string): KeptRecords {
   };
 }
 
-/** Undefined where there is no such file. */
+/** Undefined where the file does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch(unlessMissing);
 }

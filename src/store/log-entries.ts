@@ -13,7 +13,7 @@ const shownColumns = [
 ];
 type SummaryRow = Pick<Row<"alerts">, (typeof shownColumns)[number] | "seq" | "version" | "facts">;
 
-/** What lists show of an alert: the columns of its row, and its deliveries as JSON. */
+/** The row of an alert in a list: its shown columns, and its deliveries as JSON. */
 export type ListedRow = SummaryRow & { deliveries: string };
 
 /** Columns of `ListedRow`; `a` is the alert. */
@@ -49,9 +49,9 @@ interface RunRow {
   status: AlertStatus;
 }
 
-/** Alerts of one key that are counted: a page of the log asks for fifty keys. */
+/** The most alerts of one key that are counted: a page of the log asks for fifty keys. */
 const mostCounted = 20;
-/** As many as have to be looked at for that. */
+/** The alerts that have to be looked at to count `mostCounted`. */
 export const mostOfRun = mostCounted + 2;
 
 /** The alerts of a key that are no repeats, newest first, `mostOfRun` at most. */
@@ -65,7 +65,7 @@ function toRun(rows: RunRow[]): AlertRun {
   return { isOver, count: run.length, isMore, sinceAt: (run.at(-1) ?? newest)?.at ?? 0 };
 }
 
-/** What else was asked for: the last alerts of its key as JSON, and a part of the body. */
+/** Also the parts that only some lists ask for: the last alerts of the key as JSON, and a part of the body. */
 export type ShownRow = ListedRow & { run?: string; around?: Uint8Array | null };
 
 export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => AlertSummary {
@@ -78,7 +78,7 @@ export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => Al
   };
 }
 
-/** A part of a body, without letters that were cut at the ends. */
+/** A part of a body as text, without the letters that are cut at its ends. */
 const toReadable = (bytes: Uint8Array): string =>
   Buffer.from(bytes)
     .toString("utf8")
@@ -90,7 +90,7 @@ export interface FailedRow {
   alertSeq: number;
   destination: string;
   recipient: string;
-  /** These three only of a mute. */
+  /** Only a mute has these three. */
   id?: string;
   receivedAt?: number;
   facts?: string;

@@ -34,14 +34,14 @@ import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
 
 export interface MoveOptions {
   dataDir: string;
-  /** The address of the PostgreSQL. */
+  /** The address of the PostgreSQL database. */
   url: string;
   now(): number;
   signal: AbortSignal;
   onProgress(progress: MoveProgress): Promise<void>;
 }
 
-/** How far a move is: rows, or indexes. */
+/** How far a move is: rows, or indexes in the step `indexing`. */
 export interface MoveProgress {
   step: "copying" | "indexing" | "comparing";
   table?: string;
@@ -54,18 +54,18 @@ export interface Moved {
   tables: { name: string; rows: number; digest: string }[];
   /** Deliveries and alerts that the next relay continues. */
   waiting: number;
-  /** An interrupted run went on. */
+  /** This run has continued an interrupted one. */
   isResumed: boolean;
-  /** Where SQLite's file lies that was moved. */
+  /** Where the moved file of SQLite lies. */
   kept?: string;
   /**
-   * Times, epoch milliseconds, in which alerts came that were stored much later, as from a spool. PostgreSQL knows of them; what looks
-   * for a time in SQLite may miss these alerts.
+   * Times, epoch milliseconds, in which alerts came that were stored much later, for example after a spool. PostgreSQL keeps these
+   * times. A search by time in SQLite may miss these alerts.
    */
   late?: { from: number; to: number }[];
 }
 
-/** What this folder keeps in `move.json`: which move it belongs to, and what SQLite's file is called in the end. */
+/** The content of `move.json` in this folder: which move the folder belongs to, and how SQLite's file is named in the end. */
 interface Note {
   id: string;
   kept?: string;
@@ -80,7 +80,7 @@ async function readNote(dataDir: string): Promise<Note | undefined> {
 
 const writeNote = (dataDir: string, note: Note) => replaceFile(notePath(dataDir), `${JSON.stringify(note)}\n`);
 
-/** Both sides for oneself: no relay has the folder, and no other move the database. */
+/** Holds both sides alone: no relay has the folder, and no other move has the database. */
 async function withBoth<T>(
   { dataDir, url }: MoveOptions,
   work: (database: MovedDatabase, note: Note | undefined, found: MoveMark | undefined) => Promise<T>,
@@ -129,11 +129,11 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 }
 
 /**
- * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on either
- * until that is done. Killed at any point, it goes on when it is called again.
+ * * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on
+ * either until that is done. A move that was killed at any point continues when this is called again.
  *
- * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder: nothing
- * has changed then. `failed` when both sides differ.
+ * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder:
+ * nothing has changed then. `failed` when the two sides differ.
  */
 export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir, now } = options;
@@ -148,7 +148,8 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
     try {
       const source = await describeState(log);
       const isResumed = isOwn && found.source === source;
-      // The id of its own run before: a kill right behind the note leaves a mark that is known here still.
+      // Takes the id of its own former run: a kill right after the note was written leaves a mark with an id that the folder
+      // knows.
       const mark = isResumed
         ? found
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
@@ -172,7 +173,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   });
 }
 
-/** The file has its new name: what a killed run has left to do is to let relays in. */
+/** The file has its new name. The last step, which a killed run has left to do, is to let relays in. */
 async function endMoveTo(
   database: MovedDatabase,
   dataDir: string,
@@ -191,8 +192,8 @@ async function endMoveTo(
 }
 
 /**
- * The way back: the log of PostgreSQL, on which no relay runs, into a `dataDir` that has none. The database is left as it is, and no
- * relay starts on it any more.
+ * Moves the log of PostgreSQL, on which no relay runs, into a `dataDir` without a log. The database stays as it is, and no relay
+ * starts on it any more.
  *
  * @throws AppError as `moveToPostgres` does.
  */
@@ -235,7 +236,7 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
       log.close();
       await syncFile(beside);
       giveToOwner(beside);
-      // First: a relay that starts before the file has its name finds no log, and one behind it finds one, on SQLite alone.
+      // Written first: a relay that starts before the file has its name finds no log. A later one finds one, in SQLite alone.
       await database.ask("SET synchronous_commit = on");
       await database.writeMark({ ...mark, state: "done" });
       await renameFile(beside, path);
@@ -251,7 +252,7 @@ async function endMoveFrom(database: MovedDatabase, dataDir: string): Promise<Mo
   return { ...(await describeMoved(database)), late: await database.listLate() };
 }
 
-/** What a run before has moved and compared. */
+/** The result of a former run, which has moved and compared everything. */
 async function describeMoved(database: MovedDatabase): Promise<Moved> {
   const tables = [];
   for (const table of movedTables)
@@ -261,7 +262,8 @@ async function describeMoved(database: MovedDatabase): Promise<Moved> {
 
 /**
  * Gives up a move that was interrupted: the log is where it was, and relays start there again.
- * @throws AppError `not_found` where there is none, `conflict` where it belongs to another folder or has but to be ended.
+ * @throws AppError `not_found` where no move was interrupted. `conflict` where it belongs to another folder, or only its last step
+ * is left.
  */
 export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
   const { dataDir } = options;
@@ -276,7 +278,7 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
       throw new AppError("conflict", "that move is done but for its last step", {
         hint: "run it again without --cancel; to go back afterwards: tocsin move --from",
       });
-    // A relay would start on either then.
+    // A relay would then start on either side.
     if (direction === "out" && existsSync(path) && (mark.id === note?.id || mark.place === placeOf(dataDir)))
       throw new AppError("conflict", `that move is done but for its last step: the log is in ${path}`, {
         hint:
@@ -290,7 +292,10 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
   });
 }
 
-/** What both sides have made differs, and senders and people know that of the log that moves. Where all was given, nothing is there. */
+/**
+ * The two sides have generated different secrets. Senders and people know those of the log that moves. Where the configuration
+ * gives all secrets, the folder has none.
+ */
 async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<void> {
   const files = keptFiles(dataDir);
   const names = await files.list();
@@ -299,7 +304,7 @@ async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<
   await database.replaceKept(names.map((name, index) => [name, texts[index] ?? ""]));
 }
 
-/** Also what was retired since, and must not be taken any more. */
+/** Includes secrets that were retired meanwhile and must not be accepted any more. */
 async function moveSecretsFrom(database: MovedDatabase, dataDir: string): Promise<void> {
   const records = await database.readKept();
   const files = keptFiles(dataDir);
@@ -314,7 +319,7 @@ async function countAll(side: MoveSide): Promise<number> {
   return all;
 }
 
-/** Copies what the mark says is not done, and compares all. */
+/** Copies the rest that the mark does not list as done, and compares everything. */
 async function copyAll(
   options: MoveOptions,
   mark: MoveMark,
@@ -339,13 +344,13 @@ async function copyAll(
   return compare(options, source, target);
 }
 
-/** Reports how far the move is. Throws when nobody waits any longer. */
+/** Reports the progress. Throws when the caller has given up. */
 async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
   signal.throwIfAborted();
   await onProgress(progress);
 }
 
-/** All rows of both sides, read anew. */
+/** Reads all rows of both sides anew and compares them. */
 async function compare(options: MoveOptions, source: MoveSide, target: MoveSide): Promise<Moved["tables"]> {
   const all = await countAll(source);
   const tables: Moved["tables"] = [];

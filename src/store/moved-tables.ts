@@ -4,45 +4,47 @@ import { type Column, type ColumnKind, type DriverName, type TableName, tables }
 import type { Awaitable } from "./tx.ts";
 
 /**
- * What a log is made of, as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL,
- * which
- * are those of SQLite but where it is said. What is made from these (search index, sums of deliveries, fences of claims) is made
- * anew; what only says which processes run stays behind.
+ * A table of a log as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL.
+ * SQLite has the same names where nothing else is said. Derived data (search index, sums of deliveries, fences of claims) is made
+ * anew. The list of running processes is not copied.
  */
 export interface MovedTable {
   name: string;
-  /** Unique, in the order in which it is copied. */
+  /** Unique. Rows are copied in this order. */
   key: readonly string[];
   columns: readonly MovedColumn[];
-  /** Bytes of the columns that may be large, by the row: an expression of both databases. Default: they are small. */
+  /** Bytes of the row's large columns, as an expression that both databases understand. Default: no column is large. */
   weight?: string;
-  /** Where PostgreSQL keeps it in another table: what reads it, and what takes it from `incoming`, a table of these columns. */
+  /**
+   * For data that PostgreSQL keeps in another table: the query that reads it, and the statement that takes it from `incoming`, a
+   * table of these columns.
+   */
   postgres?: { read: string; write: string };
-  /** Where SQLite has it otherwise: what reads it, and a statement that takes a row. */
+  /** For data that SQLite keeps in another form: the query that reads it, and the statement that takes one row. */
   sqlite?: { read: string; write: string };
 }
 
 export interface MovedColumn {
   name: string;
   kind: ColumnKind;
-  /** How SQLite says it, where it has no column of this name. */
+  /** The expression that reads it in SQLite, where no column has this name. */
   readAs?: string;
-  /** How PostgreSQL says it, of the row `t`, where the column alone does not. */
+  /** The expression that reads it in PostgreSQL from the row `t`, where the column alone is not enough. */
   readInPostgres?: string;
-  /** The column of SQLite that takes it. Default: of this name; `null`: none. */
+  /** The column of SQLite that takes it. Default: the one of this name. `null`: none. */
   writeTo?: string | null;
-  /** Both sides give it a number of their own. */
+  /** Each side gives its own number. */
   isRenumbered?: boolean;
 }
 
-/** @param otherwise its columns that are not copied as they are, and those of PostgreSQL alone that are copied */
+/** @param otherwise the columns that are not copied as they are, and the columns of PostgreSQL alone that are copied */
 function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn, "name" | "kind">> = {}): MovedTable {
   const { key, columns } = tables[name];
   const moved = Object.entries<Column>(columns).filter(([column, { only }]) => only === undefined || otherwise[column]);
   return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
 }
 
-/** @param part the column that says which outcome, or which step of the wait: a text of that type in `tallies` of PostgreSQL */
+/** @param part the column with the outcome, or with the step of the wait: a text of that type in `tallies` of PostgreSQL */
 const movedHours = (kind: "outcome" | "wait", part: string, type: string): MovedTable => ({
   ...movedTable(`${kind}_hours`),
   postgres: {
@@ -123,49 +125,49 @@ export const movedTables: readonly MovedTable[] = [
 /** One row of a table in the order of its columns, as SQLite has it. */
 export type MovedRow = (string | number | Uint8Array | null)[];
 
-/** Where a table was copied up to: the key of the last row. */
+/** The key of the last row that was copied of a table. */
 export type MovedKey = (string | number)[];
 
-/** What the other side of a move is, and how far it has come. */
+/** The other side of a move, and how far the move is. */
 export interface MoveMark {
   id: string;
   /** `in`: a log is copied into this database; `out`: its log is copied out of it. */
   direction: "in" | "out";
-  /** `copied`: all of it is there and was compared. */
+  /** `copied`: all rows are there and were compared. */
   state: "copying" | "copied" | "done";
   /** The other side, for people. */
   place: string;
-  /** What the source looked like when it began: another one means another log, or one that went on since. */
+  /** A description of the source when the move began. When it differs, the source is another log, or was written to since. */
   source: string;
   startedAt: number;
-  /** For each table: the last key that was copied, and how many rows. */
+  /** For each table: the last key that was copied, and the number of copied rows. */
   done: Record<string, { after: MovedKey; rows: number }>;
 }
 
-/** A log that is read for a move, with what the two databases say differently of it. */
+/** One side of a move: a log that is read, with what the two databases say differently of it. */
 export interface MoveSide {
   ask(sql: string, values?: readonly unknown[]): Awaitable<MovedRow[]>;
   driver: DriverName;
-  /** The rows of a table: its name, or a query. */
+  /** The table's name, or a query of its rows. */
   rowsOf(table: MovedTable): string;
-  /** A column of the row `t`, as SQLite has it. */
+  /** A column of the row `t`, in SQLite's form. */
   valueOf(column: MovedColumn): string;
-  /** A query of what every change of the log makes different. */
+  /** A query whose result differs after every change of the log. */
   lastChange: string;
 }
 
 /** The side that takes the log. */
 export interface MoveTarget extends MoveSide {
-  /** The rows of one page, and in the same transaction how far that is. */
+  /** Writes the rows of one page and the mark in one transaction. */
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Awaitable<void>;
   /**
-   * Makes from the rows what was not kept up to date with them: indexes, triggers, sums.
-   * @param onIndex how many of how many indexes are made.
+   * Makes the indexes, triggers and sums, which were not kept up to date while rows were copied.
+   * @param onIndex hears how many of all indexes are made.
    */
   finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void>;
 }
 
-/** A page holds this many rows at most, or this many bytes and one more row. */
+/** A page holds at most this many rows, or this many bytes and one more row. */
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
 
 export const keyOf = ({ key, columns }: MovedTable, row: MovedRow): MovedKey =>
@@ -178,7 +180,7 @@ export async function countRows(side: MoveSide, table: MovedTable): Promise<numb
   return count as number;
 }
 
-/** Rows behind a key, up to another. */
+/** Reads the rows after a key, up to another key. */
 export async function readRows(
   side: MoveSide,
   table: MovedTable,
@@ -190,7 +192,7 @@ export async function readRows(
   return side.ask(`SELECT ${list} FROM ${side.rowsOf(table)} t ${where} ORDER BY ${table.key.join(", ")}`, values);
 }
 
-/** Rows behind a key, as many as are read at once. */
+/** Reads one page of the rows after a key. */
 export async function readPage(side: MoveSide, table: MovedTable, after?: MovedKey): Promise<MovedRow[]> {
   const { values, where } = between(side, table, after);
   const keys = table.key.join(", ");
@@ -213,21 +215,21 @@ function between({ driver }: MoveSide, { key }: MovedTable, after: MovedKey = []
   return { values, where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}` };
 }
 
-/** Differs when anything was written to the log since. */
+/** A digest that differs when anything was written to the log since. */
 export async function describeState(side: MoveSide): Promise<string> {
   const state = createHash("sha256");
   const [[changed] = []] = await side.ask(side.lastChange);
   state.update(`changed ${changed}`);
   for (const table of movedTables) {
     if (hasPositions(table)) state.update(String(await side.ask(`SELECT min(seq), max(seq) FROM ${table.name}`)));
-    // With an alert each.
+    // Each thread comes with an alert, whose table shows it.
     else if (table.name !== "threads")
       for (const row of await readRows(side, table)) state.update(textOfRow(table, row));
   }
   return state.digest("hex");
 }
 
-/** The same for rows that are the same on both sides, as PostgreSQL keeps their texts. */
+/** A text that is equal for rows that are equal on both sides. Texts in it are as PostgreSQL keeps them. */
 export const textOfRow = ({ columns }: MovedTable, row: MovedRow): string =>
   columns.flatMap(({ isRenumbered }, index) => (isRenumbered ? [] : textOf(row[index] ?? null))).join(";");
 

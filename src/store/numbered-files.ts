@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type DriverName, definitionOf, type TableName } from "./tables.ts";
 
 export interface NumberedFile {
-  /** The number before the name: 1 for `0001_….sql`. */
+  /** The number in front of the name: 1 for `0001_….sql`. */
   number: number;
   name: string;
   sql: string;
 }
 
-/** `CREATE TABLE alerts (…)`: its columns stand in `tables.ts` alone. */
+/** `CREATE TABLE alerts (…)`: only `tables.ts` lists its columns. */
 const withoutColumns = /^CREATE TABLE (\w+) \(…\)/gm;
 
 /** The numbered SQL files of a folder, in their order. A missing number is a broken installation. */

@@ -5,7 +5,7 @@ import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { StorePlace } from "../core/store-place.ts";
 
-/** What a command may ask of a store without a relay: nothing that writes to it. */
+/** The part of a store that a command may ask without a relay: no method writes. */
 export type ReadOnlyStore = AlertLog &
   Pick<Store, "listMutes" | "countSilenced" | "listRefused" | "getRefused" | "loadWatchState" | "loadStatuses"> &
   // `backup`: PostgreSQL has tools of its own for it.
@@ -13,7 +13,7 @@ export type ReadOnlyStore = AlertLog &
 
 /**
  * For commands that work on the file of SQLite.
- * @returns its folder
+ * @returns the data folder
  * @throws AppError `conflict` where PostgreSQL is used
  */
 export function requireSqlite(place: StorePlace, instead: string): string {
@@ -23,7 +23,7 @@ export function requireSqlite(place: StorePlace, instead: string): string {
   });
 }
 
-/** The configuration leads to no database: no relay has run with it yet. */
+/** The configuration names a database that does not exist: no relay has run with it yet. */
 export class DatabaseMissing extends AppError {
   constructor(path: string) {
     super("not_found", `there is no database ${path}`, {
@@ -34,9 +34,8 @@ export class DatabaseMissing extends AppError {
 }
 
 /**
- * The store of a relay, running or not. The one place where it is opened so: the PostgreSQL of DATABASE_URL, or else a file
- * in DATA_DIR.
- * @throws AppError `not_found` (`DatabaseMissing`), and what opening it refuses with.
+ * The store of a relay, running or not: the PostgreSQL of DATABASE_URL, or else a file in DATA_DIR. Only this function opens it so.
+ * @throws AppError `not_found` (`DatabaseMissing`), and the errors of opening it.
  */
 export async function openReadOnly(config: StorePlace): Promise<ReadOnlyStore> {
   if (config.databaseUrl !== undefined) {

@@ -14,17 +14,17 @@ import {
 } from "./sqlite/threaded-store.ts";
 import { formerFolder, takeOver } from "./with-kept.ts";
 
-/** `relayName`: what people call the relay, where it runs. */
+/** `relayName`: the name that people know the relay by, where it runs. */
 export type OpenStoreOptions = StorePlace &
   Omit<ThreadedStoreOptions, "dataDir"> &
   Omit<PostgresStoreOptions, "url" | "listenUrl" | "isExisting">;
 
-/** Every port, and what is kept for all processes next to it. */
+/** The store with every port, and the records that all processes share. */
 export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 
 /**
- * The store that the configuration names. With PostgreSQL a folder is locked too where there is one, since journals of this
- * process lie there: relays on one machine have a folder each, or none.
+ * * The store that the configuration names. With PostgreSQL the folder, where one is configured, is locked too, since journals of
+ * this process lie there. Relays on one machine each have their own folder, or none.
  *
  * @throws what `openThreadedStore` or `openPostgresStore` throws.
  */
@@ -34,7 +34,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   const { dataDir, databaseUrl, databaseListenUrl, relayName } = options;
   const lock = dataDir === undefined ? undefined : lockDataFolder(dataDir);
   try {
-    // Most relays never need it.
+    // Loaded here: most relays never need it.
     const { openPostgresStore } = await import("./postgres/store.ts");
     const id = dataDir === undefined ? randomUUID() : await readOrMakeId(dataDir);
     const store = await openPostgresStore({
@@ -43,7 +43,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
       url: databaseUrl.reveal(),
       listenUrl: databaseListenUrl?.reveal(),
     });
-    // When all secrets are given, nobody has looked before.
+    // When the configuration gives all secrets, no earlier step has looked into the folder.
     await takeOver(dataDir, store.kept);
     return {
       ...store,
@@ -56,8 +56,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 }
 
 /**
- * The owner of the folder is the relay that had it before and is gone: it takes over that relay's alerts and lanes at once. What
- * was copied to another machine differs by the name.
+ * The process that owns the folder continues the former relay of this folder: it takes over that relay's alerts and lanes at once.
+ * The machine's name, a part of the relay's name, tells a folder apart that was copied to another machine.
  */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");
@@ -68,7 +68,7 @@ async function readOrMakeId(dataDir: string): Promise<string> {
   return made;
 }
 
-/** The folder of a log of SQLite that nobody looks at while PostgreSQL is used. */
+/** The folder of an SQLite log that is unused since PostgreSQL is configured. */
 export function findUnusedLog({ dataDir, databaseUrl }: StorePlace): string | undefined {
   const folder = formerFolder(dataDir);
   return databaseUrl !== undefined && existsSync(join(folder, databaseFileName)) ? folder : undefined;

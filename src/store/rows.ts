@@ -7,7 +7,7 @@ import type { Damped } from "../core/ring.ts";
 import type { MessageExtras, Mute } from "../core/rules.ts";
 import { columnNames, type Row } from "./tables.ts";
 
-/** `alert_seq` is `alertSeq` outside of the database. */
+/** The name of a column outside of the database: `alert_seq` is `alertSeq`. */
 type Outside<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Outside<Rest>>}`
   : Name;
@@ -27,7 +27,7 @@ function outsideOf(name: string): string {
   return known;
 }
 
-/** These columns of a row under the names that callers know. A null is left out. */
+/** Gives these columns of a row under the names that callers know. A null is left out. */
 export function fromRow<R extends object, C extends keyof R & string>(
   row: R,
   names: readonly C[],
@@ -43,14 +43,14 @@ type RowFrom<T, C extends string> = {
     : null;
 };
 
-/** The way back, for these columns. What is absent is null. */
+/** Turns an object back into a row of these columns. An absent value is null. */
 export function rowOf<T extends object, C extends string>(object: T, names: readonly C[]): RowFrom<T, C> {
   const row: Record<string, unknown> = {};
   for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
   return row as RowFrom<T, C>;
 }
 
-/** What planning does not need of a delivery. */
+/** The columns of a delivery that planning does not need. */
 const unplanned = [
   ...(["channel", "route", "finished_at", "fallback_at"] as const),
   ...(["claim_token", "claim_fence", "lease_until", "resent_by"] as const),
@@ -60,7 +60,7 @@ const planned = columnNames("deliveries").filter((name): name is Planned => !unp
 const ofAlert = ["alert_id", "origin", "received_at", "alert_key", "severity"] as const;
 const ofDelivery = [...planned, ...ofAlert];
 
-/** What planning needs of a row of `deliveries` and of its alert. */
+/** The columns of a delivery and of its alert that planning needs. */
 export interface DeliveryRow extends Pick<Row<"deliveries">, Planned>, Pick<Row<"alerts">, "origin" | "received_at"> {
   alert_id: string;
   alert_key: string;
@@ -73,10 +73,10 @@ const columnsBesideStatus = [
   "a.id AS alert_id, a.origin, a.received_at, a.alert_key, a.severity",
 ].join(", ");
 
-/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert, and `status` says where that has its status. */
+/** Columns of `DeliveryRow`. `d` is the delivery, `a` its alert, and `status` the expression for the alert's status. */
 export const deliveryColumnsWith = (status: string) => `${columnsBesideStatus}, ${status} AS status`;
 
-/** The same for `toClaimedDelivery`, which reads the facts anyway. */
+/** The same without the status, for `toClaimedDelivery`, which reads it from the facts. */
 export const claimedColumns = `${columnsBesideStatus}, a.facts`;
 
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
@@ -99,7 +99,7 @@ export function toClaimedDelivery(row: Omit<DeliveryRow, "status">, facts: Alert
   return { ...toDelivery(row), status: facts.status, facts };
 }
 
-/** What people see of a delivery, and nothing of its alert. */
+/** The columns of a delivery that people see, without those of its alert. */
 export const summaryColumns = [
   ...(["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"] as const),
   ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of", "damped", "extras"] as const),

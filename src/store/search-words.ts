@@ -3,7 +3,7 @@ import type { AlertQuery } from "../core/ports/alert-log.ts";
 
 export type Searched = Pick<AlertQuery, "q" | "phrases" | "facts">;
 
-/** What of an alert is searched: the readable text and values, not the raw JSON. */
+/** The text of an alert that is searched: the readable text and values, not the raw JSON. */
 export function searchableText(id: string, facts: AlertFacts): string {
   return [
     id,
@@ -27,13 +27,13 @@ export function searchableText(id: string, facts: AlertFacts): string {
 const mostWords = 20;
 
 /**
- * The words of a search box. What stands together without spaces stays together: `0.05`, `pool-tvl`. At most 20; signs
- * alone are no word.
+ * Splits the text of a search box into words at spaces only: `0.05` and `pool-tvl` are one word each. At most 20. Signs alone are
+ * no word.
  */
 export function splitSearch(text: string): string[] {
   return (
     text
-      // Accents that are characters of their own would cut a word in two; composed, the index reads over them.
+      // An accent that is a character of its own would cut a word in two. The index ignores composed accents.
       .normalize("NFC")
       .split(/[\s"\0]+/u)
       .filter((word) => /[\p{L}\p{N}]/u.test(word))
@@ -41,15 +41,15 @@ export function splitSearch(text: string): string[] {
   );
 }
 
-/** Words that stand one behind the other, as one word of a search; none where signs are all that there is. */
+/** Adjacent words, as one word of a search. None where the text has only signs. */
 export function toPhrase(text: string): string[] {
   const phrase = text.normalize("NFC").replace(/["\0]/g, " ").trim();
   return /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
 }
 
 /**
- * What must occur, as `splitSearch` and `toPhrase` give it: of what is searched for, and of the facts, whose words are
- * among those of their alert. Undefined: nothing is searched for. Empty: for what no alert can have.
+ * All words that must occur, as `splitSearch` and `toPhrase` give them: those of the search, and those of the facts, since an
+ * alert's words include them. Undefined: the query has no words. Empty: no alert can match.
  */
 export function wordsOfQuery({ q = "", phrases = [], facts = [] }: Searched): string[] | undefined {
   const asked = [...splitSearch(q), ...phrases.flatMap(toPhrase)];

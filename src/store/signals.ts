@@ -1,14 +1,14 @@
 import type { SignalListener, SignalPayloads, Signals, SignalTopic } from "../core/ports/signals.ts";
 
-/** The listeners of one process. Every driver emits here what it commits, or what it hears of another's commits. */
+/** The listeners of one process. Every driver emits its own commits here, and those that it hears of from others. */
 export interface SignalHub extends Signals {
   emit<T extends SignalTopic>(topic: T, payload: SignalPayloads[T]): void;
 }
 
-/** Topics that carry nothing with them. */
+/** Topics without a payload. */
 export const plainTopics = ["accepted", "changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
-/** What a transaction has to say once it is committed, see `Signals`. */
+/** The signals of a transaction, which are emitted once it is committed: see `Signals`. */
 export interface Notes extends Partial<Record<(typeof plainTopics)[number], boolean>> {
   due: Set<string>;
 }
@@ -22,7 +22,7 @@ export function addNotes(notes: Notes, others: Notes): void {
   for (const name of others.due) notes.due.add(name);
 }
 
-/** @param onListenerFailed is given what a listener throws. Default: nobody hears of it. */
+/** @param onListenerFailed is given the error that a listener throws. Default: nobody hears of it. */
 export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: unknown) => void = () => {}): SignalHub {
   const listeners = new Map<SignalTopic, Set<SignalListener<never>>>();
   return {
@@ -34,7 +34,7 @@ export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: un
     emit(topic, payload) {
       const known = listeners.get(topic) as Set<SignalListener<typeof topic>> | undefined;
       if (!known?.size) return;
-      // After the caller that waits for the commit: an alert is answered first.
+      // Runs after the caller that waits for the commit: an alert is answered first.
       queueMicrotask(() => {
         for (const listener of known) {
           try {
@@ -48,7 +48,7 @@ export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: un
   };
 }
 
-/** Once for each topic, however much was committed. */
+/** Emits each topic once, whatever the number of changes. */
 export function emitNotes(hub: SignalHub, notes: Notes): void {
   if (notes.due.size > 0) hub.emit("due", [...notes.due]);
   for (const topic of plainTopics) if (notes[topic]) hub.emit(topic, undefined);

@@ -7,15 +7,15 @@ import type { KeyKind } from "../core/ports/shared.ts";
 import type { DeliveryUpdates } from "../core/rules.ts";
 
 /**
- * `int4` and `int8`: integers; `flag`: 0 and 1 in SQLite; `time`: epoch milliseconds in SQLite, `timestamptz` in PostgreSQL; `change`:
- * the transaction of a change in PostgreSQL; `texts`: a list that PostgreSQL alone has.
+ * `int4` and `int8`: integers. `flag`: 0 and 1 in SQLite. `time`: epoch milliseconds in SQLite, `timestamptz` in PostgreSQL.
+ * `change`: the transaction of a change, in PostgreSQL alone. `texts`: a list, in PostgreSQL alone.
  */
 export type ColumnKind = "int4" | "int8" | "text" | "bytes" | "flag" | "time" | "change" | "texts";
 
 export type DriverName = "sqlite" | "postgres";
 
 const integers = { int4: "INTEGER", int8: "INTEGER", flag: "INTEGER", time: "INTEGER" };
-/** What SQLite has no column of is never asked for. */
+/** An empty type is never used, since SQLite has no such column. */
 export const columnTypes: Record<DriverName, Record<ColumnKind, string>> = {
   sqlite: { ...integers, text: "TEXT", bytes: "BLOB", change: "", texts: "" },
   postgres: {
@@ -30,13 +30,13 @@ export interface Column<Value = unknown> {
   /** The other database has no such column. */
   only?: DriverName;
   isUnnamed?: boolean;
-  /** A text that is read and never compared: it needs no order of bytes in PostgreSQL. */
+  /** The text is read and never compared. In PostgreSQL it needs no byte order. */
   isFree?: boolean;
-  /** A migration behind the one that makes its table adds it. */
+  /** The column comes with a later migration than the table. */
   isLater?: boolean;
-  /** What stands at the end of its definition, for both databases or for each. */
+  /** The end of the column's definition, for both databases or for each. */
   defined?: string | Partial<Record<DriverName, string>>;
-  /** What a row has there, for the compiler alone. */
+  /** The type of the value, for the compiler alone. */
   value?: Value;
 }
 
@@ -63,7 +63,7 @@ const made = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isU
 const onPostgres = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isUnnamed: true, only: "postgres" });
 
 interface Table<Columns extends Record<string, Column>> {
-  /** Unique, but for `route_hours` of PostgreSQL, whose rows are added up later. */
+  /** Unique, except in `route_hours` of PostgreSQL, whose rows are added up later. */
   key: readonly (keyof Columns & string)[];
   columns: Columns;
   /** The other database has no such table. */
@@ -77,8 +77,9 @@ const table = <Columns extends Record<string, Column>>(
 ): Table<Columns> => ({ key, columns, only });
 
 /**
- * The tables of a log, which both databases have, and those of SQLite that stand in `tallies` of PostgreSQL. Rows, inserts and what `move`
- * copies are made of this, and the definitions of tables in migrations (`numbered-files.ts`). CONTRIBUTING.md says how to add a column.
+ * The tables of a log in both databases, and the tables of SQLite whose rows PostgreSQL keeps in `tallies`. Rows, inserts, the
+ * copies of `move` and the table definitions in migrations (`numbered-files.ts`) are made from this. CONTRIBUTING.md says how to
+ * add a column.
  */
 export const tables = {
   requests: table(["seq"], {
@@ -96,11 +97,11 @@ export const tables = {
   alerts: table(["seq"], {
     seq: made(int8),
     id: unique,
-    // No reference: removing a request would read all alerts for one that has it. Requests are removed behind the last of their alerts.
+    // No reference: with one, each removal of a request would read all alerts. A request is removed after its last alert.
     request_seq: maybe(int8),
     item: int4,
     origin: textOf<AlertOrigin>(),
-    // The named hook by which it came; null is the account's.
+    // The named hook by which the alert came. Null: the account's hook.
     source: maybe(text),
     received_at: int8,
     // Grows with each change of the alert.
@@ -108,26 +109,26 @@ export const tables = {
     // The transaction of its last change, by `change_number`: all changes below the oldest that still runs are complete.
     changed_by: onPostgres(maybe({ kind: "change" })),
     routed_at: maybe(int8),
-    // Which relay reads and judges it, and until when by the database's clock nobody else does.
+    // The relay that reads and judges the alert, and until when no other relay does, by the database's clock.
     routed_by: onPostgres(maybe(text)),
     routing_until: defined(onPostgres(time), "DEFAULT '-infinity'"),
     route_after: defined(int8, zero),
     route_failures: defined(int4, zero),
     routing_error: maybe(free),
     severity: maybe(textOf<Severity>()),
-    // SQLite reads it in the facts.
+    // SQLite reads the status from the facts.
     status: onPostgres(maybe(textOf<AlertStatus>())),
     alert_key: maybe(text),
     unmatched: off,
     dropped: off,
-    // `fingerprint` is the body's, where a later alert may repeat it. `repeat_of` is the first alert, where this one
-    // repeats it.
+    // `fingerprint`: of the body, where a later alert may repeat it. `repeat_of`: the first alert, where this one repeats it.
     fingerprint: maybe(int8),
     repeat_of: maybe(text),
-    // JSON as text: it may hold what jsonb refuses (\u0000), and is read whole. Behind all that is read without it.
+    // JSON as text: it may hold \u0000, which jsonb refuses, and is always read whole. It comes after all columns that are read
+    // without it.
     facts: maybe(free),
     decisions: maybe(free),
-    // What pages ask of many alerts of a key at once, in the index of keys.
+    // Pages ask for these of many alerts of a key at once, so the index of keys holds them.
     value: defined(
       onPostgres(made(maybe(text))),
       "GENERATED ALWAYS AS (left(readable_json(facts) ->> 'value', 100)) STORED",
@@ -149,14 +150,14 @@ export const tables = {
     state: textOf<DeliveryState>(),
     reason: free,
     created_at: int8,
-    // Set exactly while it may be claimed.
+    // Set exactly while the delivery may be claimed.
     due_at: maybe(int8),
     held_until: later(maybe(int8)),
     finished_at: maybe(int8),
     attempts: defined(int4, zero),
     ambiguous: defined(int4, zero),
     last_detail: maybe(free),
-    // A code: messages to people make plain words of it.
+    // A code, which messages to people put into plain words.
     last_reason: maybe(textOf<ReasonCode>()),
     form: defined(textOf<MessageForm>(), "DEFAULT 'rich'"),
     progress: defined(free, `DEFAULT '{"refs":[]}'`),
@@ -171,7 +172,7 @@ export const tables = {
     claim_token: maybe(text),
     claim_fence: defined(int8, zero),
     lease_until: maybe(time),
-    // One that failed and was resent counts as its resend does.
+    // A delivery that failed and was resent counts as its resend does.
     resent_by: maybe(int8),
     mute_id: later(maybe(text)),
   }),
@@ -202,7 +203,7 @@ export const tables = {
     count: int4,
     severity: textOf<Severity>(),
     status: textOf<AlertStatus>(),
-    // What fires after it was over rings as new, also while its resolution waits for the end of quiet hours.
+    // An alert that fires after its key was over rings as new, also while the resolution waits for the end of quiet hours.
     over_at: maybe(int8),
   }),
   rings: table(["destination", "alert_key"], { destination: text, alert_key: text, memory: free, updated_at: int8 }),
@@ -219,7 +220,7 @@ export const tables = {
     headers: free,
     body: bytes,
     items: int4,
-    // How many were refused since the one before it and not kept: of a flood only some are.
+    // The requests that were refused and not kept since the previous row: a flood is kept only in part.
     unkept: int4,
     released_at: maybe(int8),
     alert_ids: maybe(free),
@@ -245,7 +246,7 @@ export const tables = {
     relay: onPostgres(maybe(text)),
     granted_at: onPostgres(maybe(time)),
     lease_until: onPostgres(maybe(time)),
-    // What it sends to: a relay with an older configuration leaves alone what waits there.
+    // The destinations that the relay sends to. A relay with an older configuration leaves their deliveries alone.
     destinations: defined(onPostgres({ kind: "texts" }), "DEFAULT '{}'"),
   }),
   outcome_hours: table(
@@ -277,11 +278,11 @@ type Named<Name extends TableName> = {
 
 type Nullable<Name extends TableName> = { [C in Named<Name>]: null extends Row<Name>[C] ? C : never }[Named<Name>];
 
-/** A row that is inserted: without what the database gives it. What is absent is null. */
+/** A row to insert, without the columns that the database fills. An absent value is null. */
 export type InsertedRow<Name extends TableName> = Omit<Pick<Row<Name>, Named<Name>>, Nullable<Name>> &
   Partial<Pick<Row<Name>, Nullable<Name>>>;
 
-/** The names of its columns that both databases have, in their order. */
+/** The names of the columns that both databases have, in their order. */
 export const columnNames = <Name extends TableName>(name: Name) =>
   Object.entries<Column>(tables[name].columns).flatMap(([column, { only }]) =>
     only === undefined ? [column as keyof Row<Name> & string] : [],
@@ -298,7 +299,7 @@ const positions: Record<DriverName, string> = {
   postgres: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 };
 
-/** What stands between the brackets of its CREATE TABLE: all columns but those that come later. */
+/** The text between the brackets of the table's CREATE TABLE: all columns except those of later migrations. */
 export function definitionOf(name: TableName, driver: DriverName): string {
   const { columns } = tables[name];
   const key: readonly string[] = tables[name].key;

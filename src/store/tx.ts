@@ -13,28 +13,29 @@ import type { AskedBy, NewRequest, RoutedAlert, Written } from "./transactions/w
 import type { Words } from "./words.ts";
 
 /**
- * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
- * then writes. It awaits `tx` and nothing else: SQLite answers at once inside its transaction, and an other wait there fails. On
- * PostgreSQL all that is asked in one turn is one way to the server and back. It may be run again, so it changes nothing but the database.
+ * Transactions that both databases share are written once, as `async` functions of a `Tx`. Each looks everything up, decides, then
+ * writes. It awaits nothing but `tx`: SQLite answers at once inside its transaction, and any other wait fails there. PostgreSQL
+ * sends all questions of one turn together. A transaction may run again, so it changes nothing but the database.
  */
 export interface Tx {
-  /** What it has to say once it is committed. */
+  /** The signals that follow the commit. */
   readonly notes: Notes;
   run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Awaitable<Result[]>;
-  /** Runs the statement for each of the items: the rows of each, in their order. */
+  /** Runs the statement for each item. Gives the rows of each, in the items' order. */
   look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]): Awaitable<Result[][]>;
-  /** How many rows were written. No two rows have one key. */
+  /** Gives the number of written rows. No two rows may have one key. */
   insert<Name extends TableName, G extends Given>(
     insertion: Insertion<Name, G>,
     rows: readonly InsertedRow<Name>[],
     values: Values<G>,
   ): Awaitable<number>;
-  /** One row for each item, by its `seq`. No row twice. */
+  /** Changes one row for each item, by its `seq`. No row may come twice. */
   change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): Awaitable<void>;
   /**
-   * What was written for each item; undefined: nothing. The alerts of these deliveries look otherwise from then on. No delivery twice.
-   * @param which of lanes that are held. `free`: also nothing for one that is about to be another relay's, which is not waited for.
-   *   Default: `all`
+   * Gives for each item what was read from its row. Undefined: nothing was written. The alerts of these deliveries count as
+   * changed. No delivery may come twice.
+   * @param which `all`: the lanes that are held. `free`: without the lanes that another relay is about to take, which are not
+   * waited for. Default: `all`
    */
   step<G extends Given, Result>(
     step: Step<G, Result>,
@@ -43,12 +44,12 @@ export interface Tx {
   ): Awaitable<(Stepped<Result> | undefined)[]>;
   /**
    * Stores the requests in their order, and routes their alerts.
-   * @param from who asks, where several may
+   * @param from the callers, where several share the transaction
    */
   storeRequests(requests: readonly NewRequest[], from?: AskedBy): Awaitable<Written>;
-  /** Routes stored alerts. One that is routed already is left as it is, and left out. */
+  /** Routes stored alerts. An alert that is routed already stays as it is, and is left out of the answer. */
   routeAlerts(alerts: readonly RoutedAlert[]): Awaitable<Written>;
-  /** These alerts look otherwise in the log from this transaction on. No alert twice. */
+  /** Notes that these alerts have changed in the log with this transaction. No alert may come twice. */
   changed(alertSeqs: readonly number[]): Awaitable<void>;
 }
 
@@ -56,10 +57,10 @@ export type Awaitable<T> = T | Promise<T>;
 
 type GivenKind = "int8" | "text";
 
-/** What a statement is given, by the names that stand in it as `:name`. */
+/** The parameters of a statement, by their names in its text (`:name`). */
 export type Given = Record<string, GivenKind | `${GivenKind}[]`>;
 
-/** Columns of a table as what a statement is given: by their kind. */
+/** Columns of a table as parameters of a statement, by their kind. */
 export const givenOf = <Name extends TableName, C extends keyof Row<Name> & string>(table: Name, names: readonly C[]) =>
   Object.fromEntries(
     names.map((name) => [
@@ -74,7 +75,7 @@ export type Values<G extends Given> = {
   [N in keyof G]: G[N] extends `${infer Kind}[]` ? readonly ValueOf<Kind>[] : ValueOf<G[N]> | null;
 };
 
-/** As its driver has prepared it: what it holds is that driver's. */
+/** A statement as its driver has prepared it. Only that driver knows its content. */
 interface Prepared<G extends Given> {
   readonly given: G;
   readonly prepared: unknown;
@@ -102,15 +103,15 @@ export type JointCall = [lane: LaneFence, parts: readonly { deliverySeqs: number
 
 /** A transaction that calls of several lanes may share. */
 export interface Joint<Call extends JointCall, Answer> {
-  /** The calls ask nothing besides their first statement. */
+  /** Whether the calls need nothing besides their first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
-  /** Answers each call. Undefined: nothing was written for its lane; with `free`, nothing was written at all. */
+  /** Answers each call. Undefined: nothing was written for its lane, or with `free` nothing at all. */
   run(tx: Tx, calls: readonly Call[], which: WhichLanes): Promise<(Answer | undefined)[]>;
   /** The answer to a call for whose lane nothing was written. */
   answerOther(tx: Tx, call: Call): Promise<Answer>;
 }
 
-/** For one call alone. */
+/** Runs one call alone. */
 export async function runJoint<Call extends JointCall, Answer>(
   tx: Tx,
   { run, answerOther }: Joint<Call, Answer>,
@@ -124,44 +125,45 @@ export async function runJoint<Call extends JointCall, Answer>(
 export type StepItem<G extends Given> = Values<G> & { seq: number; group: string; fence: number };
 
 export interface Stepped<Result> {
-  /** False: its row for the log alone was written, as its lane is not held or it is none of those that the step changes. */
+  /** False: only the row for the log was written, as the lane is not held or the step does not change the delivery. */
   isChanged: boolean;
-  /** What was read from the row, if it was changed and the step reads something. */
+  /** The values that were read from the row, if it was changed and the step reads something. */
   found?: Result;
 }
 
 interface RowOfStep {
   table: TableName;
-  /** Each column as SQL, in which `:name` is what is given. */
+  /** Each column as SQL, with `:name` for a parameter. */
   values: Record<string, string>;
 }
 
-/** What is read of a delivery that was changed. */
+/** The column that is always read of a changed delivery. */
 export type StepRow = Pick<Row<"deliveries">, "alert_seq">;
 
 export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
   given: G;
   set: string;
-  /** Which deliveries are changed, besides that their lane is held. It is looked at again once their rows are locked. */
+  /** The deliveries that are changed, where their lane is held. The condition is checked again once their rows are locked. */
   where: string;
-  /** For each delivery that is there, whether it is changed or not. Default: nothing. */
+  /** A row for each existing delivery, whether the step changes it or not. Default: none. */
   log?: RowOfStep;
   /**
-   * For each delivery `d` that was changed, of the alert `a`, if what `when` names is 1: the last one of a key stands. Default: nothing.
+   * A row for each changed delivery `d` of the alert `a`, if the parameter that `when` names is 1. The last row of a key remains.
+   * Default: none.
    */
   memory?: RowOfStep & { when: keyof G & string };
-  /** What is read of each delivery `d` that was changed, where there is no `log`. Default: nothing. */
+  /** The columns that are read of each changed delivery `d`, where the step has no `log`. Default: none. */
   find?: { columns: string; joins: Record<DriverName, string>; read(row: Stored): Result };
 }
 
 export interface InsertOptions<G extends Given> {
-  /** With a row of the same key: `replace` takes its place, `keep` leaves it. Default: it fails. */
+  /** What a row of the same key leads to: `replace` overwrites it, `keep` leaves it. Default: the INSERT fails. */
   conflict?: "replace" | "keep";
-  /** A condition without which nothing is written, and what it is given. Default: none. */
+  /** A condition without which nothing is written, and its parameters. Default: none. */
   where?: { given: G; text: string };
 }
 
-/** What an INSERT does where there is a row of the same key. The key stays as it is: to set it is to write the row anew. */
+/** The ON CONFLICT part of an INSERT. The key itself is not set: setting it would write the row anew. */
 export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Given>, "conflict">): string {
   if (conflict === undefined) return "";
   const key: readonly string[] = tables[table].key;
@@ -169,11 +171,11 @@ export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Gi
   return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
 
-/** How an INSERT of it begins. */
+/** The beginning of the INSERT. */
 export const toInsert = ({ table, values }: RowOfStep) => `INSERT INTO ${table} (${Object.keys(values).join(", ")})`;
 export const valuesOf = ({ values }: RowOfStep) => Object.values(values).join(", ");
 
-/** @param place what stands for each `:name` of it. */
+/** @param place gives the text that replaces a `:name` */
 export function withPlaces(text: string, given: readonly string[], place: (name: string) => string): string {
   return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => {
     if (!given.includes(name)) throw new Error(`nothing is given for :${name} in ${text}`);
@@ -181,14 +183,14 @@ export function withPlaces(text: string, given: readonly string[], place: (name:
   });
 }
 
-/** Gives the place of a value in a statement that is made for one call. */
+/** Adds a value to a statement that is made for one call, and gives its place in the text. */
 export type Add = (value: unknown) => string;
 
-/** Makes statements for one database, and says in its words what the two say otherwise. */
+/** Makes statements for one database, and has the words that the two databases say differently. */
 export interface Dialect extends Words {
   /**
-   * @param text the same for both, or one for each where the reason is said
-   * @param read what becomes of each row. Default: it stays as it is
+   * @param text one text for both, or one for each database with the reason
+   * @param read turns a row into a result. Default: the row itself
    */
   statement<G extends Given, Stored = object, Result = Stored>(
     given: G,
@@ -203,7 +205,7 @@ export interface Dialect extends Words {
   step<G extends Given, Stored extends StepRow, Result>(options: StepOptions<G, Stored, Result>): Step<G, Result>;
 }
 
-/** Methods of a port, each in the transaction that it is given first: what it takes and gives is said by the port alone. */
+/** Methods of a port that take the transaction as their first argument. Only the port documents what they take and give. */
 export type InTx<Port, Name extends keyof Port = keyof Port> = {
   [N in Name]: Port[N] extends (...args: infer Args) => infer Result ? (tx: Tx, ...args: Args) => Result : never;
 };

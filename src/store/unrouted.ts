@@ -5,15 +5,15 @@ import type { Row } from "./tables.ts";
 const ofAlert = ["seq", "id", "item", "origin", "received_at"] as const;
 const columns = [...ofAlert, ...(["request_seq", "source", "route_failures", "routing_error"] as const)];
 
-/** Its request is there. */
+/** The row of an unrouted alert, whose request still exists. */
 export type UnroutedRow = Pick<Row<"alerts">, (typeof columns)[number]> & { request_seq: number };
 
 export const unroutedColumns = columns.join(", ");
 
 /**
- * Alerts that wait for routing, by their requests.
+ * Alerts that wait for routing, grouped by their requests.
  *
- * @param open is asked with the first alert of each request. Undefined: no more of them are listed
+ * @param open is asked with the first alert of each request. Undefined: the list ends before this request
  */
 export function toUnrouted<Listed extends UnroutedRow>(
   rows: readonly Listed[],

@@ -4,17 +4,17 @@ import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { keptFiles, lockFileName } from "./kept-files.ts";
 
-/** Where a relay without DATABASE_URL would have its log, and perhaps had it. */
+/** The folder in which a relay without DATABASE_URL has its log, or had it before. */
 export function formerFolder(dataDir: string | undefined): string {
   return dataDir ?? resolve("data");
 }
 
 /**
- * What is kept for all processes, alone, for as long as `work` takes: in the PostgreSQL of the configuration, or else in files
+ * Opens the records that all processes share for as long as `work` takes: in the PostgreSQL of the configuration, or else in files
  * of its folder.
  *
- * @param options.isExisting see `PostgresStoreOptions`. When not, a database in which nothing is kept yet takes over what lies in
- * the folder, so that senders and people need nothing new. Default true
+ * @param options.isExisting see `PostgresStoreOptions`. When false, a database without records takes over those of the folder, so
+ * that senders and people can keep their secrets. Default true
  * @throws what `openKeptRecords` and `work` throw.
  */
 export async function withKept<T>(
@@ -33,10 +33,10 @@ export async function withKept<T>(
   }
 }
 
-/** All of it or, when somebody else was first, nothing: what has been forgotten since does not come back. */
+/** Takes over all records, or none where another process was first: records that were removed since do not come back. */
 export async function takeOver(dataDir: string | undefined, to: KeptRecords): Promise<void> {
   const folder = formerFolder(dataDir);
-  // A folder that nobody has named may be anybody's.
+  // A folder that the configuration does not name may belong to another program.
   if (dataDir === undefined && !existsSync(join(folder, lockFileName))) return;
   if ((await to.list()).length > 0) return;
   const from = keptFiles(folder);

@@ -6,7 +6,7 @@ export interface Statement {
   values: unknown[];
 }
 
-/** @param build gets a function that makes a place in the text for a value */
+/** @param build is given a function that adds a value and returns its place in the text */
 export function toStatement({ place, kept }: Pick<Dialect, "place" | "kept">, build: (add: Add) => string): Statement {
   const values: unknown[] = [];
   const sql = build((value) => place(values.push(typeof value === "string" ? kept(value) : value)));
@@ -20,8 +20,8 @@ export interface Bounds {
 }
 
 /**
- * What a page is read along, newest first: an index of alerts or of deliveries, what went wrong, or the search index. With the values that
- * the columns of an index in front of its position have, and the condition of a small one.
+ * The index that a page is read along, newest first: an index of alerts or of deliveries, the problems, or the search index.
+ * `columns`: the values of the index's columns in front of the position. `only`: the condition of a small index.
  */
 export type Driver<Search> =
   | { along: "alerts"; columns: Partial<Record<"alert_key" | "source" | "severity", string>>; only?: string }
@@ -29,52 +29,57 @@ export type Driver<Search> =
   | { along: "problems" }
   | { along: "search"; search: Search };
 
-/** What of a query is looked for at once: along a driver, in a window, with the search of that part of the log. */
+/** One part of a query that is read at once: along a driver, in a window, with the search of that part of the log. */
 export interface Look<Search> {
   query: AlertQuery;
   driver: Driver<Search>;
   window: Bounds;
-  /** Absent: nothing is searched for. */
+  /** Absent: the query has no words. */
   search?: Search;
 }
 
-/** What a driver gives, as parts of a SELECT. */
+/** The rows of a driver, as parts of a SELECT. */
 export interface Rows {
   from: string;
   where: string[];
-  /** Newest first. Default: as they come. */
+  /** Newest first. Default: the order in which the rows come. */
   order?: string;
-  /** Joins the alert `a`, where `from` is not the alerts. */
+  /** Joins the alert `a`, where `from` is not the table of alerts. */
   alert?: string;
-  /** Makes one row of all that an alert has. */
+  /** Makes one row of all rows of an alert. */
   group?: string;
 }
 
 /**
- * `listed`: one row for each alert `a`; `counted`: one row for each alert, no column is read; `narrowed`: all rows of the
- * index, to count how many they are.
+ * `listed`: one row for each alert `a`. `counted`: the same, but no column is read. `narrowed`: all rows of the index, to count
+ * them.
  */
 export type RowsFor = "listed" | "counted" | "narrowed";
 
 /**
- * The search for alerts below a position, and from which position on it finds all of them: at most `width` below. Undefined: nothing can
- * be found there.
+ * The search for alerts below a position. It finds all of them from the position `from` on, which is at most `width` lower.
+ * Undefined: no alert below can match.
  */
 export type Find<Search> = (below: number, width: number) => { search: Search; from: number } | undefined;
 
-/** How one database reads lists: each planner needs its own indexes, hints and windows. What a list has is said once, in this folder. */
+/**
+ * The words for lists of one database, since each planner needs its own indexes, hints and windows. The rest of a list is in this
+ * folder, once for both.
+ */
 export interface ListWords<Search> {
   sql: Dialect;
-  /** A step behind which the next window is wider, and one behind which it is narrower. Milliseconds. */
+  /** After a shorter step the next window is wider, after a longer one narrower. Milliseconds. */
   step: { shortMs: number; longMs: number };
-  /** Small indexes have the states of alerts by severity as well. */
+  /** Whether small indexes also have the states of alerts by severity. */
   hasStatesBySeverity: boolean;
-  /** What narrows this query but for its words. Each driver has one index, or several from which the planner chooses. */
+  /**
+   * The drivers for all parts of this query except its words. Each driver has one index, or several from which the planner chooses.
+   */
   driversOf(query: AlertQuery): Driver<Search>[];
   rowsOf(look: Look<Search>, add: Add, how: RowsFor): Rows;
   /** Joins the alert `a` of a position. */
   alertOf(seq: string): string;
-  /** A range of an index, in its order: of the columns in front, and of the positions behind them. */
+  /** A range of an index, in its order. `columns` are in front of the position in the index. */
   rangeOf(
     name: string,
     columns: Readonly<Record<string, string | undefined>>,
@@ -82,15 +87,15 @@ export interface ListWords<Search> {
     ends: { from: number[]; below: number[] },
     add: Add,
   ): { where: string; order: string };
-  /** The condition that alert `a` has what is searched for. */
+  /** The condition that the search matches the alert `a`. */
   matches(search: Search, add: Add): string;
-  /** A column by whose index nothing is to be read. */
+  /** A column, in a form that keeps the planner from its index. */
   unindexed(column: string): string;
   /** @param list selects the columns that it is given, in the order of the page */
   page(list: (columns: string) => string, shown: () => string, limit: number, add: Add): string;
   limited(list: string, limit: number, add: Add): string;
   run<Row extends object>(statement: Statement): Awaitable<Row[]>;
-  /** Which alerts of these times there can be. */
+  /** Between which positions alerts of these times can be. */
   boundsOf(times: Pick<AlertQuery, "fromAt" | "toAt">): Awaitable<Bounds>;
   /** @param words as `wordsOfQuery` gives them, at least one */
   toFind(words: string[]): Awaitable<Find<Search>>;

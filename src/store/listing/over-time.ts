@@ -3,27 +3,29 @@ import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.
 import { RecentMap } from "../../ground/recent-map.ts";
 import type { Awaitable } from "../tx.ts";
 
-/** What came in a step is routed this much later, except for what cannot be. */
+/** The alerts of a step are routed this much later, except for those whose routing fails. */
 export const settledAfterMs = 10 * 60_000;
-/** Steps of all presets of the page together, a few times. */
+/** A few times the steps of all presets of the page together. */
 export const mostKept = 1_000;
 
 export type Counted = Omit<StepCount, "problems">;
 
-/** Steps of time, and what is asked for of them: see `TimeSteps`. Times from the first on, and below the second. */
+/** Steps of time and the counts that are wanted of them, see `TimeSteps`. Times from `from` on, and before `below`. */
 export interface Span extends Pick<TimeSteps, "stepMs" | "problemsOf"> {
   from: number;
   below: number;
-  /** A step lies in it as a whole, and nothing else will come or go there. */
+  /** The step lies in the span as a whole, and its counts will not change. */
   isSettled(at: number): boolean;
 }
 
-/** Counts in one database. Steps are named by their beginning, and given with the last one first. */
+/** Counts in one database. A step is named by its beginning. Steps are given last one first. */
 export interface StepCounter {
-  /** Steps that are counted at first before the time is looked at, and how many times as many the next time. */
+  /**
+   * The number of steps that are counted before the first look at the time, and the factor by which the number grows each time.
+   */
   first: number;
   growth: number;
-  /** When the newest and the oldest alert came. `isPastOther`: what was counted of the past is not true any more. */
+  /** The times of the newest and the oldest alert. `isPastOther`: the kept counts of the past are no longer true. */
   readEnds(): Awaitable<{ newest?: number | null; oldest?: number | null; isPastOther?: boolean }>;
   /** Called first, for all steps. */
   countProblems(steps: number[], span: Span): Awaitable<Map<number, number>>;
@@ -31,8 +33,8 @@ export interface StepCounter {
 }
 
 /**
- * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
- * positions. A past step is counted once and kept; those that a removal may have reached are not.
+ * * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
+ * positions. The count of a past step is kept, except where a removal may have reached the step.
  *
  * @param nowMs milliseconds that only go forward.
  */

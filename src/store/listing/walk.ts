@@ -6,30 +6,30 @@ import { createListStatements, mostCounted } from "./list-statements.ts";
 import type { Bounds, Driver, Find, ListWords, Look } from "./list-words.ts";
 
 export interface Walked {
-  /** The time was over here: what is below this `seq` was not looked at. */
+  /** The time was over at this `seq`: the alerts below it were not looked at. */
   stoppedBelow?: number;
-  /** Positions that were looked at. */
+  /** The number of positions that were looked at. */
   looked: number;
 }
 
-/** Alerts of the first window that is looked at; those after it are wider or narrower, as long as that took. */
+/** The width of the first window, in alerts. Later ones are wider or narrower, as long as the one before took. */
 const firstWidth = 4_096;
 const leastWidth = 512;
 /** Alerts of the first window when bodies are searched: each body may be a mebibyte. */
 const firstBodies = 32;
 
-/** The log itself. */
+/** The table of alerts itself. */
 const wholeLog = { along: "alerts", columns: {} } as const;
 
 const nothing: Find<never> = () => undefined;
 
-/** What is found along a driver in a window. Rows that were found before are not found again. */
+/** Handles the rows of a driver in a window. No row is found in two windows. */
 export type Visit<Search> = (look: Look<Search>) => Promise<"enough" | "more">;
 
 /**
- * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order.
- * Several filters may each let half of the log through, and together nothing. The log is looked at in windows, newest
- * first, each along whatever narrows it most, until the page is full or the time is over.
+ * * Finds a page of the log, however the filters are combined. A single filter has an index that gives the page in its order.
+ * Several filters may each match half of the log, and together nothing. The walk therefore reads the log in windows, newest first,
+ * each along the driver that narrows it most. It ends when the page is full or the time is over.
  *
  * @param nowMs milliseconds that only go forward.
  */
@@ -37,7 +37,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   const { toNarrowness } = createListStatements(words);
   type Along = Driver<Search>;
 
-  /** Undefined: nothing is searched for. */
+  /** Undefined: the query has no words. */
   async function toFind(query: Searched): Promise<Find<Search> | undefined> {
     const wanted = wordsOfQuery(query);
     if (wanted === undefined) return undefined;
@@ -48,7 +48,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     return endBefore(await words.boundsOf(times), before);
   }
 
-  /** The narrowest of a window, and how many rows of it that is, up to `mostCounted`. */
+  /** The driver with the fewest rows in a window, and their number, up to `mostCounted`. */
   async function narrowest(query: AlertQuery, drivers: readonly Along[], window: Bounds): Promise<[Along, number]> {
     const [row] = await words.run<Record<string, number>>(toNarrowness(query, drivers, window));
     const counts = drivers.map((driver, index): [Along, number] => [driver, row?.[`n${index}`] ?? 0]);
@@ -56,10 +56,10 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   }
 
   /**
-   * A window that ends below `below`, narrow enough that looking at all of it is a short step. Without a driver: it is empty.
+   * A window that ends at `below`, narrow enough to be read in a short step. Without a driver the window is empty.
    *
-   * @param first where it begins at the earliest
-   * @param found the search, and where the window begins when it is read along that
+   * @param first the earliest beginning of the window
+   * @param found the search, and where the window begins when it is read along the search
    */
   async function nextStep(
     query: AlertQuery,
@@ -83,7 +83,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     }
   }
 
-  /** Looks through the log, newest first, until `visit` has had enough. */
+  /** Reads the log, newest first, until `visit` has enough. */
   async function walk(query: AlertQuery, mostMs: number, visit: Visit<Search>): Promise<Walked> {
     const endsAt = nowMs() + mostMs;
     const drivers = words.driversOf(query);
@@ -114,7 +114,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     return { looked: Math.max(0, bounds.below - bounds.from) };
   }
 
-  /** The searches of all parts of the log that hold alerts of these bounds, newest first; without a search that of everything. */
+  /** The searches of all parts of the log within these bounds, newest first. A query without words gives one part: everything. */
   async function* searchesIn(query: Searched, bounds: Bounds): AsyncGenerator<[Search | undefined, Bounds]> {
     const find = await toFind(query);
     if (find === undefined) yield [undefined, bounds];
@@ -130,7 +130,9 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   return { boundsOf, walk, searchesIn };
 }
 
-/** Whether one driver has exactly what the query asks for: then as many rows are read as are wanted, however long the log is. */
+/**
+ * Whether one driver gives exactly the rows of the query. Then no more rows are read than are wanted, however long the log is.
+ */
 function isOfOneIndex(query: AlertQuery, hasStatesBySeverity: boolean): boolean {
   const { q, phrases, raw, severity, state, destination, route, key, source, facts = [], newestOfKey } = query;
   if (newestOfKey || raw !== undefined || facts.length > 0 || q !== undefined || phrases !== undefined) return false;

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
 
 /*
- * What a spool was before it was a database: numbered files. A file is 16 bytes that say what it is, 16 of chance, and records one
- * behind the other. A record is those 16 of chance again, the length of its content, 16 bytes of the hash of both, and the content:
- * the length of its fields as JSON, these, and the body. Lengths have 4 bytes, the highest first.
+ * The form of a spool before it was a database: numbered files. A file has 16 bytes that name its format, 16 random bytes, and then
+ * its records. A record has the same 16 random bytes, the length of its content, 16 bytes of the hash of both, and the content. The
+ * content is the length of the fields' JSON, that JSON, and the body. Lengths have 4 bytes, the highest first.
  *
- * Behind what a power cut has torn the next record is found by the bytes of chance. No sender knows them, so no body can
- * hold what would be read as a record.
+ * After bytes that a power cut has torn, the random bytes show where the next record begins. No sender knows them, so no body can
+ * contain a false record.
  */
 const magic = Buffer.from("tocsin spool 1\n\0", "latin1");
 const headerBytes = 32;
@@ -19,20 +19,22 @@ const overheadBytes = markBytes + 4 + 16;
 interface FormerFile {
   file: string;
   requests: IncomingRequest[];
-  /** Between or behind the records: what was cut off while it was written, and was not acknowledged; or a disk that fails. */
+  /**
+   * Bytes between or after the records: a record that was cut off while it was written and was not acknowledged, or a failing disk.
+   */
   tornBytes: number;
-  /** Records follow what is torn: what was once whole is damaged. */
+  /** Records follow the torn bytes, so a record that was once whole is damaged. */
   isDamaged: boolean;
-  /** Its beginning was written whole. If not, nothing in it was acknowledged. */
+  /** The beginning of the file was written whole. If not, nothing in it was acknowledged. */
   isBegun: boolean;
 }
 
-/** Bytes that are no record in a file. */
+/** A file with bytes that are no record. */
 export type TornFile = Pick<FormerFile, "file" | "tornBytes" | "isDamaged">;
 
 /**
- * @param add puts the requests of a file on disk. The file is removed behind it, or kept aside where not all of it is a record.
- * @returns those that were not whole
+ * @param add puts the requests of a file on disk. The file is then removed, or kept aside where not all of it is records.
+ * @returns the files that were not whole
  */
 export function takeInFormerFiles(dir: string, add: (requests: IncomingRequest[]) => void): TornFile[] {
   const torn: TornFile[] = [];
@@ -40,7 +42,7 @@ export function takeInFormerFiles(dir: string, add: (requests: IncomingRequest[]
     const { file, requests, tornBytes, isDamaged, isBegun } = one;
     add(requests);
     if (tornBytes > 0) torn.push({ file, tornBytes, isDamaged });
-    // What is not whole may be the rest of an alert that was answered 202, if the disk has damaged it later.
+    // The torn part may be an alert that was answered 202, if the disk has damaged it later.
     if (isDamaged) renameSync(file, `${file}.damaged`);
     else if (isBegun && tornBytes > 0) renameSync(file, `${file}.torn`);
     else rmSync(file);
@@ -63,7 +65,7 @@ const listNames = (dir: string): string[] =>
     .filter((name) => /^\d{8}\.spool$/.test(name))
     .sort();
 
-/** Each record has the bytes of chance, so the first one names them where the header is damaged. */
+/** Each record has the random bytes, so the first record gives them where the header is damaged. */
 function readFormerFile(file: Buffer): Omit<FormerFile, "file"> {
   const header = file.subarray(0, headerBytes);
   const first = file.subarray(headerBytes, headerBytes + markBytes);
@@ -111,7 +113,7 @@ function parseRecord(record: Buffer): IncomingRequest {
   return { ...fields, body: record.subarray(bodyAt) };
 }
 
-/** The hash covers everything but the record's place in the file. */
+/** The hash covers the whole record except its place in the file. */
 function hashOf(record: Buffer): Buffer {
   const hash = createHash("sha256").update(record.subarray(0, markBytes + 4));
   return hash.update(record.subarray(overheadBytes)).digest().subarray(0, 16);

@@ -9,7 +9,7 @@ import { type LeftBehind, SpoolFile, sizeOf, toRefusal } from "./spool-file.ts";
 
 export interface SpoolDatabaseOptions {
   dir: string;
-  /** The most bytes that may wait; what would go beyond is refused. */
+  /** The most bytes that may wait. A request that would exceed them is refused. */
   maxBytes: number;
   /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
@@ -20,10 +20,10 @@ export interface SpooledCount {
   alerts: number;
 }
 
-/** A request that is on disk and was not handed over. */
+/** A request that is on disk and not yet handed over. */
 export interface SpooledRequest {
   request: IncomingRequest;
-  /** It need not be kept any more. */
+  /** The request need not be kept any more. */
   done(): void;
 }
 
@@ -52,23 +52,23 @@ export async function openSpoolDatabase(options: SpoolDatabaseOptions): Promise<
 }
 
 /**
- * Requests in a database in a folder, which one process at a time has. Its thread is started for the first request
- * that is written or read, since most relays need none for months.
+ * Requests in a database in a folder, which one process at a time holds. The thread starts with the first request that is written
+ * or read, since most relays need none for months.
  */
 export class SpoolDatabase {
   #thread?: Promise<DatabaseThread<SpoolFile>>;
   #isClosed = false;
-  /** Bytes that are on disk or on their way there, and are not done. */
+  /** Bytes of the requests that are on disk, or on their way there, and not done. */
   #bytes: number;
-  /** All up to here that was acknowledged is on disk. */
+  /** All acknowledged requests up to this position are on disk. */
   #writtenTo: number;
   #takenTo = 0;
   #untaken: SpooledCount;
-  /** Requests that were taken, and are not done. */
+  /** The number of taken requests that are not done. */
   #undone = 0;
-  /** Positions that are still to be removed. */
+  /** Positions of done requests that are still to be removed. */
   #done: number[] = [];
-  /** Requests on their way to the disk. */
+  /** The number of requests on their way to the disk. */
   #coming = 0;
   #damagedFiles: readonly string[] = [];
 
@@ -83,17 +83,17 @@ export class SpoolDatabase {
     this.#untaken = { requests, alerts };
   }
 
-  /** What the requests take. */
+  /** The bytes that the waiting requests take. */
   bytes(): number {
     return this.#isEmpty() ? 0 : this.#bytes;
   }
 
-  /** Nothing is here, or on its way to the disk, that need be kept. */
+  /** No request is here, or on its way to the disk, that must be kept. */
   #isEmpty(): boolean {
     return this.#undone === 0 && this.#coming === 0 && this.#takenTo === this.#writtenTo;
   }
 
-  /** Paths of files that hold what cannot be read: they are kept for people to look at. As of the last look at the folder. */
+  /** Paths of files with unreadable parts, which are kept for people to look at. As of the last look at the folder. */
   damagedFiles(): readonly string[] {
     return this.#damagedFiles;
   }
@@ -105,8 +105,8 @@ export class SpoolDatabase {
   }
 
   /**
-   * Resolves when it is on disk; what comes at once shares a sync.
-   * @returns a duplicate where an earlier one with the same key and body waits here: it is kept too
+   * Resolves when the request is on disk. Requests that come at once share a sync.
+   * @returns a duplicate where an earlier request with the same key and body waits here. The duplicate is kept too
    * @throws AppError `store_unavailable` when there is no room, or the disk fails.
    */
   async append(request: IncomingRequest): Promise<Acceptance> {
@@ -132,8 +132,8 @@ export class SpoolDatabase {
   }
 
   /**
-   * The oldest that were not taken yet, some megabytes of them; none: there are no more.
-   * @param onUnreadable hears of what was on disk, cannot be read back, and so is not among what is taken
+   * Takes the oldest requests that were not taken yet, some megabytes of them. Empty: no request is left.
+   * @param onUnreadable hears of requests that were on disk and cannot be read back. They are not among the taken ones
    */
   async take(onUnreadable: (lost: SpooledCount) => void): Promise<SpooledRequest[]> {
     while (this.#takenTo < this.#writtenTo) {
@@ -185,7 +185,7 @@ export class SpoolDatabase {
     if (!this.#isEmpty() || this.#thread === undefined) return;
     this.#done = [];
     this.#bytes = 0;
-    // What stays there is found by the next process, and handed over again: no request is stored twice.
+    // The next process finds the rest and hands it over again. No request is stored twice.
     void this.#thread
       .then((thread) => thread.ask("clear", []))
       .then(() => this.findDamaged())
@@ -218,7 +218,9 @@ export class SpoolDatabase {
     return this.#thread;
   }
 
-  /** Waits for what is being written; later requests are refused. What was not handed over is found by the next process. */
+  /**
+   * Waits for the writes under way, and refuses later requests. The next process finds the requests that were not handed over.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#thread?.catch(() => undefined))?.close();

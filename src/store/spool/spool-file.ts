@@ -33,7 +33,7 @@ const migrations = [
   },
 ];
 
-/** What the processes before this one have left. */
+/** The requests and files that earlier processes have left. */
 export interface LeftBehind {
   /** Requests that can be read. */
   requests: number;
@@ -43,20 +43,20 @@ export interface LeftBehind {
   lastSeq: number;
   /** See `sizeOf`. */
   bytes: number;
-  /** Files of a former version that were not whole. */
+  /** Files of the former format that were not whole. */
   torn: TornFile[];
-  /** The database that can be read in part, where it lies. */
+  /** The path of a database that can be read only in part. */
   damaged?: string;
 }
 
-/** A request at its place among the others. */
+/** A request with its position. */
 interface SpooledRow {
   seq: number;
   request: IncomingRequest;
 }
 
 const pageBytes = 4096;
-/** What a request takes besides its body and its headers. */
+/** The bytes of a request besides its body and its headers. */
 const rowBytes = 300;
 
 /** Bytes of the file that a request takes. A large one has pages of its own. */
@@ -66,18 +66,21 @@ export function sizeOf({ body, headers }: Record<"body" | "headers", { length: n
 }
 
 const mostBytesPerTake = 4 * 1024 * 1024;
-/** How many reads in a row may fail where a disk cannot give its bytes; some seconds, as `take` is asked again. */
+/** The most failed reads in a row, where the disk does not give its bytes. This takes some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
-/** Where the last page is damaged nobody knows where the rows end: this many behind the last readable one, far more than a page has. */
+/**
+ * Where the last page is damaged, the end of the rows is unknown. This many positions after the last readable row are asked, far
+ * more than a page has.
+ */
 const mostAskedInVain = 10_000;
 
 /**
- * The requests that wait in a folder, in a database that one process has, in a thread of its own that waits for the disk
- * (`sqlite/thread.ts`).
- * Each method is awaited before the next is called, and throws AppError `store_unavailable` where the folder cannot be used.
+ * The requests that wait in a folder, in a database that one process holds. It runs in a thread that waits for the disk
+ * (`sqlite/thread.ts`). Each method is awaited before the next is called, and throws AppError `store_unavailable` where the folder
+ * cannot be used.
  *
- * What is damaged is left out of what is taken. The database is kept for people to look at, instead of removed, when the rest is
- * handed over.
+ * Damaged requests are not among the taken ones. When the rest is handed over, a damaged database is kept for people to look at
+ * instead of removed.
  */
 export class SpoolFile implements Serving {
   readonly #path: string;
@@ -85,7 +88,10 @@ export class SpoolFile implements Serving {
   #isDamaged = false;
   #failedReads = 0;
 
-  /** @param writtenTo what stands behind it was refused: the thread of before has ended without an answer. Default: nothing was */
+  /**
+   * @param writtenTo the last acknowledged position: later ones were refused when the former thread ended without an answer.
+   * Default: nothing was refused
+   */
   constructor(
     private readonly dir: string,
     private writtenTo = Number.MAX_SAFE_INTEGER,
@@ -93,7 +99,7 @@ export class SpoolFile implements Serving {
     this.#path = join(dir, fileName);
   }
 
-  /** Takes the files of a former version into the database, and counts what waits. */
+  /** Takes the files of the former format into the database, and counts the waiting requests. */
   async look(): Promise<LeftBehind> {
     if (this.#isNothingThere()) return { requests: 0, alerts: 0, lastSeq: 0, bytes: 0, torn: [] };
     const look = () =>
@@ -112,9 +118,9 @@ export class SpoolFile implements Serving {
   }
 
   /**
-   * Answers when all that is to be accepted is on disk. A duplicate is one of an earlier request with the same key and body that waits
+   * Answers when all accepted requests are on disk. A request is a duplicate where an earlier one with the same key and body waits
    * here.
-   * @returns as `version` the position of the last
+   * @returns as `version` the position of the last request
    */
   async calls(packed: PackedCalls): Promise<CallsAnswer> {
     const results = this.#run((opened) => {
@@ -126,19 +132,20 @@ export class SpoolFile implements Serving {
       );
       return acceptAll.immediate();
     });
-    // What was refused has left its positions to the next, so that no gaps have to be gone through.
+    // Refused requests leave their positions to the next ones, so that reading meets no gaps.
     this.writtenTo += results.length;
     return { results, version: this.writtenTo };
   }
 
   /**
-   * The next requests behind `after` up to `upTo`, some megabytes of them.
-   * @param done positions of those that need not be kept any more
-   * @returns `readTo`: the position of the last that was read, or could not be
+   * The next requests after `after` up to `upTo`, some megabytes of them.
+   * @param done positions of requests that need not be kept any more
+   * @returns `readTo`: the last position that was read, or could not be read
    */
   async take(after: number, upTo: number, done: number[]): Promise<{ rows: SpooledRow[]; readTo: number }> {
     return this.#run((opened) => {
-      // A full disk keeps nobody from reading: all room is given back at the end, and behind a kill they are handed over once more.
+      // A full disk prevents no reading: the last step gives all room back. After a kill the done requests are handed over
+      // again.
       ignoreErrors(() =>
         opened.prepare("DELETE FROM spooled WHERE seq IN (SELECT value FROM json_each(?))").run(JSON.stringify(done)),
       );
@@ -155,7 +162,7 @@ export class SpoolFile implements Serving {
     });
   }
 
-  /** No request need be kept any more: gives all room back, on a full disk too. */
+  /** All requests are done: gives all room back, on a full disk too. */
   async clear(): Promise<void> {
     await this.close();
     if (this.#isDamaged) await this.#setAside();
@@ -167,7 +174,9 @@ export class SpoolFile implements Serving {
     this.#opened = undefined;
   }
 
-  /** A folder that cannot be written to should be found before an alert needs it. Making a database would take longer. */
+  /**
+   * Tries to write a file, since an unusable folder should be found before an alert needs it. Making a database would take longer.
+   */
   #isNothingThere(): boolean {
     const probe = join(this.dir, "probe");
     try {
@@ -191,12 +200,12 @@ export class SpoolFile implements Serving {
 
   #open(): OpenedRows {
     const opened = openRows(this.#path);
-    // A damaged database still has to be read: then what was refused may be handed over.
+    // A damaged database must still be readable. Then refused requests may be handed over.
     ignoreErrors(() => opened.prepare("DELETE FROM spooled WHERE seq > ?").run(this.writtenTo));
     return opened;
   }
 
-  /** Undefined for a row that is not there, or damaged. */
+  /** Undefined for a row that is missing or damaged. */
   #read({ prepare }: OpenedRows, seq: number): SpooledRow | undefined {
     try {
       const found = prepare("SELECT request, body, checksum FROM spooled WHERE seq = ?").get(seq) as
@@ -207,7 +216,7 @@ export class SpoolFile implements Serving {
       if (checksum === checksumOf(request, body)) return { seq, request: { ...JSON.parse(request), body } };
     } catch (error) {
       if (!isDamage(error)) throw error;
-      // The disk may give it in a moment.
+      // A later read may succeed.
       if (!isCorrupt(error)) this.#failedReads += 1;
       if (!isCorrupt(error) && this.#failedReads < mostFailedReads) throw error;
     }
@@ -248,10 +257,10 @@ function add({ prepare }: OpenedRows, seq: number, { body, ...fields }: Incoming
   return twin ? { kind: "duplicate", ids: JSON.parse(twin as string) } : { kind: "accepted", ids, conflict: false };
 }
 
-/** The body first: zlib begins anew where it is given no bytes. */
+/** The body comes first: zlib begins anew where it is given no bytes. */
 const checksumOf = (request: string, body: Uint8Array): number => crc32(request, crc32(body));
 
-/** One by one, so that what is damaged hides no other. */
+/** Reads row by row, so that a damaged row hides no other. */
 function countRows({ prepare }: OpenedRows) {
   const counted = { requests: 0, alerts: 0, oldestAt: undefined as number | undefined, lastSeq: 0, bytes: 0 };
   let isDamaged = false;
@@ -284,7 +293,7 @@ function countRows({ prepare }: OpenedRows) {
   return { ...counted, isDamaged };
 }
 
-/** Takes in what a former version has left. A kill may have left some of it in a file and here. */
+/** Takes in the files of the former format. After a kill some requests may be both in a file and here. */
 function takeInFiles(dir: string, opened: OpenedRows): TornFile[] {
   const { db } = opened;
   let known: Set<string | undefined> | undefined;
@@ -299,8 +308,8 @@ function takeInFiles(dir: string, opened: OpenedRows): TornFile[] {
 }
 
 /**
- * What lies in the folder of a spool, of any relay: requests that were handed over are counted until they are removed, some
- * megabytes later. Nothing where it cannot be read.
+ * Counts the requests in the folder of a spool, of any relay. Requests that were handed over count until they are removed, some
+ * megabytes later. Zero where the folder cannot be read.
  */
 export function countSpooled(dir: string): { requests: number; bytes: number } {
   try {
@@ -330,7 +339,7 @@ const isCorrupt = (error: unknown): boolean =>
 
 const causeOf = (error: unknown): unknown => (error instanceof AppError ? error.cause : error);
 
-/** Why a spool takes or gives nothing. */
+/** The error of a spool that takes or gives nothing. */
 export function toRefusal(dir: string, error: unknown): unknown {
   const { code = String(error) } = (causeOf(error) ?? {}) as { code?: string };
   if (error instanceof AppError && !/^(SQLITE_|E[A-Z]+$)/.test(code)) return error;

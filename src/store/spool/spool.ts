@@ -13,9 +13,9 @@ export interface SpoolOptions {
   inbox: Inbox;
   clock: Clock;
   log: Log;
-  /** Hears why a request was refused: it is neither in the store nor on the disk. */
+  /** Hears why a request was refused: neither the store nor the disk has it. */
   onRefused?(reason: AppError): void;
-  /** A sender is not kept waiting longer than this for the store. Default: 3,000. Milliseconds. */
+  /** How long a sender waits for the store before the request is spooled. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
   /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
@@ -23,33 +23,32 @@ export interface SpoolOptions {
 
 const shortestPauseMs = 250;
 const longestPauseMs = 2_000;
-/** What the store refuses for what it is. */
+/** The pause before the store is asked again about a request that it refuses for its content. */
 const stuckAgainMs = 60_000;
 const mostPerChunk = 256;
 
 /**
- * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered,
- * and handed over when the store is back.
+ * * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered, and handed over
+ * when the store is back.
  *
  *     request ──▶ nothing waits here? ──▶ the store ──▶ answered
  *                     │ no                   │ unavailable, or no answer in time
  *                     ▼                      ▼
  *                its database, fsynced ──▶ answered ──▶ handed over, oldest first
  *
- * While anything is still to be handed over, what comes goes behind it: what has ended shall not be told before it has
- * begun. As soon as the last of it is on its way to the store, which stores in the order in which it is asked, what comes
- * is asked of the store again.
+ * While requests wait here, new ones wait after them, so that no end is sent before its beginning. The store keeps the order in
+ * which it is asked. New requests therefore go to the store again as soon as the last waiting one is on its way there.
  *
- * Nothing is stored twice: each request has the ids of its alerts since before the first try, and one whose ids are in the log
- * counts as handed over. A try that is still under way somewhere in the database meets the ids of the next one there,
- * which are unique. What idempotency keys decide, the store decides at the handover, by when each request came.
+ * Nothing is stored twice: a request has the ids of its alerts before the first try, and counts as handed over when the log has
+ * them. Ids are unique in the database, so a try that is still under way there cannot succeed next to a second one. The store
+ * judges idempotency keys at the handover, by the time when each request came.
  */
 export class Spool implements Inbox {
-  /** Tries that have not come to their end, by the first id of their request. */
+  /** Tries that have not ended, by the first id of their request. */
   readonly #asked = new Map<string, Promise<Acceptance>>();
-  /** Requests that are here and were not given to the store, or are to be given again. */
+  /** Requests here that were not given to the store yet, or must be given again. */
   #behind = 0;
-  /** Alerts on disk that the log may not have. */
+  /** Alerts on disk that the log may not have yet. */
   #alerts = 0;
   #spooledInAll = 0;
   #since?: number;
@@ -60,7 +59,7 @@ export class Spool implements Inbox {
   #stuckAt = Number.NEGATIVE_INFINITY;
   /** Alerts that cannot be read back. */
   #unreadable = 0;
-  /** What is on disk could not be taken the last time. */
+  /** The last try to take requests from the disk failed. */
   #isUnread = false;
   #waiting = new AbortController();
 
@@ -102,7 +101,7 @@ export class Spool implements Inbox {
     damagedFiles: [...this.database.damagedFiles()],
   });
 
-  /** Hands over what waits until `stop` is aborted, and what is under way then. Never rejects. */
+  /** Hands over the waiting requests until `stop` is aborted, and finishes the handover under way. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock, log, dir } = this.options;
     stop.addEventListener("abort", () => this.#waiting.abort(woken), { once: true });
@@ -122,7 +121,7 @@ export class Spool implements Inbox {
     if (this.#alerts > 0) log.warn("spool.left", { alerts: this.#alerts, dir });
   }
 
-  /** What waits is found by the next process. */
+  /** The next process finds the waiting requests. */
   readonly close = (): Promise<void> => this.database.close();
 
   async #askStore(request: IncomingRequest): Promise<Acceptance> {
@@ -141,7 +140,7 @@ export class Spool implements Inbox {
     const [id = ""] = request.ids;
     this.#asked.set(id, asking);
     void settled.then(() => this.#asked.delete(id));
-    // Where it cannot be kept, the store's own answer is all that is left to wait for.
+    // Where the spool cannot keep the request, only the store's own answer is left to wait for.
     return this.#keep(request, new Error(`no answer within ${spoolAfterMs} ms`)).catch(() => asking);
   }
 
@@ -171,7 +170,7 @@ export class Spool implements Inbox {
     this.#oldestAt ??= receivedAt;
   }
 
-  /** This many alerts wait no more. */
+  /** Notes that this many alerts wait no more. */
   #settle(count: number): void {
     const { clock, log } = this.options;
     this.#alerts -= count;
@@ -191,7 +190,7 @@ export class Spool implements Inbox {
     this.#settle(lost.alerts);
   }
 
-  /** What is to be handed over next; undefined: it cannot be read. */
+  /** The next requests to hand over. Undefined: they cannot be read. */
   async #next(): Promise<SpooledRequest[] | undefined> {
     if (this.#again.length > 0) return this.#again.splice(0);
     try {
@@ -205,12 +204,12 @@ export class Spool implements Inbox {
     }
   }
 
-  /** Whether the store had a word for each of them. What it was not asked is in `again`. */
+  /** Whether the store could answer for each request. The requests that it was not asked about are in `again`. */
   async #handOverAll(taken: readonly SpooledRequest[], stop: AbortSignal): Promise<boolean> {
     let isWell = true;
     for (let from = 0; from < taken.length; from += mostPerChunk) {
       const chunk = taken.slice(from, from + mostPerChunk);
-      // Requests behind one that the store could not be asked about wait with it.
+      // Requests after one that the store could not be asked about wait with it.
       if (isWell && !stop.aborted) isWell = await this.#handOver(chunk);
       else this.#again.push(...chunk);
     }
@@ -219,7 +218,7 @@ export class Spool implements Inbox {
 
   async #handOver(chunk: readonly SpooledRequest[]): Promise<boolean> {
     const { inbox } = this.options;
-    // What the tries before have come to has to be known, lest the same ids meet in one transaction.
+    // Waits for the results of earlier tries: otherwise the same ids might meet in one transaction.
     const before = await Promise.all(
       chunk.map(({ request }) => this.#asked.get(request.ids[0] ?? "")?.catch(() => undefined)),
     );
@@ -231,14 +230,14 @@ export class Spool implements Inbox {
     for (const [place, outcome] of outcomes.entries()) {
       const one = chunk[place] as SpooledRequest;
       if (outcome.status === "fulfilled") this.#finish(one);
-      // Once more by itself where it was refused: two tries may have met.
+      // A refused request is tried again alone, since two tries may have met.
       else if (isStoreAway(outcome.reason) || (await this.#tryAlone(one)) === "away") this.#again.push(one);
     }
     this.#behind += this.#again.length;
     return this.#again.length === 0;
   }
 
-  /** What the store refuses for what it is keeps no other from being handed over. */
+  /** Asks the store for one request, so that a request that is refused for its content delays no other. */
   async #tryAlone(one: SpooledRequest): Promise<"done" | "away" | "stuck"> {
     const { inbox, clock, log } = this.options;
     try {
@@ -265,7 +264,7 @@ export class Spool implements Inbox {
   }
 }
 
-/** Nothing waits, so nothing is late: a safety net under a wake that was lost. */
+/** A safety net for a lost wake. Nothing waits, so nothing is late. */
 const idleMs = 5_000;
 
 /** The reason is made once: each `abort()` without one makes an exception with a stack. */
