@@ -129,7 +129,7 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 }
 
 /**
- * * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on
+ * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on
  * either until that is done. A move that was killed at any point continues when this is called again.
  *
  * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder:

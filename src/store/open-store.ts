@@ -23,7 +23,7 @@ export type OpenStoreOptions = StorePlace &
 export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 
 /**
- * * The store that the configuration names. With PostgreSQL the folder, where one is configured, is locked too, since journals of
+ * The store that the configuration names. With PostgreSQL the folder, where one is configured, is locked too, since journals of
  * this process lie there. Relays on one machine each have their own folder, or none.
  *
  * @throws what `openThreadedStore` or `openPostgresStore` throws.

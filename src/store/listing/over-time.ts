@@ -33,7 +33,7 @@ export interface StepCounter {
 }
 
 /**
- * * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
+ * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
  * positions. The count of a past step is kept, except where a removal may have reached the step.
  *
  * @param nowMs milliseconds that only go forward.

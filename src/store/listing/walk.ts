@@ -27,7 +27,7 @@ const nothing: Find<never> = () => undefined;
 export type Visit<Search> = (look: Look<Search>) => Promise<"enough" | "more">;
 
 /**
- * * Finds a page of the log, however the filters are combined. A single filter has an index that gives the page in its order.
+ * Finds a page of the log, however the filters are combined. A single filter has an index that gives the page in its order.
  * Several filters may each match half of the log, and together nothing. The walk therefore reads the log in windows, newest first,
  * each along the driver that narrows it most. It ends when the page is full or the time is over.
  *

@@ -9,10 +9,13 @@ import { isLocked } from "./store-error.ts";
 import { lateSpan } from "./times.ts";
 import { toTx } from "./tx.ts";
 
-/** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
+/** The most that one transaction holds. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
-/** What is stored so long after it came is late: others that came since stand in front of it. Far below what a look by time allows. */
+/**
+ * A request that is stored this long after it came is late: newer ones have lower positions. Far below the tolerance of searches by
+ * time.
+ */
 const lateMs = 60_000;
 
 interface Waiting extends Asked {
@@ -21,21 +24,20 @@ interface Waiting extends Asked {
 }
 
 export interface AcceptingOptions {
-  /** The relay that is to route these alerts first. */
+  /** The relay that routes these alerts first. */
   relayName: string;
   /** The database's clock. */
   now: Now;
   acceptRequests: AcceptRequests;
-  /** The alerts are for the other relays to route. Default: never. */
+  /** Whether the other relays are to route the alerts. Default: never. */
   isLeft?(): boolean;
-  /** Something was stored, and the caller that waits for it is answered. */
+  /** Requests were stored, and their callers are answered. */
   onAccepted?(): void;
 }
 
 /**
- * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Their
- * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
- * commit left.
+ * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Rows are
+ * written in the order of the requests, since a transaction writes only when the one before has nothing but its commit left.
  */
 export function createAccepting(database: Database, options: AcceptingOptions) {
   const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
@@ -64,7 +66,8 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
       .catch((error: unknown) => {
         const isOfDrafts = !(error instanceof AppError) || isLocked(error.cause);
         if (!isOfDrafts || asked.every(({ drafts }) => drafts === undefined)) throw error;
-        // What cannot be routed, or not without waiting for another transaction, is stored, and its routing finds the reason again.
+        // Alerts that cannot be routed, or only by waiting for another transaction, are stored alone. Their routing meets the
+        // reason again.
         return store(asked.map(({ request }) => ({ request })));
       })
       .finally(finish);
@@ -83,7 +86,7 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
   return { ...inbox, settled };
 }
 
-/** As what comes out of a spool: a search for a time finds it by this. */
+/** Notes the time of late requests, as from a spool. A search by time finds their alerts through this note. */
 async function noteLate(tx: Transaction, asked: readonly Asked[], now: number): Promise<void> {
   const oldest = asked.reduce((least, { request }) => Math.min(least, request.receivedAt), now);
   if (oldest >= now - lateMs) return;

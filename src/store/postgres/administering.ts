@@ -7,33 +7,33 @@ import { toWords } from "./search-terms.ts";
 import { toTx } from "./tx.ts";
 
 const hourMs = 3_600_000;
-/** Added rows are added up this often. */
+/** How often rows that were added to counts are summed up. */
 const foldEveryMs = 10_000;
 const mostGroups = 500;
 const mostRows = 20_000;
 
-/** For a statement that is rarely run: a plan that was kept would be of tables that had another size. */
+/** For a statement that runs rarely: a kept plan would be for tables of another size. */
 const plannedAnew = [[], false] as const;
 
-/** Alerts whose words are written at once, and how often one after the other. */
+/** The alerts whose words are written in one statement, and the most statements in a row. */
 const indexBatch = 200;
 const indexBatchesAtOnce = 20;
 
-/** The number of the remover's advisory lock: alerts of one request must not go in two transactions at once. */
+/** The number of the remover's advisory lock: two transactions must not remove alerts of one request at the same time. */
 const removerLock = 8_072_401_174;
 
-/** What an alert, a delivery and an attempt take next to the body of the request, with their indexes. Bytes, measured. */
+/** Bytes of an alert, a delivery and an attempt with their indexes, without the body of the request. Measured. */
 const alertBytes = 2_600;
 const deliveryBytes = 1_400;
 
 interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "removeExpiredKeys"> {
   relayName: string;
   removeOld: RemoveOld;
-  /** The disk of the server was full lately. */
+  /** The server's disk was full lately. */
   isFull(): boolean;
 }
 
-/** Whether the database takes changes, and its housekeeping besides what it does by itself. */
+/** Whether the database takes changes, and the housekeeping that it does not do by itself. */
 export function createAdministering(
   database: Database,
   { relayName, isFull, removeOld, forgetOld, removeExpiredKeys }: AdministeringDeps,
@@ -104,15 +104,15 @@ export function createAdministering(
            SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`,
       );
       const [{ names, standbys, hidden } = { names: "", standbys: 0, hidden: 0 }] = rows;
-      // With `synchronous_commit = local` as well the server is refused.
+      // A server that also has `synchronous_commit = local` is refused.
       if (names !== "") return "synchronous";
       if (standbys > 0) return "asynchronous";
-      // A role that may not read all statistics sees that something is connected, but not what it is.
+      // A role without the right to read all statistics sees that a connection exists, but not its purpose.
       return hidden > 0 ? "unclear" : "none";
     },
 
     async maintain(now, stop) {
-      // First, so that an index that cannot be written does not keep it from being done.
+      // Runs first: an index that cannot be written must not prevent it.
       const done = await keepHouse(now, stop);
       await indexAlerts(database, stop);
       return done;
@@ -120,7 +120,7 @@ export function createAdministering(
 
     removesBesideOthers: true,
 
-    /** One relay at a time removes what is old. The database uses the room again by itself. */
+    /** Old alerts are removed by one relay at a time. The database reuses the room by itself. */
     async removeAlerts(step): Promise<Removal> {
       const startedAt = performance.now();
       const done = await database.transaction(async (tx) => {
@@ -148,8 +148,8 @@ async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "use
 }
 
 /**
- * Replaces rows that were added by their sum. A reader sees all of them or the sum, since it is one statement; what
- * another relay is adding up just then is left to it.
+ * Replaces added rows by their sum. A reader sees all of them or the sum, since it is one statement. Rows that another relay is
+ * adding up are left out.
  *
  * @param sums of the other columns, as SQL
  */
@@ -164,7 +164,7 @@ async function fold(database: Database, table: string, key: string, sums: Record
   );
 }
 
-/** Relays take turns by rows: what one of them is at, another leaves out. */
+/** Relays share the rows: a row that one of them works on is left out by the others. */
 async function indexSome(database: Database): Promise<number> {
   return database.transaction(async (tx) => {
     const { rows } = await tx.query<{ seq: number; id: string; facts: string | null }>(
@@ -184,7 +184,7 @@ async function indexSome(database: Database): Promise<number> {
   });
 }
 
-/** Makes alerts searchable that were routed, a bounded number a call. */
+/** Makes routed alerts searchable, a bounded number in each call. */
 async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void> {
   let indexed = 0;
   for (let round = 0; round < indexBatchesAtOnce && !stop?.aborted; round += 1) {
@@ -192,7 +192,7 @@ async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void
     indexed += count;
     if (count < indexBatch) break;
   }
-  // For a role that does not own the index the server does it, when the list is long or at its next vacuum.
+  // Where the role does not own the index, the server does this: when the list is long, or at its next vacuum.
   if (indexed > 0)
     await database.single.query(
       `SELECT CASE WHEN pg_has_role(relowner, 'USAGE') THEN gin_clean_pending_list(oid) END

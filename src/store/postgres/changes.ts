@@ -6,25 +6,26 @@ import type { OneRow, Reading } from "./reading.ts";
 import { postgresDialect } from "./tx.ts";
 
 /**
- * Changes stand in the order of the transactions that made them, and those commit in another: while one with a lower number
- * still runs, what others have committed is listed, and the cursor remembers the one that was passed. A reader that continues
- * from the cursor gets the passed transaction's changes once it has committed. Nothing is skipped, and no slow transaction
- * holds up the rest.
+ * Changes are listed in the order of their transactions, but transactions commit in another order. While one with a lower number
+ * still runs, the changes of committed ones are listed, and the cursor remembers the running one. A reader that continues from the
+ * cursor gets that transaction's changes once it has committed. Nothing is skipped, and no slow transaction delays the rest.
  *
- * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction: how far it lies below, in base 36,
- * and `.` with the alert up to which its changes were listed, if some were.
+ * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction. That is written as its distance below,
+ * in base 36, and `.` with the alert up to which its changes were listed, if some were.
  */
 interface Place {
-  /** The last change that was listed: its transaction, and its alert. */
+  /** The transaction and the alert of the last listed change. */
   transaction: bigint;
   seq: number;
-  /** Earlier transactions whose changes may not be listed yet, ascending; `seq`: the alert behind which they are not. */
+  /**
+   * Earlier transactions whose changes may not be listed yet, ascending. `seq`: changes of alerts after this one are not listed.
+   */
   passed: { transaction: bigint; seq: number }[];
 }
 
-/** With more passed transactions than that, changes behind the next one wait for it: a cursor is part of addresses. */
+/** With more passed transactions, the changes after the next one wait for it: a cursor is part of addresses. */
 const mostPassed = 8;
-/** How often to look again, so that a transaction that ended meanwhile need not be remembered. */
+/** How often to look again: a transaction that ends meanwhile need not be remembered. */
 const mostLooks = 5;
 
 const pattern = /^\d{1,20}\.\d{1,15}(?:-[0-9a-z]{1,12}(?:\.[0-9a-z]{1,10})?){0,40}$/;
@@ -52,7 +53,7 @@ function fromCursor(cursor: ChangeCursor | undefined): Place {
 const parseBase36 = (text: string): bigint =>
   [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
 
-/** What was changed in a table behind the place that `$1` to `$4` are, `$5` at most. */
+/** The changes of a table after the place in `$1` to `$4`, at most `$5`. */
 const laterIn = (table: ChangeTable) => `
   SELECT * FROM (SELECT late.* FROM unnest($3::xid8[], $4::bigint[]) passed (transaction, seq)
     CROSS JOIN LATERAL (SELECT changed_by, seq FROM ${table} WHERE changed_by = passed.transaction AND seq > passed.seq OFFSET 0) late
@@ -61,7 +62,7 @@ const laterIn = (table: ChangeTable) => `
     ORDER BY changed_by, seq LIMIT $5) next`;
 
 export interface ChangedRow extends ListedRow {
-  /** The transaction of its last change. */
+  /** The transaction of the alert's last change. */
   changed_by: string;
 }
 
@@ -73,11 +74,11 @@ interface SnapshotRow<Row> {
   foreign: string[];
   /** Transactions whose owner is known. */
   known: string[];
-  /** What is added to each for the number of its changes. */
+  /** The base that is added to the transaction's number to get the change's number. */
   base: string;
 }
 
-/** What runs during a read. The connections of other roles may hide what they do: their transactions count as our own. */
+/** The transactions that run during a read. Connections of other roles may be hidden, and count as our own. */
 const snapshot = `SELECT
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x) AS running, change_base()::text AS base,
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)
@@ -87,11 +88,11 @@ const snapshot = `SELECT
 const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname, backend_type FROM pg_stat_activity
   WHERE backend_xid IS NOT NULL)`;
 
-/** A read, with what ran during it. */
+/** A read, together with the transactions that ran during it. */
 const withSnapshot = (sql: string) =>
   `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
 
-/** It is not known yet to which database a running transaction belongs. A moment later it may be. */
+/** It is not known yet to which database some running transactions belong. A moment later it may be known. */
 const isUnclear = ({ running, known }: SnapshotRow<unknown>, look: number) =>
   running.length > known.length && look < mostLooks;
 
@@ -148,7 +149,7 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
       const [[last], running] = [found.rows, runningOf(found)];
       const place = last && placeBehind(fromCursor(undefined), last, running);
       if (last === undefined || place !== undefined) return toCursor(place ?? fromCursor(undefined));
-      // Behind the last one that need not be remembered; what follows is listed once more.
+      // The place after the last transaction that need not be remembered. Later changes are listed once more.
       return toCursor({
         transaction: running[mostPassed] as bigint,
         seq: 0,
@@ -169,8 +170,8 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
 }
 
 /**
- * Has changes go on behind all that the log knows, where transactions are counted anew since: in a database that was put back from
- * a dump. To be called before anything is changed.
+ * Makes new changes continue after all that the log knows, where the database was restored from a dump and counts transactions
+ * anew. Called before any change.
  */
 export async function continueChanges(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ last: string }>(
@@ -186,7 +187,7 @@ export async function continueChanges(client: pg.Client): Promise<void> {
 
 const passing = (transaction: bigint) => ({ transaction, seq: 0 });
 
-/** Where who has listed this change goes on; undefined: too many transactions would have to be remembered. */
+/** The place of a reader that has listed this change. Undefined: too many transactions would have to be remembered. */
 function placeBehind(
   from: Place,
   row: { changed_by: string; seq: number },
@@ -195,7 +196,7 @@ function placeBehind(
   const transaction = BigInt(row.changed_by);
   const isLate = transaction < from.transaction;
   const last = isLate ? from : { transaction, seq: row.seq };
-  // What still runs has no change that could have been listed.
+  // A transaction that still runs has no change that could have been listed.
   const passed = running.filter((one) => one < last.transaction).map(passing);
   if (isLate) {
     passed.push({ transaction, seq: row.seq });

@@ -11,18 +11,18 @@ import { createWay, databaseTime } from "./server.ts";
 import { isFull, isOfConnection, toOpenError, toStoreError, toUnavailable } from "./store-error.ts";
 
 export interface ConnectOptions {
-  /** `postgres://user:password@host:5432/database`, with what else node-postgres knows as its query. */
+  /** `postgres://user:password@host:5432/database`. The query may have any option of node-postgres. */
   url: string;
-  /** As the server lists its connections. */
+  /** The name under which the server lists the connections. */
   name: string;
-  /** What a transaction has to say, once it is committed. */
+  /** Is given the signals of a transaction, once it is committed. */
   onCommitted?(notes: Notes): void;
-  /** Default: 8,000. What does not answer for so long counts as gone. Milliseconds. */
+  /** A server that does not answer for this long counts as gone. Default: 8,000. Milliseconds. */
   answerWithinMs?: number;
   /** The machine's clock. Default `Date.now`. */
   machineClock?: Now;
   onClockCorrected?: DatabaseClockDeps["onCorrected"];
-  /** Nothing can be asked, or written, for this reason: with each that asks. Default: nobody hears of it. */
+  /** Called with each question or change that fails since the database is away or full. Default: nobody hears of it. */
   onAway?(reason: AppError): void;
   /** A transaction was committed. */
   onStored?(): void;
@@ -35,8 +35,8 @@ const fullForMs = 20_000;
 const compareEveryMs = 5_000;
 
 /**
- * How a database of this address is called in messages.
- * @throws AppError `config_invalid` that does not repeat it, since it holds a password.
+ * The name of this address's database in messages.
+ * @throws AppError `config_invalid` that does not repeat the address, since it holds a password.
  */
 export function placeOf(url: string): string {
   const place = databasePlace(url);
@@ -47,9 +47,8 @@ export function placeOf(url: string): string {
 }
 
 /**
- * The address as node-postgres gets it. It takes the `sslmode` values `prefer`, `require` and `verify-ca` for `verify-full`, with a
- * warning of several lines to standard error that a later version will check less. What is written here stays what it is, whichever
- * version.
+ * The address for node-postgres. That treats `prefer`, `require` and `verify-ca` of `sslmode` as `verify-full`, and warns on
+ * standard error that a later version will check less. `verify-full`, written here, keeps today's check in every version.
  */
 export function toConnectionString(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
@@ -66,16 +65,16 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * Connections to one PostgreSQL: few that write, and few others for what people read, so that a long search delays no
- * alert. Every new one is looked at before it is used: a server that might forget what it has acknowledged is refused.
+ * Connections to one PostgreSQL: a few that write, and a few others for what people read, so that a long search delays no alert.
+ * Each new connection is checked before use: a server that might lose acknowledged data is refused.
  *
- * - `isPooled`: connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a
- *   session keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
- * - `open`: a connection besides the others, for the caller to end. Its statements may take any time where it is patient.
- * - `openListener`: one for `LISTEN` alone, at another address, for the caller to end.
+ * - `isPooled`: connections go through a pooler, which may hand each transaction to another connection of the server. The
+ *   state of a session cannot be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
+ * - `open`: one more connection, which the caller ends. Its statements may take any time where it is patient.
+ * - `openListener`: one for `LISTEN` alone, at another address, which the caller ends.
  * - `now`: see `DatabaseClock`. It is compared with each new connection, and every five seconds.
- * - `isFull`: the disk was full at the last change that was refused for it or not, within the last twenty seconds.
- * - `settled` resolves when what is under way now is over. `close` waits for that too; what is asked later is refused.
+ * - `isFull`: the disk was full for the last change, within the last twenty seconds.
+ * - `settled` resolves when the calls under way have ended. `close` waits for them too, and later calls are refused.
  *
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
@@ -92,7 +91,7 @@ export async function connect(options: ConnectOptions) {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
-  // It reads the files that the address names; a pool would do so for the first caller.
+  // This reads the files that the address names. Without it the pool would read them for its first caller.
   makeClient(settings, place);
   let isClosed = false;
   let fullAt = Number.NEGATIVE_INFINITY;
@@ -103,15 +102,15 @@ export async function connect(options: ConnectOptions) {
   const { isPooled, prepare } = way;
   const prepareReader = async (client: pg.Client | pg.PoolClient) => {
     await prepare(client);
-    // Statements of pages say themselves along which index they go: planned for each reader anew, half of a page's time would go into
-    // plans. Through a pooler it would be said to the next client.
+    // Each statement of a page names its index, so one plan fits all values. Planning for each reader would take half of a
+    // page's time. Through a pooler the setting would reach the next client.
     if (!isPooled()) await client.query("SET plan_cache_mode = force_generic_plan");
   };
   const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);
   const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, writers);
   const pools = [writers, readers];
 
-  /** Counts the work as under way, and turns its failure into the port's error. */
+  /** Counts the work as under way, and turns a failure into the port's error. */
   function guard<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
     const running = work().catch((error: unknown) => {
@@ -147,7 +146,7 @@ export async function connect(options: ConnectOptions) {
   const read = sqlOn(readers, "read");
   const askTime = async () =>
     (await read.query<{ now: number }>(`SELECT ${databaseTime} AS now`)).rows[0]?.now as number;
-  // While the database is away nothing is compared, and the relay goes by what it knew.
+  // While the database is away the clocks are not compared, and the relay uses the last known difference.
   const comparing = setInterval(() => void clock.compare(askTime).catch(() => {}), compareEveryMs).unref();
 
   const settled = async () => void (await Promise.allSettled([...underWay]));
@@ -179,7 +178,7 @@ export async function connect(options: ConnectOptions) {
   };
 }
 
-/** @throws what `toOpenError` makes of files that the address names and that cannot be read. */
+/** @throws the error of `toOpenError` for files that the address names and that cannot be read. */
 function makeClient(settings: pg.ClientConfig, place: string): pg.Client {
   try {
     return new pg.Client(settings);
@@ -188,14 +187,14 @@ function makeClient(settings: pg.ClientConfig, place: string): pg.Client {
   }
 }
 
-/** @throws what connecting or preparing it fails with: nothing is left open then. */
+/** @throws the error of connecting or preparing: no connection is left open then. */
 export async function openClient(
   settings: pg.ClientConfig,
   place: string,
   prepare: (client: pg.Client) => Promise<void> = async () => {},
 ): Promise<pg.Client> {
   const client = makeClient(settings, place);
-  // The next question reports the failure.
+  // The next statement reports the failure.
   client.on("error", () => {});
   try {
     await client.connect();

@@ -1,9 +1,9 @@
 import type { Notes } from "../signals.ts";
 
-/** What asks the database: one connection, or whichever is free. */
+/** Runs statements: on one connection, or on any free one. */
 export interface Sql {
   /**
-   * One statement. Parameters are `$1`…. Numbers of 8 bytes come as numbers, `bytea` as bytes.
+   * Runs one statement. Parameters are `$1`…. Numbers of 8 bytes come as numbers, `bytea` as bytes.
    * @param isPrepared each connection plans it once, and keeps that plan. Default true
    * @throws AppError `store_unavailable` when the database is away, cannot write, or has no room.
    */
@@ -19,24 +19,23 @@ export interface Transaction extends Sql {
 }
 
 export interface Database {
-  /** Outside a transaction, on a connection for what people read: nothing is written. */
+  /** Outside a transaction, on a connection for what people read. Such a statement writes nothing. */
   read: Sql;
   /**
    * Outside a transaction, for what routing and delivery wait for: single statements on a connection that may write, which no
-   * search delays. Each that writes is a transaction of its own, and says nothing.
+   * search delays. A statement that writes is a transaction of its own, without signals.
    */
   single: Sql;
   /**
-   * One transaction on a connection that may write. It is done again from its beginning when the database has ended it
-   * for a conflict with another (deadlock, serialization), so it has no effects besides the database's. A commit whose
-   * answer is lost rejects with `store_unavailable`: nobody knows whether it has happened.
-   * `isCheck`: it writes too little to say that the disk has room again. Default: false.
+   * One transaction on a connection that may write. After a conflict with another one (deadlock, serialization) it runs again
+   * from its beginning, so it may change nothing but the database. When the answer to the commit is lost it rejects with
+   * `store_unavailable`: nobody knows whether it was committed. `isCheck`: it writes too little to show that the disk has room
+   * again. Default: false.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, isCheck?: boolean): Promise<T>;
   /**
-   * A transaction of one statement, which is committed with it: neither is waited for twice. It is done again after a conflict.
-   * When its answer is lost it rejects with `store_unavailable`: nobody knows whether it has happened. A second statement is
-   * refused.
+   * A transaction of one statement, which is sent together with its commit. It runs again after a conflict. When its answer is lost
+   * it rejects with `store_unavailable`: nobody knows whether it was committed. A second statement is refused.
    */
   statement<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

@@ -2,8 +2,8 @@ import type { KeptRecords, RecordChange } from "../../core/ports/kept-records.ts
 import type { Database, Transaction } from "./database.ts";
 
 /**
- * A row each. A process that starts with an empty database makes what is missing, and of several that do so at once all read what
- * the first has made.
+ * Keeps each record in a row. A process that starts with an empty database makes the missing records. Where several do so at once,
+ * all read the records of the first.
  *
  * @param place of the database, for people
  */
@@ -22,7 +22,7 @@ export function createKeptRecords(database: Database, place: string): KeptRecord
     change: (changes) =>
       database
         .transaction(async (tx) => {
-          // In one order for all, so that no two wait for each other.
+          // All processes use one order, so that no two wait for each other.
           const inOrder = [...changes].sort((a, b) => (a.name < b.name ? -1 : 1));
           for (const change of inOrder) if (!(await changeOne(tx, change))) throw new Changed();
           tx.notes.secrets = true;
@@ -51,7 +51,7 @@ export function createKeptRecords(database: Database, place: string): KeptRecord
   };
 }
 
-/** Ends a transaction that cannot be made in part any more. */
+/** Ends a transaction of changes that cannot all be made. */
 class Changed extends Error {}
 
 async function changeOne(tx: Transaction, { name, from, to }: RecordChange): Promise<boolean> {

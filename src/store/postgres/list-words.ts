@@ -12,27 +12,27 @@ import { postgresDialect as sql } from "./tx.ts";
 const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
   a.dropped, a.repeat_of, a.facts, a.alert_key`;
 
-/** Parts of the search index that one statement asks for one word. */
+/** The most parts of the search index that one statement asks for one word. */
 const mostParts = 256;
-/** To find out whether a word stands in the log as it is: parts of the index that are asked for all words, and for one. */
+/** The most parts of the index that are asked whether a word occurs exactly: for all words together, and for one word. */
 const mostAsked = 128;
 const partsAsked = 64;
-/**
- * One would do. With a limit of one, the planner expects to meet a match soon without the index, word by word; that took a
- * second.
- */
+/** One would be enough. With a limit of one, the planner expects an early match without the index, and reads on for a second. */
 const manyOfWord = 64;
 
-/** Statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each time. */
+/**
+ * The most statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each
+ * time.
+ */
 const mostPrepared = 100;
 
-/** A step takes the way to the database as well. */
+/** A step includes the way to the database. */
 const step = { shortMs: 8, longMs: 24 };
 
 export function createListWords(read: Pick<Reading, "query" | "row" | "unordered">): ListWords<readonly Term[]> {
   const prepared = new Set<string>();
 
-  /** To plan a page anew takes as long as to read it. */
+  /** Planning a page anew takes as long as reading it. */
   function isPrepared(text: string): boolean {
     if (prepared.size < mostPrepared) prepared.add(text);
     return prepared.has(text);
@@ -40,13 +40,13 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
 
   return {
     ...{ sql, step, hasStatesBySeverity: false, rowsOf, rangeOf, alertOf },
-    // Each by one index alone.
+    // Each driver has one index.
     driversOf: (query) => driversOf(sql, query),
     unindexed: (column) => column,
-    // For one alert, which its words say faster than their index.
+    // For one alert, whose words answer faster than their index.
     matches: (terms, add) =>
       `EXISTS (SELECT 1 FROM alert_words w WHERE w.seq = a.seq AND ${hasTexts(terms, add).join(" AND ")} OFFSET 0)`,
-    // What is shown of each is read once it is known which they are.
+    // The other columns of a page are read once its alerts are known.
     page: (list, shown, limit, add) =>
       `SELECT ${shown()} FROM (${limited(list(alertColumns), limit, add)}) a ORDER BY a.seq DESC`,
     limited,
@@ -66,7 +66,9 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
       return { from, below: last + 1 };
     },
 
-    /** A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as well. */
+    /**
+     * A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well.
+     */
     async toFind(words): Promise<Find<readonly Term[]>> {
       const folded = words.map((word) => ({ words: foldWords(word), isBeginning: false }));
       if (folded.some(({ words }) => words.length === 0)) return () => undefined;
@@ -92,7 +94,7 @@ async function occur({ query }: Pick<Reading, "query">, terms: readonly Term[]):
   return rows.map(({ occurs }) => occurs);
 }
 
-/** Where a window begins: a wide one with a part of the search index, which can only be asked as a whole. */
+/** The beginning of a window. A wide one begins with a part of the search index, since a part can only be asked as a whole. */
 function startOfPart(below: number, width: number): number {
   const seq = Math.max(0, below - width);
   return width < alertsPerTerm ? seq : Math.floor(seq / alertsPerTerm) * alertsPerTerm;
@@ -101,8 +103,8 @@ function startOfPart(below: number, width: number): number {
 const alertOf = (seq: string) => `CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = ${seq} OFFSET 0) a`;
 
 /**
- * Compared as one value: so it is this index that has the order, and no plan walks all alerts instead because it takes the few that are
- * wanted for many.
+ * Compared as one value, so that the plan uses this index for the order. Otherwise it may walk all alerts, when it takes the few
+ * wanted rows for many.
  */
 const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from, below }, add) => {
   const values = Object.values(columns).map(add);
@@ -133,7 +135,7 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
       if (how === "narrowed") return { from: "deliveries d", where, order };
       const own = [...(driver.only ? [driver.only] : []), ...deliveryConditions(query, add, driver.columns)];
       const all = [...where, ...own];
-      // Counted from the index alone, one behind the other: those of one alert lie together.
+      // Counted from the index alone. The rows of one alert are adjacent.
       if (how === "counted")
         return {
           from: `(SELECT d.alert_seq, lag(d.alert_seq) OVER (ORDER BY ${order}) AS before FROM deliveries d
@@ -141,7 +143,7 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
           where: ["alert_seq IS DISTINCT FROM before"],
         };
       const same = [...Object.keys(driver.columns).map((column) => `d.${column} = o.${column}`), ...own].join(" AND ");
-      // Takes the last of several deliveries of an alert. No DISTINCT: a plan would take all rows there are before the
+      // Takes the last of several deliveries of an alert. DISTINCT is avoided: its plan would read all rows before it gives the
       // first.
       const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
          WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
@@ -173,8 +175,8 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
 }
 
 /**
- * As a constant, a little too many: a plan that is kept for any limit would else take few rows for a tenth of all. What is too many is
- * not read, since the limit itself stands around it.
+ * The limit as a constant, rounded up: a plan that is kept for any limit would expect a tenth of all rows instead of a few. Rows
+ * beyond the limit are not read, since the exact limit is around it.
  */
 function limited(list: string, limit: number, add: Add): string {
   const atMost = 4 ** Math.max(2, Math.ceil(Math.log(limit) / Math.log(4)));
@@ -184,7 +186,7 @@ function limited(list: string, limit: number, add: Add): string {
 const hasTexts = (terms: readonly Term[], add: Add): string[] =>
   terms.map((term) => `strpos(w.words, ${add(textOfTerm(term))}) > 0`);
 
-/** Alerts that have all terms, and some more where a term is of several words: the words themselves say which. */
+/** Alerts that have all terms, and some more where a term has several words: the words themselves decide then. */
 function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): string {
   const conditions = [
     `search_terms(w.seq, w.words) @@ ${add(toTermQuery(terms, from, below))}::tsquery`,
@@ -197,8 +199,8 @@ function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): st
 }
 
 /**
- * Looked up before all else, in the index of severities where the log is long: where a destination has none of a severity, neither its
- * other deliveries nor the alerts themselves are read, which lie on as many pages.
+ * Checked first, in the index of severities where the log is long. A destination without alerts of this severity is then done
+ * before its other deliveries and their alerts, on many pages, are read.
  */
 function severityOfDelivery({ severity }: AlertQuery, add: Add): string[] {
   if (severity === undefined) return [];

@@ -7,48 +7,47 @@ import { hasTable, inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
 
 /**
- * Relays of two versions run on one database while they are upgraded one after the other. A migration therefore only adds, and says
- * by a line `-- Runs with code of N and newer.` which version the oldest code has that can still work, and be started, on what it
- * leaves (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that
- * changes several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it
- * begins.
+ * Relays of two versions run on one database while they are upgraded one after the other. A migration therefore only adds. Its line
+ * `-- Runs with code of N and newer.` names the oldest code that can still run and start on the result (without the line: only its
+ * own). The column `migrations.oldest_code` tells that code, which does not have the file. A migration that changes several
+ * existing tables has a line `-- Locks first: a, b.`: it locks them together before it begins.
  */
 export interface Migration extends NumberedFile {
-  /** Code that has migrations up to this number runs on it as well. */
+  /** Code with migrations up to this number also runs on it. */
   oldestCode: number;
-  /** Tables of the versions before that it changes; needed where it changes more than one. Default: none. */
+  /** The existing tables that it changes. Needed where it changes more than one. Default: none. */
   locks?: string[];
 }
 
 const folder = new URL("./migrations/", import.meta.url);
 
-/** The number of the advisory lock that each migration is made under: one relay at a time changes the schema. */
+/** The number of the advisory lock of migrations: one relay at a time changes the schema. */
 const lock = 8_072_401_173;
 
 /**
- * What accepts and delivers waits behind a migration that waits for a lock. The migration waits for a moment, lets them
- * through, and tries again for longer: up to a time that senders can bear, and that is longer than the second after which
- * the server ends a deadlock (`deadlock_timeout`) and has autovacuum give way.
+ * Accepting and delivering wait behind a migration that waits for a lock. The migration therefore waits only for a moment, lets
+ * them through, and tries again for longer. The longest try is a time that senders can bear. It is longer than the second after
+ * which the server ends a deadlock (`deadlock_timeout`) and makes autovacuum give way.
  */
 const shortestTryMs = 300;
 const longestTryMs = 2_000;
 
 export interface MigrateOptions {
-  /** Default: the files next to this one. */
+  /** Default: the files in the folder `migrations` next to this file. */
   migrations?: Migration[];
-  /** The caller is moving a log in or out: everybody else is refused until that is done. Default false. */
+  /** The caller is moving a log in or out: every other process is refused until that is done. Default false. */
   isMoving?: boolean;
-  /** For how long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
+  /** How long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
   tryForMs?: number;
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own, and one relay after the other when
- * several start at once. Relays of earlier versions go on meanwhile.
+ * Brings the database to the newest version, each step in a transaction of its own, and one relay after the other when several
+ * start at once. Relays of earlier versions run meanwhile.
  *
  * @throws AppError `store_too_new` for a database on which this code cannot run any more, before anything is written;
- * `store_unavailable` when others do not let go of a table; an error that names the file when its SQL fails: the database is
- * then as it was before that step.
+ * `store_unavailable` when others do not release a table. An error that names the file when its SQL fails: the database is then as
+ * it was before that step.
  */
 export async function migrate(client: pg.Client, options: MigrateOptions = {}): Promise<void> {
   const { migrations = readMigrations(), isMoving = false, tryForMs = 60_000 } = options;
@@ -58,8 +57,8 @@ export async function migrate(client: pg.Client, options: MigrateOptions = {}): 
 }
 
 /**
- * For a process that only looks: nothing is changed.
- * @throws AppError `store_too_new`, or `failed` for a database that is still to be brought up to date.
+ * Checks the schema for a process that only reads, and changes nothing.
+ * @throws AppError `store_too_new`, or `failed` for a database that is not up to date.
  */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
   const current = await requireKnown(client, migrations.length);
@@ -81,7 +80,7 @@ export function readMigrations(from: URL = folder): Migration[] {
   });
 }
 
-/** The next one that is missing, if any. */
+/** Runs the next missing migration, if any. */
 async function migrateOnce(client: pg.Client, migrations: Migration[], tryForMs: number): Promise<boolean> {
   const until = performance.now() + tryForMs;
   for (let tryMs = shortestTryMs; ; tryMs = Math.min(longestTryMs, tryMs * 2)) {
@@ -95,16 +94,16 @@ async function migrateOnce(client: pg.Client, migrations: Migration[], tryForMs:
     } catch (error) {
       if (!isLocked(error) && !isConflict(error)) throw error;
       if (performance.now() > until) throw locked(error, await findHolder(client));
-      // Without the lock on the others' tables, and without the one on migrations, for about as long as they have waited.
+      // Both locks are released for about as long as others have waited: those on tables, and the one on migrations.
       await sleep(tryMs * (0.5 + Math.random()));
     }
   }
 }
 
-/** One transaction, in which no other relay is at this. */
+/** One transaction, while no other relay migrates. */
 function alone<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   return inTransaction(client, async () => {
-    // For a pooler as well, which knows no settings of a session.
+    // Set in the transaction, so that it works through a pooler, which keeps no settings of a session.
     await client.query("SET LOCAL statement_timeout = 0");
     await client.query("SELECT pg_advisory_xact_lock($1)", [lock]);
     return work();
@@ -134,15 +133,15 @@ async function run(
 }
 
 /**
- * As the relay's own transactions mostly take them: a later one waits at the first of them, and holds none of those
- * behind. Some take them the other way round, and end the try, or are ended by the server and done again.
+ * The order in which the relay's own transactions mostly lock these tables: a later transaction waits at the first table, and holds
+ * none of the next. A few lock in another order. They end the try, or the server ends them and they run again.
  */
 const lockOrder = (
   "lanes alerts deliveries requests attempts threads rings paces alert_changes tallies route_hours statistics_start " +
   "search_queue alert_words configurations relays"
 ).split(" ");
 
-/** All of them within the time of a try. */
+/** Locks all of these tables within the time of a try. */
 function lockAll(tables: readonly string[], tryMs: number): string {
   const known = lockOrder.filter((name) => tables.includes(name));
   const names = [...known, ...tables.filter((name) => !known.includes(name))];
@@ -158,19 +157,19 @@ function lockAll(tables: readonly string[], tryMs: number): string {
     END $$`;
 }
 
-/** The first version had none. Who has it already waits for nobody who reads the table, as a dump does. */
+/** The first version did not have the column. Where it exists, the statement waits for no reader of the table, such as a dump. */
 const addOldestCode = `DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'migrations'::regclass AND attname = 'oldest_code') THEN
     ALTER TABLE migrations ADD COLUMN oldest_code integer;
   END IF; END $$`;
 
 /**
- * The newest version of the database; 0 for one that no Tocsin has written.
- * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not say that this code runs on it.
+ * The newest version of the database. 0 for a database that no Tocsin has written.
+ * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not name this code as able to run on it.
  */
 async function requireKnown(client: pg.Client, newest: number): Promise<number> {
   if (!(await hasTable(client, "migrations"))) return 0;
-  // As JSON, since a database of the first version has no such column.
+  // Read as JSON, since a database of the first version does not have the column.
   const { rows: numbers } = await client.query<{ last: number; oldest: number }>(
     `SELECT coalesce(max(number), 0) AS last,
        coalesce(max(coalesce((to_jsonb(m) ->> 'oldest_code')::integer, number)) FILTER (WHERE number > $1), 0) AS oldest
@@ -186,7 +185,7 @@ async function requireKnown(client: pg.Client, newest: number): Promise<number> 
   );
 }
 
-/** A log that is here in part, or that continues elsewhere: what waits in it would be lost, or sent twice. */
+/** Refuses a log that is only here in part, or that continues elsewhere: its waiting alerts would be lost, or sent twice. */
 async function refuseMoving(client: pg.Client): Promise<void> {
   const mark = await readMark(client);
   if (mark === undefined) return;
@@ -202,7 +201,9 @@ async function refuseMoving(client: pg.Client): Promise<void> {
   });
 }
 
-/** The holder of a table's lock, or the session that waits for it the longest, in words; undefined: this role may see nobody. */
+/**
+ * The holder of a table's lock, or the session that has waited longest for it, in words. Undefined: this role may see neither.
+ */
 async function findHolder(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ pid: number; name: string; seconds: number }>(
     `SELECT a.pid, coalesce(nullif(a.application_name, ''), a.backend_type) AS name,

@@ -15,12 +15,12 @@ import { continueChanges } from "./changes.ts";
 import { toValue, typeNames } from "./parameters.ts";
 import { toWords } from "./search-terms.ts";
 
-/** Two moves at once on one database: not. */
+/** The number of the advisory lock that prevents two moves on one database. */
 const lock = 8_072_401_175;
 
 /**
- * As of now. `to_regclass` would answer from the session's cache of names, which a wait for an advisory lock does not renew:
- * a table that another relay has made meanwhile was missing.
+ * Whether the table exists now. `to_regclass` answers from the session's cache of names, which a wait for an advisory lock does not
+ * renew. It missed a table that another relay had made meanwhile.
  */
 export async function hasTable(client: pg.Client, name: string): Promise<boolean> {
   const asked = "SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)";
@@ -45,7 +45,7 @@ export async function inTransaction<T>(client: pg.Client, work: () => Promise<T>
   }
 }
 
-/** What takes the rows: a database that was used by a relay for a moment has a few in the small ones. */
+/** The tables that a move fills. A database that a relay has used for a moment has a few rows in the small ones. */
 const emptied = [
   ...movedTables.flatMap(({ name, postgres }) => (postgres === undefined ? [name] : [])),
   "tallies",
@@ -73,18 +73,18 @@ export class MovedDatabase implements MoveTarget {
     return (await this.client.query<MovedRow>({ text, values: values as unknown[], rowMode: "array" })).rows;
   }
 
-  /** The first value. */
+  /** The first value of the first row. */
   async #one<Value>(sql: string, values?: unknown[]): Promise<Value | undefined> {
     const [[value] = []] = await this.ask(sql, values);
     return value as Value | undefined;
   }
 
   /**
-   * For the length of the connection. What a killed run has left at work on the server, as the making of an index, ends within
-   * seconds: it looks whether anybody is there still.
+   * Holds the lock until the connection ends. Work of a killed run, such as the making of an index, ends on the server within
+   * seconds, since the server checks whether the client still exists.
    */
   async lock(pause: () => Promise<void>): Promise<void> {
-    // Not every system that a server may run on knows how.
+    // The setting fails on systems that cannot check this.
     await this.ask("SET client_connection_check_interval = '1s'").catch(() => {});
     for (let tries = 0; tries < 80; tries += 1) {
       if (await this.#one<boolean>("SELECT pg_try_advisory_lock($1)", [lock])) return;
@@ -95,7 +95,7 @@ export class MovedDatabase implements MoveTarget {
     });
   }
 
-  /** While this table is there, no relay starts on this database: see `requireKnown`. */
+  /** While this table exists, no relay starts on this database: see `requireKnown`. */
   async writeMark(mark: MoveMark): Promise<void> {
     await this.ask(
       "CREATE TABLE IF NOT EXISTS moves (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), mark text NOT NULL, indexes text)",
@@ -108,13 +108,13 @@ export class MovedDatabase implements MoveTarget {
     await this.ask("DROP TABLE IF EXISTS moves");
   }
 
-  /** Relays that say that they run on it. */
+  /** The relays that are announced as running on it. */
   async listAlive(): Promise<string[]> {
     const rows = await this.ask("SELECT name FROM relays WHERE gone_at > clock_timestamp() ORDER BY name");
     return rows.map(([name]) => name as string);
   }
 
-  /** Times between which alerts came that were stored much later; those that touch are one. */
+  /** Times in which alerts came that were stored much later. Adjacent times are joined. */
   async listLate(): Promise<{ from: number; to: number }[]> {
     const found: { from: number; to: number }[] = [];
     for (const ids of await this.ask("SELECT from_id, to_id FROM late_spans ORDER BY from_id")) {
@@ -126,7 +126,7 @@ export class MovedDatabase implements MoveTarget {
     return found;
   }
 
-  /** Rows of what makes a log one that somebody has used. */
+  /** The numbers of rows in tables that show that somebody has used the log. */
   async countKept(): Promise<[table: string, rows: number][]> {
     const found: [string, number][] = [];
     for (const name of ["alerts", "requests", "deliveries", "refused_requests", "mutes"])
@@ -134,7 +134,7 @@ export class MovedDatabase implements MoveTarget {
     return found.filter(([, count]) => count > 0);
   }
 
-  /** What the next relay continues: deliveries that wait or were under way, and alerts that are to be routed. */
+  /** The work for the next relay: deliveries that wait or were under way, and alerts that wait for routing. */
   async countWaiting(): Promise<number> {
     const waiting = await this.#one<number>(
       `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL)
@@ -144,13 +144,13 @@ export class MovedDatabase implements MoveTarget {
   }
 
   /**
-   * Empties the tables, and takes away what would be kept up to date row by row: triggers sleep, and indexes are dropped, to be
-   * made from all rows at the end. One transaction, with the mark of what is about to be copied.
+   * Empties the tables, disables triggers and drops indexes, which `finish` makes anew from all rows: quicker than row by row. One
+   * transaction, which also writes the mark.
    */
   prepare(mark: MoveMark): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.writeMark(mark);
-      // What is said by position of the alerts that were here is not true of those that come.
+      // These tables describe positions of the former alerts, which are wrong for the new ones.
       await this.ask(`TRUNCATE ${[...emptied, "readings", "late_spans"].join(", ")}`);
       await this.#setTriggers("DISABLE");
       const indexes = await this.ask(
@@ -168,7 +168,7 @@ export class MovedDatabase implements MoveTarget {
     for (const name of emptied) await this.ask(`ALTER TABLE ${name} ${how} TRIGGER USER`);
   }
 
-  /** The SQL that makes the removed indexes again. */
+  /** The SQL that makes the dropped indexes again. */
   async #readIndexes(): Promise<string[]> {
     return JSON.parse((await this.#one<string>("SELECT indexes FROM moves")) ?? "[]") as string[];
   }
@@ -188,7 +188,7 @@ export class MovedDatabase implements MoveTarget {
     });
   }
 
-  /** In one statement, with one array a column. */
+  /** One statement, with one array for each column. */
   async #insert({ name, columns }: Pick<MovedTable, "name" | "columns">, rows: readonly MovedRow[]): Promise<void> {
     const names = columns.map((column) => column.name);
     const lists = columns.map(({ kind }, index) => `$${index + 1}::${kind === "time" ? "bigint" : typeNames[kind]}[]`);
@@ -201,7 +201,7 @@ export class MovedDatabase implements MoveTarget {
     );
   }
 
-  /** Besides: sequences behind what is there, and a planner that knows of it. */
+  /** Also moves the sequences behind the copied rows, and lets the planner analyze the tables. */
   async finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void> {
     const indexes = await this.#readIndexes();
     for (const [made, definition] of indexes.entries()) {
@@ -223,7 +223,7 @@ export class MovedDatabase implements MoveTarget {
           `SELECT setval(pg_get_serial_sequence('${name}', 'seq'), greatest(1, (SELECT coalesce(max(seq), 0) FROM ${name})),
              EXISTS (SELECT FROM ${name}))`,
         );
-      // Claims of the former process are older than any lane from here on.
+      // From now on each lane's fence is higher than the claims of the former process.
       await this.ask(
         `SELECT setval('lane_fences', greatest(1, (SELECT coalesce(max(fence), 0) FROM lanes),
            (SELECT coalesce(max(claim_fence), 0) FROM deliveries)))`,
@@ -234,16 +234,13 @@ export class MovedDatabase implements MoveTarget {
     await this.ask(`ANALYZE ${emptied.join(", ")}`);
   }
 
-  /** As it was before `prepare`. */
+  /** Brings the database back to its state before `prepare`. */
   async cancel(mark: MoveMark): Promise<void> {
     await this.prepare({ ...mark, done: {} });
     await this.finish(async () => {});
   }
 
-  /**
-   * Secrets that were made and what setup has registered: see `KeptRecords`. Each has its name; together they replace
-   * all that is there.
-   */
+  /** Replaces all kept records by these: generated secrets, and the registration of setup. See `KeptRecords`. */
   replaceKept(records: readonly (readonly [name: string, content: string])[]): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.ask("DELETE FROM kept_records");

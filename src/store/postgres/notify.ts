@@ -5,42 +5,42 @@ import { readJson } from "../../ground/text/read-json.ts";
 import { addNotes, emitNotes, hasNews, type Notes, newNotes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
-  /** Says something to all that listen on the channel. */
+  /** Sends a text to all that listen on the channel. */
   send(channel: string, text: string): Promise<unknown>;
   /** Rejects while the database is away. */
   look(): Promise<unknown>;
-  /** Opens a connection that listens. Absent: there is no way to one. */
+  /** Opens a connection that listens. Absent: none can be opened. */
   openListener?(): Promise<pg.Client>;
-  /** It listens at an address of its own. */
+  /** The listener has an address of its own (`DATABASE_LISTEN_URL`). */
   hasListenUrl: boolean;
   hub: SignalHub;
-  /** Tells the relays of one database apart. */
+  /** The name of this relay among the relays of the database. */
   self: string;
-  /** Once it is known, and with each change. Default: nobody hears of it. */
+  /** Called once the way of hearing is known, and with each change. Default: nobody hears of it. */
   onHearing?(hearing: Hearing): void;
 }
 
 const channel = "tocsin";
-/** The others hear of all that is committed meanwhile in one message. */
+/** Commits of this time reach the other relays in one message. */
 const tellEveryMs = 20;
-/** Where nothing waits for it but pages that people look at. */
+/** The same for changes that only pages wait for. */
 const tellChangesEveryMs = 100;
-/** The server refuses 8000 bytes. */
+/** The server refuses 8000 bytes and more. */
 const mostBytes = 7_500;
-/** What could not be said is said again after this. */
+/** The pause before a message that failed is sent again. */
 const tellAgainMs = 1_000;
-/**
- * The connection that listens is asked this often whether it still answers; the second is how long the answer is waited
- * for.
- */
+/** How often the listening connection is asked whether it still answers, and how long the answer is waited for. */
 const lookEveryMs = 3_000;
 const lookWithinMs = 4_000;
-/** Where nothing is heard, everything is looked at once in this time. */
+/** While nothing is heard, the relay looks at everything once in this time. */
 const unheardMs = 2_000;
 const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
-/** What others hear of: not what was accepted, since the relay that accepts an alert routes it, but for what it leaves to them. */
+/**
+ * The signals that other relays hear. Accepted alerts are not among them, since the relay that accepts an alert routes it. `left`
+ * is for the alerts that it leaves to them.
+ */
 const flags = ["changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
 interface Message extends Partial<Record<(typeof flags)[number], true>> {
@@ -49,8 +49,8 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 }
 
 /**
- * Carries what a commit has to say to the other relays. It is said outside the transaction: transactions with a NOTIFY commit one after
- * another. What a listener misses while it is away is found by looking; after an interruption it looks at everything.
+ * Carries the signals of commits to the other relays. They are sent outside the transaction, since transactions with a NOTIFY
+ * commit one after another. A listener that was away has missed signals, so it looks at everything when it is back.
  */
 export class Notices {
   readonly #ending = new AbortController();
@@ -63,7 +63,7 @@ export class Notices {
   #isListening = false;
   #noteEcho = () => {};
   #noteReady = () => {};
-  /** Resolves when it listens, or the first try to has failed. */
+  /** Resolves when the relay listens, or the first try has failed. */
   readonly ready = new Promise<void>((resolve) => {
     this.#noteReady = resolve;
   });
@@ -81,7 +81,7 @@ export class Notices {
     return this.#hearing;
   }
 
-  /** Says to this process at once, and to the other relays soon, what was committed. */
+  /** Tells this process of a commit at once, and the other relays soon. */
   tell(notes: Notes): void {
     emitNotes(this.deps.hub, notes);
     const waiting = this.#waiting;
@@ -89,7 +89,7 @@ export class Notices {
     if (hasNews(waiting)) this.#tellFrom(this.#lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
   }
 
-  /** Says what is still to be said. */
+  /** Sends the signals that are left. */
   async close(): Promise<void> {
     this.#ending.abort();
     if (this.#telling !== undefined) await this.#tellOthers();
@@ -128,13 +128,13 @@ export class Notices {
     try {
       for (const text of writeMessages(self, told)) await send(channel, text);
     } catch {
-      // The statements that write report what is wrong with the database.
+      // The statements that write report the trouble of the database.
       addNotes(this.#waiting, told);
       if (!this.#isEnding()) this.#tellFrom(performance.now() + tellAgainMs);
     }
   }
 
-  /** Ends early when all ends. */
+  /** Ends early when the notices are closed. */
   #pause(ms: number): Promise<false> {
     return sleep(ms, false as const, { signal: this.#ending.signal, ref: false }).catch(() => false as const);
   }
@@ -145,7 +145,9 @@ export class Notices {
     else if (message !== undefined) emitNotes(this.deps.hub, { ...message, due: new Set(message.due) });
   }
 
-  /** What is said is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
+  /**
+   * Sends a message to itself. When it is not heard, the two addresses lead to two databases, or to a pooler that cannot listen.
+   */
   async #hearEcho(): Promise<void> {
     const { send, self } = this.deps;
     const echo = new Promise<true>((resolve) => {
@@ -184,13 +186,13 @@ export class Notices {
     await this.#hearEcho();
     this.#note({ by: "listen" });
     this.#noteReady();
-    // What was told meanwhile is lost.
+    // Signals of the time without a listener are lost.
     if (!isFirst) this.#emitAll();
     this.#isListening = true;
     await this.#untilLost(opened);
   }
 
-  /** Opens the listener again whenever it is lost. */
+  /** Opens the listener again whenever it fails. */
   async #keepListening(open: () => Promise<pg.Client>): Promise<void> {
     let pauseMs = shortestPauseMs;
     for (let isFirst = true; !this.#isEnding(); isFirst = false) {
@@ -200,7 +202,7 @@ export class Notices {
         opened = await open();
         await this.#listen(opened, isFirst);
       } catch (error) {
-        // Where nothing can be asked either, it is the database that is away.
+        // Where statements fail too, the whole database is away.
         if (this.deps.hasListenUrl && !this.#isEnding() && (await this.#isThere()))
           this.#note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
       }
@@ -226,7 +228,7 @@ const whyOf = (hearing: Hearing): string => (hearing.by === "polls" ? hearing.wh
 const isAwaited = (notes: Notes): boolean =>
   notes.due.size > 0 || flags.some((flag) => flag !== "changed" && notes[flag]);
 
-/** As many as the names need. */
+/** As many messages as the names need. */
 function writeMessages(from: string, notes: Notes): string[] {
   const first: Message = { from };
   for (const flag of flags) if (notes[flag]) first[flag] = true;
@@ -245,7 +247,7 @@ function writeMessages(from: string, notes: Notes): string[] {
   return messages.map((message) => JSON.stringify(message));
 }
 
-/** Undefined for what no relay has written. */
+/** Undefined for a message that no relay has written. */
 function parseMessage(payload: string | undefined): Message | undefined {
   const message = readJson(payload ?? "") as Message | null | undefined;
   return typeof message?.from === "string" && Array.isArray(message.due ?? []) ? message : undefined;

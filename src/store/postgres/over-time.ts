@@ -8,33 +8,33 @@ import type { OneRow, Reading } from "./reading.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect } from "./tx.ts";
 
-/** Changes since the last look that are read; behind more of them all is counted anew. */
+/** The most changes since the last look that are read. With more, everything is counted anew. */
 const mostChanges = 5_000;
 
-/** What went wrong in a step, for as long as none of its alerts has changed. */
+/** The problems of a step, kept for as long as none of its alerts changes. */
 interface KeptProblems {
   problems: number;
-  /** Its alerts: from the first `seq` on, and below the second. */
+  /** The alerts of the step: from the first `seq` on, and below the second. */
   low: number;
   high: number;
-  /** It has all changes of transactions below this one. */
+  /** The count has all changes of transactions below this one. */
   upTo: bigint;
 }
 
 /**
- * Counts steps together. A step is a range of positions a little wider than the time, by as much as clocks may be apart. What went wrong in
- * a past step is kept until one of its alerts changes.
+ * Counts several steps in one statement. A step is a range of positions that is a little wider than its time, since the clocks of
+ * relays may be apart. The number of problems in a past step is kept until one of its alerts changes.
  */
 export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCounter {
   const kept = new RecentMap<string, KeptProblems>(mostKept);
   let knownLate = "";
-  /** All changes of transactions below this one can be seen. */
+  /** All changes of transactions below this one are visible. */
   let upTo = 0n;
 
-  /** Forgets what has changed since the last look. */
+  /** Forgets the steps that have changed since the last look. */
   function forgetChanged({ changes, changed }: EndsRow, since: bigint): void {
     for (const [key, one] of kept) {
-      // Kept since this was asked: what changed before was not looked for.
+      // The step was kept after this was asked, so the answer does not cover its changes.
       if (one.upTo < since) continue;
       if (changes >= mostChanges || changed?.some((seq) => seq >= one.low && seq < one.high)) kept.delete(key);
       else if (one.upTo < upTo) one.upTo = upTo;
@@ -42,7 +42,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   }
 
   return {
-    // The counts that are kept come along.
+    // Includes the steps whose counts are kept.
     first: 4,
     growth: 4,
 
@@ -56,7 +56,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
       const found = await read.row(endsSince(since, high));
       const { newest, oldest, late, late_until } = found;
       upTo = BigInt(found.complete);
-      // While alerts of any time may still come, and once they have, nothing is known of the past.
+      // While alerts of any time may still come, and once they have come, the kept counts of the past are wrong.
       const isPastOther =
         late !== knownLate || (late_until !== null && timeOfId(late_until) > (newest ?? 0) - settledAfterMs);
       knownLate = late;
@@ -109,7 +109,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   };
 }
 
-/** How many alerts of each step (of one severity, where `$1` is one) went wrong, up to a limit. */
+/** The number of alerts with problems in each step, up to a limit. `$1`: the severity, or null for all. */
 const problemsOfSteps = `WITH steps AS MATERIALIZED (
     SELECT s.at, s.since, s.until, ${firstSince("s.first_id")} AS low, ${lastUntil("s.last_id")} + 1 AS high
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) s (at, since, until, first_id, last_id))
@@ -119,7 +119,7 @@ const problemsOfSteps = `WITH steps AS MATERIALIZED (
     WHERE a.received_at >= s.since AND a.received_at < s.until AND ($1::text IS NULL OR a.severity = $1)
     LIMIT ${mostCounted}) x) AS problems FROM steps s`;
 
-/** Above all numbers of transactions. */
+/** Greater than all numbers of transactions. */
 const lastTransaction = 2n ** 63n - 1n;
 
 interface EndsRow {
@@ -132,7 +132,7 @@ interface EndsRow {
   late_until: string | null;
 }
 
-/** @param high of alerts from this `seq` on it is not asked whether they have changed. */
+/** @param high changes of alerts from this `seq` on are not looked for. */
 const endsSince = (since: bigint, high: number): OneRow<EndsRow> => ({
   sql(add) {
     const place = `${add(String(since))}::xid8`;
@@ -147,7 +147,7 @@ const endsSince = (since: bigint, high: number): OneRow<EndsRow> => ({
   },
 });
 
-/** Stretches of time of steps that follow each other: steps between them have been counted already. */
+/** The times of adjacent steps, joined. Steps between them have been counted already. */
 function runsOf(steps: readonly number[], stepMs: number): { since: number; until: number }[] {
   const runs: { since: number; until: number }[] = [];
   for (const at of steps) {

@@ -3,8 +3,8 @@ import { columnTypes } from "../tables.ts";
 export const typeNames = columnTypes.postgres;
 
 /**
- * A text from outside for a column of type `text`, which takes everything but U+0000: that becomes U+FFFD. JSON needs
- * none of it, since `JSON.stringify` escapes the character.
+ * Prepares a text from outside for a column of type `text`, which takes all characters but U+0000: that becomes U+FFFD. JSON needs
+ * no such change, since `JSON.stringify` escapes the character.
  */
 export const toText = (text: string): string => text.replaceAll("\0", "\ufffd");
 
@@ -13,6 +13,6 @@ export const toValue = (value: unknown): unknown => {
   return Array.isArray(value) ? value.map(toValue) : (value ?? null);
 };
 
-/** One array a column. */
+/** One array for each column. */
 export const toArrays = (names: readonly string[], items: readonly Record<string, unknown>[]): unknown[][] =>
   names.map((name) => items.map((item) => toValue(item[name])));

@@ -4,29 +4,31 @@ import { isCrowded, toUnavailable } from "./store-error.ts";
 
 const shortestPauseMs = 100;
 const longestPauseMs = 1_000;
-/** For so long no more connections are tried than the server gave. */
+/** For this time the pool opens no more connections than the server gave. */
 const crowdedForMs = 10_000;
 
-/** Reasons given to callers while the server counts as away. Nothing was asked of it, so they say nothing new about it. */
+/**
+ * The errors of callers that are refused while the server counts as away. They are no news of the server, since nothing was asked.
+ */
 export const reasonsOfAway = new WeakSet<object>();
 
 export interface Pool {
-  /** A connection that can be used. Who asked before gets one first. */
+  /** A connection that can be used. Callers get one in the order in which they ask. */
   take(): Promise<pg.PoolClient>;
   /**
-   * The server counts as away, and connections that have brought nothing since then are cut: those that lie idle would keep
-   * the next ones who ask waiting for as long again, and so would those that have just been asked.
+   * Counts the server as away, and cuts all connections that have received nothing since `silentSince`. Otherwise each next caller
+   * would wait as long on one of them.
    * @param silentSince as `performance.now()` gives it
    */
   drop(silentSince: number, reason: unknown): void;
   end(): Promise<void>;
 }
 
-/** pg-pool's words when no connection of others became free in time. */
+/** The message of pg-pool when no connection became free in time. */
 const isQueueTimeout = (error: unknown): boolean =>
   (error as Error | undefined)?.message === "timeout exceeded when trying to connect";
 
-/** The server answers: it is at work for others. */
+/** The server answers, but works for others. */
 const busy = () =>
   new AppError("store_unavailable", "The database is busy with other searches and pages.", {
     hint: "Try again in a moment. Alerts are taken and delivered meanwhile.",
@@ -34,11 +36,11 @@ const busy = () =>
   });
 
 /**
- * While the server is away, it is asked at growing intervals, and who asks meanwhile is refused at once. A server that gives
- * fewer connections than it may have is used over those that it gives.
+ * A pool of connections. While the server is away, it is tried at growing intervals, and callers in between are refused at once.
+ * When the server gives fewer connections than the pool may have, the pool works with those.
  *
- * @param other is used while the server gives this pool, which is for what people read, no connection at all. When all connections are
- * taken for too long, the database is busy. Default: none, and the server counts as away then
+ * @param other is used while the server gives this pool, which is for what people read, no connection at all. When all connections
+ * are taken for too long, the database is busy. Default: none, and the server then counts as away
  */
 export function createPool(
   settings: pg.PoolConfig & { max: number },
@@ -59,7 +61,7 @@ export function createPool(
     onAway(away.reason);
     return away.reason;
   };
-  // An idle connection has ended: who asks next gets another.
+  // An idle connection has ended: the next caller gets another.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
     client.on("error", () => {});
@@ -68,7 +70,7 @@ export function createPool(
     streamOf(client).on("data", hear);
   });
   pool.on("remove", (client) => heardAt.delete(client));
-  /** Another way to a connection, after the server has refused one more. */
+  /** The way to another connection, after the server has refused one more. */
   function takeOther(): Promise<pg.PoolClient> | undefined {
     if (heardAt.size === 0) return other?.take();
     pool.options.max = heardAt.size;

@@ -5,17 +5,17 @@ import { postgresDialect } from "./tx.ts";
 
 /** A read of one row, as a part of a statement. */
 export interface OneRow<Row extends object> {
-  /** A query that gives exactly one row, with the places of its values. */
+  /** A query that gives exactly one row. `add` gives the places of its values. */
   sql(add: Add): string;
-  /** Where what was found says too little, all that was read with it is read again. Default: it never does. */
+  /** False: the answer is not sufficient yet, and everything that was read with it is read again. Default: always sufficient. */
   isEnough?(row: Row, look: number): boolean;
 }
 
 export type Reading = ReturnType<typeof createReading>;
 
 /**
- * A statement of more rows is planned each time. Many pages that are woken together ask in one turn, another number of them each time, and
- * each connection would keep a plan of each number.
+ * A statement for more rows is planned each time. Pages that wake together ask in one turn, each time in another number, and each
+ * connection would keep a plan for each number.
  */
 const mostPrepared = 6;
 
@@ -55,8 +55,8 @@ export function createReading(read: Sql) {
   }
 
   /**
-   * One row, as JSON. What is asked for in the same turn is one statement: of one moment, and one way to the server. What follows
-   * `latest` waits for it.
+   * Reads one row, as JSON. All reads of the same turn become one statement: one moment, and one way to the server. A read after
+   * `latest` waits for that.
    */
   function row<Row extends object>(one: OneRow<Row>): Promise<Row> {
     return new Promise((resolve, reject) => {
@@ -74,17 +74,17 @@ export function createReading(read: Sql) {
     query,
     row,
     /**
-     * A row whose moment nothing that is asked for from here on may lie before: on another connection a read might see less than a
-     * cursor that was asked for before it, and be missed by both.
+     * Reads a row. No later read may show an earlier moment. On another connection a read might see less than a cursor that was
+     * asked for before it, and a change would be missed by both.
      */
     latest<Row extends object>(one: OneRow<Row>): Promise<Row> {
       hasLatest = true;
       const latest = row(one);
-      // With nothing of what they brought: each would else keep all before it.
+      // Without their results: otherwise each promise would keep all earlier ones.
       latestAsked = Promise.allSettled([latestAsked, latest]).then(() => {});
       return latest;
     },
-    /** For what need not be as late. */
+    /** For reads that may show an earlier moment. */
     unordered: read,
   };
 }

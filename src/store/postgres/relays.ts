@@ -8,12 +8,12 @@ type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
 };
 
 /**
- * Which relays run on this database: a row each, which the database's clock ends.
+ * The relays that run on this database. Each has a row, whose end the database's clock decides.
  *
- * @param relayName of its opener: a former process of that name is gone
+ * @param relayName of this process: a former process of that name is gone
  */
 export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {
-  /** What decides who routes and delivers, as others were told it last. */
+  /** The last announcement of what decides who routes and delivers. */
   let told: string | undefined;
 
   return {

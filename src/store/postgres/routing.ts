@@ -6,60 +6,61 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting" | "recordRoutingFailure"> {
-  /** The relay whose alerts are routed here first, see `routed_by`. */
+  /** The relay whose alerts this process routes first, see `routed_by`. */
   relayName: string;
-  /** The name under which this process is announced: it is noted for what it reads. */
+  /** The id under which this process is announced: it is noted as the reader of alerts. */
   relayId: string;
 }
 
 interface ListedRow extends UnroutedRow {
   content_type: string | null;
-  /** With the first alert of its request. */
+  /** Present for the first alert of its request. */
   body: Uint8Array | null;
   is_ending?: boolean;
 }
 
-/** For this long no other relay is given what this relay was given. */
+/** For this long no other relay gets the alerts that this one got. */
 const untilNext = "clock_timestamp() + interval '10 seconds'";
-/** With less left it is extended when it is given out again. */
+/** When less time is left, it is extended with the next list. */
 const soon = "clock_timestamp() + interval '3 seconds'";
 const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(routed_by, '') = ${relay}`;
-/** The relay that is noted for it runs, as far as its lease says. */
+/** The relay that is noted as the reader runs, as far as its lease says. */
 const isReaderAlive =
   "EXISTS (SELECT FROM relays WHERE relays.id = readings.reader AND relays.gone_at > clock_timestamp())";
 /**
- * Nobody routes it within its time. One that another relay reads waits until that is surely dead or alive, which is longer than a
- * relay's lease: read by the next one before, it might be the end of that as well, and of none of them would anybody know.
+ * No relay has routed the alert in time. An alert that another relay reads waits for longer than a relay's lease, until that relay
+ * is surely dead or alive. If the alert kills its readers and the next one read it earlier, that one might die too before the first
+ * death is known.
  */
 const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
   AND (routing_until <= clock_timestamp() - interval '20 seconds' OR NOT EXISTS (
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
-/** What a relay takes over at once of others that have died or cannot keep up. */
+/** The most alerts that a relay takes over at once from relays that have died or cannot keep up. */
 const mostTakenOver = 1_000;
-/** Turns of giving up; each gives up as many alerts. */
+/** The most turns of giving up. Each gives up as many alerts. */
 const mostTurns = 20;
 
 /**
- * T2. Each relay routes what it has accepted, and takes over what another has not routed in time. No relay waits for
- * another, and no alert waits for a relay that is gone.
+ * T2. Each relay routes the alerts that it has accepted, and takes over those that another relay has not routed in time. No relay
+ * waits for another, and no alert waits for a relay that is gone.
  */
 export function createRouting(
   database: Database,
   { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
 ) {
   /**
-   * Given out and not routed yet. Transactions become visible in the order of their commits, which is not that of their
-   * positions: what stands before `after` and was never given out comes with the next list.
+   * The alerts that were given out and are not routed yet. Transactions become visible in the order of their commits, not of their
+   * positions: an alert before `after` that was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
-  /** Not of a command next to the relay, which has its name. */
+  /** False for a command next to the relay, which has the relay's name. */
   let isRouting = false;
   let isLeft = false;
-  /** At the start too. */
+  /** True at the start too. */
   let othersHaveLeft = true;
   /**
-   * Up to here another process may have been given them before this one. What stands behind was accepted here since: a process of
-   * this name begins when the one before has ended, by the lock of its folder.
+   * Alerts up to this position may have been given to another process before this one. Later ones were accepted here: a process of
+   * this name begins when the former one has ended, since the folder is locked.
    */
   let foreignUpTo: number | undefined;
 
@@ -92,7 +93,8 @@ export function createRouting(
          RETURNING seq)
        SELECT CASE WHEN $3 THEN (SELECT CASE WHEN is_called THEN last_value END FROM alerts_seq_seq)
          ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
-      // Another process had this name before. What it was storing when it was killed has its position and may be committed later.
+      // Another process had this name before. An alert that it was storing when it was killed has its position, and may be
+      // committed later.
       [relayName, relayId, foreignUpTo === undefined],
     );
     foreignUpTo = Math.max(foreignUpTo ?? 0, rows[0]?.upTo ?? 0);
@@ -137,7 +139,7 @@ export function createRouting(
     return rows;
   }
 
-  /** The alerts of one request at most. */
+  /** The failed alerts whose next try is due, of one request at most. */
   async function listFailed(now: number): Promise<ListedRow[]> {
     const { rows } = await database.single.query<ListedRow>(
       `WITH first AS MATERIALIZED (
@@ -159,10 +161,10 @@ export function createRouting(
   }
 
   /**
-   * Notes who reads them, before anybody does. What this process has accepted is not noted. The usual way of an alert costs nothing,
-   * and an alert that nobody survives reading ends one process more.
-   * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
-   * When several relays list an alert, one gets it: two relays would count one end twice.
+   * Notes this process as the reader, before the alerts are read. Alerts that it has accepted itself are not noted, so the usual
+   * way of an alert costs nothing. An alert that kills every reader then ends one process more.
+   * @returns the alerts whose former reader runs no more. A reader that runs again after a freeze was not killed by them. When
+   * several relays list an alert, one gets it: otherwise one death would count twice.
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();
@@ -208,8 +210,8 @@ export function createRouting(
       return recorded;
     },
 
-    // What another relay has taken over meanwhile fails or succeeds there. A process that was killed has it in its file's note
-    // as well, and one end would count as two.
+    // An alert that another relay has taken over meanwhile fails or succeeds there. A killed process has also noted it in its
+    // file, and one death would count as two.
     async recordRoutingFailure(alertSeqs, error, retryAt) {
       await database.transaction(async (tx) => {
         const { rows } = await tx.query<{ seq: number }>(
@@ -232,13 +234,13 @@ export function createRouting(
   };
   return {
     ...desk,
-    /** What this relay accepts is for the others. */
+    /** Whether this relay leaves the alerts that it accepts to the others. */
     isLeft: () => isLeft,
-    /** Others have left something: it is taken over with the next list. */
+    /** Other relays have left alerts, which the next list takes over. */
     noteLeft(): void {
       othersHaveLeft = true;
     },
-    /** Leaves what is not routed yet to the other relays, at the end of this one. */
+    /** Leaves the unrouted alerts to the other relays, when this one ends. */
     async giveUpRouting(): Promise<void> {
       if (isRouting) await giveUp();
     },
@@ -247,6 +249,6 @@ export function createRouting(
 
 const openRequest = ({ content_type, body }: ListedRow) => ({
   contentType: content_type ?? undefined,
-  // In memory of its own: what the connection has read is larger.
+  // Copied: the body is a part of the larger buffer of the connection.
   body: new Uint8Array(body ?? []),
 });

@@ -9,18 +9,18 @@ import type { Way } from "./server.ts";
 import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, lostCommit } from "./store-error.ts";
 
 /**
- * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, and its caller hears where nobody knows
- * whether it has happened; `transaction`: several. Through a pooler each is a transaction.
+ * `read`: one statement that changes nothing. `single`: one that may. `statement`: one that does, and whose caller hears when its
+ * outcome is unknown. `transaction`: several. Through a pooler each is a transaction.
  */
 export type How = "read" | "single" | "statement" | "transaction";
 
 const mostTries = 6;
-/** More than there are statements, so that each name is made once. */
+/** More than the number of statements, so that each name is made once. */
 const mostNames = 1_000;
-/** PostgreSQL keeps a prepared statement under the digest of its text. The server's log has the text as well. */
+/** The name of a prepared statement is the digest of its text. The server's log has the text as well. */
 const nameOf = remember(mostNames, (text: string) => hash("sha1", text));
 
-/** It had no effect for sure, and may be done again: the reason is the server's or the way's. */
+/** The work surely had no effect and may run again: the reason lies in the server or the connection. */
 class Undone extends Error {
   constructor(readonly reason: unknown) {
     super("undone");
@@ -31,8 +31,8 @@ class Undone extends Error {
 export const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
 /**
- * Does work again that had no effect: at once on another connection, and with a pause of chance after a conflict, so that the same two do
- * not meet.
+ * Runs work again that had no effect: at once on another connection, or after a random pause where it met a conflict, so that the
+ * same two do not meet again.
  */
 export async function retry<T>(work: () => Promise<T>, mostConnections: number): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -41,7 +41,7 @@ export async function retry<T>(work: () => Promise<T>, mostConnections: number):
     } catch (error) {
       if (!(error instanceof Undone)) throw error;
       const { reason } = error;
-      // A plan may be outdated on each connection.
+      // Each connection may have an outdated plan.
       const most = isOutdatedPlan(reason) ? mostConnections + 1 : isConflict(reason) ? mostTries : 2;
       if (tries >= most) throw reason;
       if (isConflict(reason)) await sleep(Math.random() * 10 * tries);
@@ -49,7 +49,7 @@ export async function retry<T>(work: () => Promise<T>, mostConnections: number):
   }
 }
 
-/** Gives a connection of the pool to work that asks over it, and commits what that has done. */
+/** Gives a connection of the pool to the work, and commits its changes. */
 export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["query"]) => Promise<T>): Promise<T> {
   const client = await pool.take();
   const isTransaction = how === "transaction" || way.isPooled();
@@ -73,11 +73,11 @@ export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["
       work(query),
       ...(how === "read" ? [client.query("COMMIT")] : []),
     ]);
-    // The first statement fails as well when these do, since the connection is gone then.
+    // When these fail the connection is gone, and the first statement fails as well.
     begun.catch(() => {});
     ended?.catch(() => {});
     const value = await working.catch(async (error: unknown) => {
-      // Whatever stands behind a BEGIN that failed has failed with it, and does not say why.
+      // A statement after a failed BEGIN fails too, and does not name the reason.
       if ((error as { code?: unknown }).code === "25P02") await begun;
       throw error;
     });
@@ -106,7 +106,7 @@ export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["
   }
 }
 
-/** What is asked meanwhile goes as one write, for which the server is woken once. */
+/** Statements of the same turn leave in one write, which wakes the server once. */
 function sendTogether<T>(client: pg.PoolClient, send: () => T): T {
   const { stream } = (client as unknown as { connection: { stream: Writable } }).connection;
   stream.cork();
@@ -117,7 +117,7 @@ function sendTogether<T>(client: pg.PoolClient, send: () => T): T {
   }
 }
 
-/** Whether the connection can be used again. Where nothing is begun any more, it is a notice. */
+/** Whether the connection can be used again. Without a transaction the server answers with a notice. */
 const rollBack = (client: pg.PoolClient): Promise<boolean> =>
   client.query("ROLLBACK").then(
     () => true,

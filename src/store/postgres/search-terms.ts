@@ -2,20 +2,22 @@ import type { AlertFacts } from "../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
 import { toText } from "./parameters.ts";
 
-/** This many positions have their words under one number in the index; `search_terms` of the schema says the same. */
+/**
+ * In the index, the words of this many positions share one number. The function `search_terms` of the schema has the same value.
+ */
 export const alertsPerTerm = 4_096;
 
-/** Words that stand one behind the other. */
+/** Adjacent words. */
 export interface Term {
   words: string[];
-  /** The last may go on. */
+  /** The last word may be only the beginning of a word. */
   isBeginning: boolean;
 }
 
-/** A longer one is not what anybody types, and the index takes no more than 2 KB. */
+/** Nobody types a longer word, and the index takes at most 2 KB. */
 const longestWord = 200;
 
-/** Words without case and accents, in their order: letters and digits, whatever stands between. */
+/** The words of a text without case and accents, in their order. Words are letters and digits. Other characters separate them. */
 export function foldWords(text: string): string[] {
   const folded = isAscii(text)
     ? text.toLowerCase()
@@ -30,12 +32,12 @@ export function foldWords(text: string): string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it says what ASCII is
 const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text);
 
-/** What `alert_words` keeps of an alert. */
+/** The text that `alert_words` keeps of an alert. */
 export function toWords(id: string, facts: AlertFacts): string {
   return toText(` ${foldWords(searchableText(id, facts)).join(" ")} `);
 }
 
-/** Terms as the index of alerts from `from` on, and below `below`, is asked for them: all have to occur. */
+/** The query for the index that finds alerts with all terms, from `from` on and below `below`. */
 export function toTermQuery(terms: readonly Term[], from: number, below: number): string {
   const first = Math.floor(from / alertsPerTerm);
   const last = Math.floor((below - 1) / alertsPerTerm);
@@ -43,7 +45,7 @@ export function toTermQuery(terms: readonly Term[], from: number, below: number)
   return parts.join("|");
 }
 
-/** A part of the index stands in front of each word. Words are letters and digits alone: nothing has to be escaped. */
+/** The number of the part is in front of each word. Words have only letters and digits, so nothing is escaped. */
 export function queryOfPart(terms: readonly Term[], part: number | "#"): string {
   const words = terms.flatMap(({ words, isBeginning }) =>
     words.map((word, index) => `'${part}.${word}'${isBeginning && index === words.length - 1 ? ":*" : ""}`),
@@ -51,5 +53,5 @@ export function queryOfPart(terms: readonly Term[], part: number | "#"): string 
   return `(${[...new Set(words)].join("&")})`;
 }
 
-/** The text that words have where a term occurs. */
+/** The text that occurs in an alert's words where the term occurs. */
 export const textOfTerm = ({ words, isBeginning }: Term): string => ` ${words.join(" ")}${isBeginning ? "" : " "}`;

@@ -32,18 +32,18 @@ interface WayDeps {
 export type Way = ReturnType<typeof createWay>;
 
 /**
- * How the server is reached: by connections of its own, or through a pooler.
+ * How the server is reached: directly, or through a pooler.
  *
- * A pooler is known by the number of the process that its connection names, which is not the server's. (One that is asked
- * for transactions and one for sessions look alike, and are used alike.) What a session would keep goes with each transaction then, and so
- * does the look at the server: the pooler may have gone on to another, and what somebody else has set for a session is still set
- * for the next one that gets it.
+ * A pooler shows itself by the process number of its connection, which differs from the server's. Poolers for transactions and for
+ * sessions look and are treated alike. Settings of a session are then sent with each transaction, and so is the check of the
+ * server: the pooler may have moved to another server, and a setting of one client lasts for the next one that gets the session.
  */
 export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
-    // Shorter: what waits for a relay that is frozen, as a repeat of its key does, is done and not refused.
+    // Shorter than `answerWithinMs`: a statement that waits for a frozen relay, such as a repeat of its key, then succeeds and
+    // is not refused.
     idle_in_transaction_session_timeout: Math.round(answerWithinMs * 0.75),
     jit: "off",
     max_parallel_workers_per_gather: 0,
@@ -65,7 +65,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
     const refusal = refuse(server);
     if (refusal === undefined) return;
     const [what, hint] = refusal;
-    // A standby becomes the primary by itself in a failover; the rest is for people to mend.
+    // A failover turns a standby into the primary by itself. The other faults are for people to mend.
     const retryAfterMs = server.is_standby ? 5_000 : undefined;
     throw new AppError("store_unavailable", `${place} cannot be used: ${what}.`, { hint, retryAfterMs });
   }
@@ -73,8 +73,8 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   return {
     isPooled: () => isPooled,
     /**
-     * For a new connection: reads back what a 202 rests on, and bounds what a relay that is stopped in the middle of a
-     * transaction keeps from the others.
+     * For a new connection: checks the settings that a 202 relies on. Limits how long a relay that stops in the middle of a
+     * transaction blocks the others.
      */
     async prepare(client: pg.Client | pg.PoolClient): Promise<void> {
       let server = {} as ServerSettings;
@@ -86,7 +86,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
       requireSafe(server);
       if (!isPooled) await client.query(set("SET"));
     },
-    /** Sent at once, with what is asked next. Rejects where the server must not be used. */
+    /** Sent at once, with the next statement. Rejects where the server must not be used. */
     async begin(client: pg.PoolClient): Promise<void> {
       if (!isPooled) {
         await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -103,7 +103,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   };
 }
 
-/** What is wrong with a server, and what to do; undefined: nothing. */
+/** The fault of a server, and what to do. Undefined: none. */
 function refuse(server: ServerSettings): readonly [what: string, hint: string] | undefined {
   const { version, encoding, synchronous_commit: commits } = server;
   const lossy = (setting: string) => `it runs with ${setting}, so it may lose alerts that were answered 202`;

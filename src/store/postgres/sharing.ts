@@ -6,16 +6,16 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 export interface Shared<Call, Answer> extends Pick<BatchingOptions<Call, Answer>, "most" | "weightOf"> {
-  /** The answer to each call, in their order; undefined: the call is to be made alone. */
+  /** The answer to each call, in their order. Undefined: the call is to be made alone. */
   makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
   makeAlone(call: Call): Promise<Answer>;
-  /** Called once these are given to their callers. */
+  /** Called once the callers have these answers. */
   onAnswered?(answers: readonly (Answer | undefined)[]): void;
 }
 
 /**
- * Calls that come while a transaction is under way share the next: each commit, each statement and each row that is counted on costs more
- * than what is in it. A call that breaks a rule fails alone.
+ * Calls that come while a transaction is under way share the next one: a commit, a statement and a counted row cost more than their
+ * content. A call that breaks a rule fails alone.
  */
 export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
   const { makeTogether, makeAlone, onAnswered = () => {} } = shared;

@@ -1,36 +1,36 @@
 import { AppError } from "../../core/errors.ts";
 import { nameNetworkCode } from "../../ground/net/network-code.ts";
 
-/** SQLSTATEs of a transaction that the server ended for another's sake: done again, it may well succeed. */
+/** SQLSTATEs of a transaction that the server ended in favour of another: it may well succeed when it runs again. */
 const codesOfConflict = new Set(["40001", "40P01"]);
 
-/** Codes of a server that goes down, comes up, has become a standby, or takes nobody more. */
+/** Codes of a server that shuts down, starts, has become a standby, or takes no more connections. */
 const codesOfAway = /^(08|57P|53300|25006|25P0[34])/;
 
-/** Codes that another server, another role or more room would mend: no mistake of a statement. */
+/** Codes of faults in the server, the role or the room, not in a statement. */
 const codesOfTrouble = /^(08|25006|25P0[34]|28|3D|42501|53|55P03|57|58|XX)/;
 
 export const isConflict = (error: unknown): boolean => codesOfConflict.has(sqlStateOf(error) ?? "");
 
-/** The server has answered: whatever the statement was, it has had no effect. */
+/** The server has answered, so the statement has had no effect. */
 export const isAnswered = (error: unknown): boolean => {
   const code = sqlStateOf(error);
   return code !== undefined && !codesOfAway.test(code);
 };
 
 /**
- * A prepared statement whose result another version's migration has changed: it was not run, and is prepared anew on another
- * connection. Known by the server's routine, since its words are in the server's language.
+ * A migration of another version has changed the result of a prepared statement. The statement was not run, and is prepared anew on
+ * another connection. Recognized by the server's routine, since its messages are in the server's language.
  */
 export const isOutdatedPlan = (error: unknown): boolean =>
   sqlStateOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
 
-/** Somebody else has held a lock for too long. */
+/** Another session has held a lock for too long. */
 export const isLocked = (error: unknown): boolean => sqlStateOf(error) === "55P03";
 
 /**
- * The fault is of the connection or the server, neither of a statement nor of the code around it: nothing more can be asked
- * over this connection.
+ * The fault lies in the connection or the server, neither in a statement nor in the code around it: the connection cannot be used
+ * any more.
  */
 export function isOfConnection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
@@ -40,17 +40,17 @@ export function isOfConnection(error: unknown): boolean {
   return isOfSystem || /^(Connection terminated|Query read timeout|Client (has|was))/.test(message);
 }
 
-/** It was a primary when the connection was made: what was asked has had no effect. */
+/** The server was a primary when the connection was made. The statement has had no effect. */
 export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === "25006";
 
-/** It has no connection more to give: to anybody, to this database or to this role. */
+/** The server gives no more connections: to anybody, to this database or to this role. */
 export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "53300";
 
 export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
 
 /**
- * What the port rejects with: `store_unavailable` for what the server, the way to it or its disk refuses; a bug stays what it
- * is. No message of the server or of a socket holds the password.
+ * The error of the port: `store_unavailable` for faults of the server, its disk or the way to it. A bug stays as it is. No message
+ * of the server or of a socket holds the password.
  */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -59,7 +59,7 @@ export function toStoreError(error: unknown): unknown {
   return isTrouble ? toUnavailable(error) : error;
 }
 
-/** The same where whatever goes wrong is of the server or the way to it. */
+/** The same where every failure comes from the server or the way to it. */
 export function toUnavailable(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const [message, hint] = explain(error);
@@ -104,18 +104,18 @@ function explain(error: unknown): [message: string, hint: string] {
   ];
 }
 
-/** The server may have committed or not: a resend by its key finds out. */
+/** Whether the server has committed is unknown: a resend with the same key finds out. */
 export function lostCommit(error: unknown): AppError {
   const message = `The database was lost while it stored a change (${describe(error)}): whether it has is unknown.`;
   const hint = "Send it again with the same idempotency key: what was stored is not stored twice.";
   return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs: 5_000 });
 }
 
-/** What a server says that is not there yet, or not any more, or takes nobody just now; what a way to it says that is broken. */
+/** Codes of a server that is starting, shutting down or full for now, and of a broken network. */
 const passingCodes =
   /^(08|57P|53|25006|ECONN(REFUSED|RESET|ABORTED)$|E(HOST|NET)(UNREACH|DOWN)$|ETIMEDOUT$|EPIPE$|EAI_AGAIN$)/;
 
-/** Waiting may help. Address, credentials and settings are for people to mend. */
+/** Waiting may help. An address, credentials and settings are for people to mend. */
 function isPassing(error: unknown): boolean {
   const { code, message = "", errors } = (error ?? {}) as { code?: unknown; message?: string; errors?: unknown[] };
   if (errors?.length) return errors.some(isPassing);
@@ -123,9 +123,7 @@ function isPassing(error: unknown): boolean {
   return /^(timeout expired|Connection terminated|Query read timeout|Client (has|was))/.test(message);
 }
 
-/**
- * A failure to open, in words for the person who started Tocsin. It has a `retryAfterMs` where it may pass by itself.
- */
+/** A failure to open, in words for the person who started Tocsin. It has a `retryAfterMs` where waiting may help. */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
   const code = sqlStateOf(error);
@@ -135,7 +133,7 @@ export function toOpenError(error: unknown, place: string): unknown {
   return new AppError("store_unavailable", message, { hint: hintOf(error, code), cause: error, retryAfterMs });
 }
 
-/** The server's words may be in another language, and nothing else says which limit it is: then all are named. */
+/** Only the server's message says which limit it is, and it may be in another language. Then all limits are named. */
 function hintOfLimit(error: unknown): string {
   const text = describe(error);
   const ofRole = "the role's (`ALTER ROLE … CONNECTION LIMIT …`)";
@@ -181,14 +179,14 @@ function hintOf(error: unknown, code: string | undefined): string {
 /** `ECONNREFUSED`, `57P03: the database system is starting up`. */
 function describe(error: unknown): string {
   const { code, message, errors } = (error ?? {}) as { code?: string; message?: string; errors?: unknown[] };
-  // A name had several addresses, and each was tried.
+  // The name had several addresses, and each was tried.
   if (!message && errors?.length) return describe(errors[0]);
   const text = (message || code || "no reason given").replace(/\.$/, "");
   if (code === undefined) return text;
   return text.includes(code) ? text.replace(`connect ${code}`, nameNetworkCode(code)) : `${code}: ${text}`;
 }
 
-/** Five characters; what the system or this driver says has none. */
+/** Five characters. Errors of the system and of this driver have none. */
 function sqlStateOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as object) ? code : undefined;

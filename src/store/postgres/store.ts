@@ -23,31 +23,31 @@ import { bindShared, postgresDialect } from "./tx.ts";
 
 export interface PostgresStoreOptions
   extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
-  /** Under which it claims alerts to route: the same after a restart, and no other relay's. */
+  /** The name under which this relay claims alerts to route: the same after a restart, and different from other relays. */
   relayName: string;
-  /** The id under which this process is announced. Default: a new one, of a process that is not announced. */
+  /** The id under which this process is announced. Default: a new one, for a process that is not announced. */
   relayId?: string;
-  /** The schema is there already and stays as it is, or else it is refused. Default false. */
+  /** The schema must exist already, and is not changed. Default false. */
   isExisting?: boolean;
   /**
-   * Another address of the same database, for `LISTEN` alone, where `url` leads through a pooler. Default: `url`, where it can carry
-   * `LISTEN`.
+   * Another address of the same database, for `LISTEN` alone, where `url` leads through a pooler. Default: `url`, where it can
+   * carry `LISTEN`.
    */
   listenUrl?: string;
   /** See `NoticesDeps`. */
   onHearing?(hearing: Hearing): void;
-  /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
+  /** Is given the error that a listener of `subscribe` throws. Default: nobody hears of it. */
   onListenerFailed?(topic: SignalTopic, error: unknown): void;
 }
 
-/** What other modules of this room are made from in tests, without the rest. */
+/** Tests make other modules of this folder from it, without the whole store. */
 export type PostgresDatabase = Awaited<ReturnType<typeof openPostgresDatabase>>;
 
 /**
  * Connects, and brings the schema up to date.
  *
- * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be
- * used, `config_invalid` for an address that is none.
+ * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be used,
+ * `config_invalid` for a wrong address.
  */
 export async function openPostgresDatabase(options: PostgresStoreOptions) {
   const { relayName, isExisting = false, listenUrl, onHearing, onListenerFailed, ...ofConnections } = options;
@@ -75,7 +75,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
   const opened = new Notices({
     send: (channel, text) =>
       connections.transaction(async (tx) => {
-        // Nothing rests on it being on disk.
+        // The message needs no durability.
         const local = tx.query("SET LOCAL synchronous_commit = off");
         await Promise.all([local, tx.query("SELECT pg_notify($1, $2)", [channel, text])]);
       }, true),
@@ -92,11 +92,11 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
   await opened.ready;
   return {
     ...connections,
-    /** When the process began, by the database's clock: ISO 8601. */
+    /** The start of the process by the database's clock, ISO 8601. */
     startedAt,
     subscribe: hub.subscribe,
     hearing: () => ({ ...opened.hearing(), isPooled: connections.isPooled() }),
-    /** Says to this process that alerts were accepted. */
+    /** Tells this process that alerts were accepted. */
     emitAccepted: () => hub.emit("accepted", undefined),
     async close(): Promise<void> {
       await connections.settled();
@@ -106,11 +106,11 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
   };
 }
 
-/** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files next to SQLite's. */
+/** Every port, the housekeeping that PostgreSQL does not do by itself, and the records that SQLite keeps in files. */
 export type PostgresStore = Store & SharedAllowances & Required<Pick<Store, "maintain" | "kept" | "standbys">>;
 
 /**
- * What is kept there alone, for a command or before there is a relay.
+ * Opens only the kept records, for a command or before there is a relay.
  *
  * @throws as `openPostgresDatabase` does.
  */
@@ -180,7 +180,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     async close() {
       await settled();
-      // When the database is away, the others wait for what this relay has accepted until its time is over.
+      // While the database is away this fails, and the others wait until this relay's time for its alerts is over.
       await giveUpRouting().catch(() => {});
       await database.close();
     },

@@ -1,18 +1,18 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 
-/** Clocks of relays on one database may be so far apart, and positions follow none of them. */
+/** The clocks of relays on one database may be this far apart, and positions follow none of them. */
 const mostApartMs = 10 * 60_000;
 const slotMs = 10 * 60_000;
 
 /**
- * An alert's id begins with the time at which it was made by the clock of its relay, never before the alert came and at most
- * `mostBehindMs` and a second later: the ids narrow the walk, and the alert's own time decides.
+ * An alert's id begins with the time when its relay made it, by that relay's clock: never before the alert came, and at most
+ * `mostBehindMs` and a second later. The ids narrow the walk, and the alert's own time decides.
  */
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
 
 /**
- * Alerts came between these times that are stored only now. The times are whole slots, so that few rows describe a long handover.
+ * The times of alerts that came long before they were stored. They are whole slots, so that few rows describe a long handover.
  */
 export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
   sinceId(Math.floor(fromAt / slotMs) * slotMs),
@@ -20,8 +20,8 @@ export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toI
 ];
 
 /**
- * The place after the last alert that came, and was stored, before then. The first alert since then is no such place: it may
- * have been stored after others of its time.
+ * The place after the last alert that came, and was stored, before the time. The first alert since the time is no such place: it
+ * may have been stored after others of its time.
  */
 export const firstSince = (place: string) =>
   `coalesce((SELECT seq + 1 FROM alerts

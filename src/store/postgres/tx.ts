@@ -35,7 +35,7 @@ interface PreparedInsertion {
 
 interface Compiled {
   sql: string;
-  /** The names of what is given, in the order of the parameters. */
+  /** The names of the given values, in the order of the parameters. */
   names: readonly string[];
 }
 
@@ -51,7 +51,7 @@ const typeOf = (given: Given, name: string) => given[name]?.replace("int8", "big
 const givenName = (name: string): string => `given.given_${name}`;
 
 /**
- * Rows that are given, one array a column.
+ * The given rows, one array for each column.
  *
  * @param first the number of the first parameter
  */
@@ -61,7 +61,7 @@ function toUnnest(given: Given, first = 1): string {
     AS given (${names.map((name) => `given_${name}`).join(", ")}, place)`;
 }
 
-/** For each given row what the statement finds. */
+/** Finds the rows of the statement for each given row. */
 function toLook(text: string, given: Given): Compiled {
   const names = Object.keys(given);
   return {
@@ -71,13 +71,13 @@ function toLook(text: string, given: Given): Compiled {
   };
 }
 
-/** Those of the given lanes whose fences are held. They stay held until the step's transaction has ended. */
+/** The given lanes whose fences are held. They stay held until the step's transaction has ended. */
 const heldLanes = (which: WhichLanes) => `
   held AS MATERIALIZED (
     SELECT lanes.fence FROM lanes JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)
     ORDER BY lanes.lane_group FOR KEY SHARE OF lanes${which === "free" ? " SKIP LOCKED" : ""})`;
 
-/** One statement, as each costs more than what is in it. */
+/** A step is one statement, since each statement costs more than its content. */
 function toStep<G extends Given, Stored extends StepRow, Result>(options: StepOptions<G, Stored, Result>) {
   const { given, set, where, log, memory, find } = options;
   const all: Given = { seq: "int8", fence: "int8", ...given };
@@ -145,7 +145,7 @@ export const postgresDialect: Dialect = {
     const prepared: PreparedInsertion = {
       ...{ columns: listed, names: condition.names },
       one: write(`SELECT ${places("")} WHERE ${condition.sql}`),
-      // In one order, so that no two relays wait for each other.
+      // Changed in one order, so that no two relays wait for each other.
       many: write(
         `SELECT ${listed.join(", ")} FROM unnest(${places("[]")}) WITH ORDINALITY AS given (${listed.join(", ")}, place)
          WHERE ${condition.sql} ORDER BY ${isGivenKey ? key.join(", ") : "place"}`,
@@ -156,7 +156,7 @@ export const postgresDialect: Dialect = {
   step: (options) => ({ given: options.given, prepared: toStep(options) }),
 };
 
-/** What a shared transaction is given, over what is asked here. */
+/** The `Tx` of a shared transaction, over the statements of this driver. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
     notes,

@@ -21,8 +21,8 @@ type Typed = readonly [name: string, type: string];
 const routingMs = 10_000;
 const hourMs = 3_600_000;
 /**
- * An alert counts as routed when the relay asked for it. Where the server got it this much later, as over a connection that hung,
- * it was routed then.
+ * The time of routing is normally the time when the relay asked. Where the server got the statement this much later, as over a
+ * connection that hung, it is the server's time.
  */
 const hungMs = 500;
 
@@ -47,17 +47,17 @@ const givenDelivery: Typed[] = [
 
 const namesOf = (columns: readonly Typed[]) => columns.map(([name]) => name);
 
-/** Rows that are given, one array a column, in the parameters from `$first` on. */
+/** The given rows, one array for each column, in the parameters from `$first` on. */
 const unnest = (first: number, columns: readonly Typed[]) =>
   `unnest(${columns.map(([, type], index) => `$${first + index}::${type}[]`).join(", ")}) WITH ORDINALITY`;
 
 const deliveryNames = namesOf(newColumns.map(([name, kind]): Typed => [name, typeNames[kind]]));
 const leased = "clock_timestamp() + d.lease_ms * interval '1 millisecond'";
 
-/** Since it was routed its way to the server has hung for so long. */
+/** How long the statement has hung on its way to the server, in milliseconds. */
 const hung = "(SELECT ms FROM hung)";
 
-/** What follows from the alerts that a part of the statement has `routed`, in the parameters of `toFollowing`. */
+/** The changes that follow from the alerts in the statement's part `routed`, in the parameters of `toFollowing`. */
 const following = (first: number, created = "d.created_at") => `
   repeated AS (
     INSERT INTO tallies (kind, count) SELECT 'duplicate', count(*) FROM routed WHERE repeat_of IS NOT NULL
@@ -96,7 +96,10 @@ interface WrittenRow {
 
 const toWritten = (rows: readonly WrittenRow[]): Written => new Map(rows.map(({ id, seq }) => [id, seq]));
 
-/** Bodies go as one block of bytes, each cut out of it by the server: as members of an array they would go as hexadecimal text. */
+/**
+ * All bodies go as one block of bytes, and the server cuts each out of it. As members of an array they would go as hexadecimal
+ * text.
+ */
 function storing(columns: readonly Typed[]): string {
   const requestNames = namesOf(requestColumns).join(", ");
   const names = namesOf(columns);
@@ -130,7 +133,7 @@ const storeRoutedText = `
   ${following(firstFollowing, `d.created_at + ${hung}`)}
   SELECT id, seq FROM arrived UNION ALL SELECT id, seq FROM made`;
 
-/** See `Tx`: one statement, as each costs more than what is in it. */
+/** See `Tx.storeRequests`. One statement, since each statement costs more than its content. */
 export async function storeRequests(
   sql: Sql,
   requests: readonly NewRequest[],
@@ -162,8 +165,8 @@ export async function storeRequests(
 }
 
 /**
- * What a parameter holds for the alert `a`, whose place among the ascending `$1` is found by halves. A planner that expects one row
- * would compare each alert of a join with each of the list, which for a hundred took half the statement's time.
+ * A parameter's value for the alert `a`, whose place in the ascending `$1` is found by binary search. With a join, a planner that
+ * expects one row compares each alert with each of the list. For a hundred alerts that took half the statement's time.
  */
 const givenFor = (type: string, index: number) => `($${index + 2}::${type}[])[width_bucket(a.seq, $1::bigint[])]`;
 const routeText = `

@@ -28,7 +28,7 @@ const stuckAgainMs = 60_000;
 const mostPerChunk = 256;
 
 /**
- * * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered, and handed over
+ * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered, and handed over
  * when the store is back.
  *
  *     request ──▶ nothing waits here? ──▶ the store ──▶ answered
