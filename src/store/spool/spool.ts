@@ -40,8 +40,8 @@ const mostPerChunk = 256;
  * which it is asked. New requests therefore go to the store again as soon as the last waiting one is on its way there.
  *
  * Nothing is stored twice: a request has the ids of its alerts before the first try, and counts as handed over when the log has
- * them. Ids are unique in the database, so a try that is still under way there cannot succeed next to a second one. The store
- * judges idempotency keys at the handover, by the time when each request came.
+ * them. Ids are unique in the database, so only one of two tries can succeed. The store judges idempotency keys at the handover,
+ * by the time when each request came.
  */
 export class Spool implements Inbox {
   /** Tries that have not ended, by the first id of their request. */
