@@ -3,16 +3,16 @@ import type { Now } from "../core/clock.ts";
 import { neighbourhoodOf, unknownNetwork } from "../ground/net/client-address.ts";
 import { turns } from "../ground/turns.ts";
 
-/** Let in at one turn of the event loop, at most: as many requests as it may have to read before the next. */
+/** The most connections let in per turn of the event loop: requests that the loop may have to read before the next turn. */
 const mostAtATurn = 4;
-/** Let in and without an answer yet, at most: what they send takes memory. */
+/** The most connections that are let in and have no answer yet: their requests take memory. */
 const mostBeginning = 64;
-/** After this time a connection counts no more: one that never sends a request keeps no other waiting. Milliseconds. */
+/** After this time a connection no longer counts, so one that never sends a request does not block others. Milliseconds. */
 const beginningMs = 50;
 const lookEveryMs = 10;
-/** Connections that wait, at most. Each costs its socket, and the kernel what came over it. */
+/** The most waiting connections. Each takes a socket, and memory of the kernel for what it has sent. */
 const mostWaiting = 4_096;
-/** A network is known for this long after each alert of its own. Milliseconds. */
+/** How long a network is known after each of its alerts. Milliseconds. */
 const knownForMs = 24 * 60 * 60 * 1000;
 const mostKnown = 10_000;
 
@@ -26,25 +26,26 @@ interface Waiting {
 
 export interface AdmissionDeps {
   now: Now;
-  /** A connection got 503 without being read: too many wait. */
+  /** Called when a connection got 503 unread, since too many wait. */
   onTurnedAway(): void;
 }
 
 /**
- * Which of the new connections is read next. Those of a network from which an alert was accepted never wait. All others
- * are let in a few at each turn of the event loop, in turn by network, and share places until their first answer:
- * thousands of connections of one attacker stand behind each other, and a quiet relay lets each in at once. One that its
- * client has left meanwhile keeps its place.
+ * Chooses the new connection that is read next. Connections of a network from which an alert was accepted never wait. All
+ * others are let in a few per turn of the event loop, in turn by network, and share places until their first answer. An
+ * attacker's thousands of connections thus wait in one queue, and a quiet relay lets each connection in at once. A connection
+ * keeps its place even if its client has left.
  *
- * Behind a proxy all have the proxy's network, which its first alert makes known: there the proxy's own limits hold.
+ * Behind a proxy all connections have the proxy's network, which is known after its first alert. There the proxy's own limits
+ * apply.
  */
 export class Admission {
-  /** Until when a network counts as known. */
+  /** The end of the time in which each network is known. */
   readonly #known = new Map<string, number>();
-  /** Waiting connections by network; the network whose turn is next comes first. */
+  /** Waiting connections by network. The network with the next turn is first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
-  /** Connections, the oldest first, with when each began by the process's own clock. */
+  /** Connections, the oldest first, with the time of each beginning by the process's monotonic clock. */
   readonly #beginning = new Map<Socket, number>();
   #isLooking = false;
   #isOpen = false;
@@ -52,7 +53,7 @@ export class Admission {
 
   constructor(private readonly deps: AdmissionDeps) {}
 
-  /** @param letIn is called once, now or later, or never when too many wait. */
+  /** @param letIn is called once, now or later, or never when too many wait */
   enter(socket: Socket, letIn: () => void): void {
     turns.noteConnection();
     const network = neighbourhoodOf(socket.remoteAddress);
@@ -60,16 +61,16 @@ export class Admission {
     else this.#wait(network, { socket, letIn });
   }
 
-  /** The connection has had an answer, or has ended. */
+  /** Called when the connection has had an answer, or has ended. */
   leave(socket: Socket): void {
     if (this.#beginning.delete(socket)) this.#askForTurn();
   }
 
-  /** An alert came over this connection, and was accepted. */
+  /** Called when an alert came over this connection, and was accepted. */
   know(socket: Socket): void {
     const network = neighbourhoodOf(socket.remoteAddress);
     if (network === unknownNetwork) return;
-    // Deleted first, so that the network that sent nothing for longest stands first.
+    // Deleted first, so the network whose last alert is oldest stays in front.
     this.#known.delete(network);
     this.#known.set(network, this.deps.now() + knownForMs);
     const [oldest] = this.#known.keys();
@@ -80,7 +81,7 @@ export class Admission {
     for (const { letIn } of waiting) letIn();
   }
 
-  /** Lets all in, and from now on each at once. */
+  /** Lets all waiting connections in, and later ones at once. */
   open(): void {
     this.#isOpen = true;
     const all = [...this.#waiting.values()].flat();
@@ -132,7 +133,7 @@ export class Admission {
     }, lookEveryMs).unref();
   }
 
-  /** The network's next turn comes after those of all others. */
+  /** Puts the network at the end of the turns. */
   #shift(network: string, queue: Waiting[]): Waiting | undefined {
     const first = queue.shift();
     if (first !== undefined) this.#waitingCount -= 1;
@@ -141,7 +142,7 @@ export class Admission {
     return first;
   }
 
-  /** When several queues are equally long, the one whose turn is last loses a connection. */
+  /** Turns a connection of the longest queue away. Among equal queues, the one with the last turn loses a connection. */
   #turnAwayFromLongestQueue(): void {
     let longest: [string, Waiting[]] | undefined;
     for (const entry of this.#waiting)

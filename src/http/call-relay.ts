@@ -6,16 +6,16 @@ import { nameNetworkFailure } from "../ground/net/network-code.ts";
 import { isTimeout } from "../ground/net/time-limit.ts";
 import { readJson } from "../ground/text/read-json.ts";
 
-/** A secret, and where it was found, for words. */
+/** A secret, with the place where it was found, for messages. */
 export interface FoundSecret {
   secret: Secret;
   from: string;
 }
 
 export interface RelayAddress {
-  /** Where the relay listens, without a trailing slash. */
+  /** The relay's address, without a trailing slash. */
   url: string;
-  /** Absent: only what needs no login can be asked, all else throws `unauthorized`. */
+  /** Absent: only calls without a login work, all others throw `unauthorized`. */
   token?: FoundSecret;
   /** Ends every call. */
   signal: AbortSignal;
@@ -39,20 +39,19 @@ interface Answer {
   text?: string;
 }
 
-/** A page of 200 alerts with the longest texts is a tenth of this. */
+/** Ten times a page of 200 alerts with the longest texts. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**
- * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
- * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
- * server that is no Tocsin.
+ * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers, `unauthorized`
+ * for a missing or wrong token, `timeout`, the relay's own refusals, and `failed` for a server that is no Tocsin.
  */
 export function createRelayCaller({ url, token, signal }: RelayAddress) {
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 
   async function findToken(): Promise<Record<string, string>> {
     if (token !== undefined) return { authorization: `Bearer ${token.secret.reveal()}` };
-    // Also where no token is known, that nobody answers is the news.
+    // Checked first: an unreachable relay matters more than a missing token.
     await isReady();
     const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
     throw refuse("unauthorized", `no admin token is known for the relay at ${url}`, hint);
@@ -64,7 +63,7 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
     return new RelayUnreachable(`no relay answers at ${url}: ${nameNetworkFailure(error).words}`);
   }
 
-  /** Whatever it answers. */
+  /** Returns the answer, whatever its status. */
   async function ask(call: RelayCall): Promise<Answer> {
     const { path, method, body, needsToken = true, timeoutMs = 10_000 } = call;
     const headers = {
@@ -87,10 +86,10 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
   }
 
   return {
-    /** Whether it accepts and delivers alerts now. Needs no token. */
+    /** Whether the relay accepts and delivers alerts now. Needs no token. */
     isReady,
 
-    /** A 2xx answer as the schema has it; without a schema an answer without content. */
+    /** The content of a 2xx answer by the schema. Without a schema the answer has no content. */
     async read<T>(call: RelayCall, schema: z.ZodType<T> | undefined): Promise<T | undefined> {
       const answer = await ask(call);
       if (schema === undefined && answer.status === 204) return undefined;
@@ -101,7 +100,7 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
       throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
     },
 
-    /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
+    /** Opens `/api/stream` after `lastEventId` or from now on, until `ending` is aborted. */
     async openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>> {
       const from = lastEventId !== undefined && { "last-event-id": lastEventId };
       try {
@@ -116,12 +115,12 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
   };
 }
 
-/** Without a query, and without the secret of the hook. */
+/** The path without a query, and without the secret of the hook. */
 function shownPath(path: string): string {
   return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
 }
 
-/** Nobody listens there. A class of its own, since the caller may then read the database instead. */
+/** No relay answers at the address. A class of its own, since the caller may then read the database instead. */
 export class RelayUnreachable extends AppError {
   constructor(message: string) {
     super("relay_unreachable", message, {
@@ -140,7 +139,7 @@ const tooSlow = (url: string, timeoutMs: number) =>
     "see what its log says, and whether its disk is slow or full",
   );
 
-/** Something answers that does not speak as a relay does. */
+/** The error for an answer that no relay gives. */
 const notARelay = (url: string, why: string) =>
   refuse(
     "failed",
@@ -154,12 +153,12 @@ const refusalSchema = z.object({
   hint: z.string().optional().catch(undefined),
 });
 
-/** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
+/** The relay's refusal in its own words: `{"error":{"code","message","hint"?}}`. */
 function readRefusal(url: string, { status, text }: Answer, tokenFrom?: string): AppError {
   const said = z.object({ error: refusalSchema }).safeParse(readJson(text ?? "")).data?.error;
   if (said === undefined) {
     if (status !== 503) return notARelay(url, `it answers with ${status}`);
-    // What the listener answers before there are pages.
+    // The listener's answer before there are pages.
     return refuse("store_unavailable", `the relay at ${url} is starting`, "try again in a moment");
   }
   if (said.code !== "unauthorized") return new AppError(said.code, said.message, { hint: said.hint });

@@ -3,29 +3,33 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../core/clock.ts";
 
-/** A connection of a sender, a browser or a command, while it is open. */
+/** An open connection of a sender, a browser or a command. */
 export interface Connection {
   readonly socket: Socket;
-  /** The response to the last request that came over it. */
+  /** The response to the connection's last request. */
   latest?: ServerResponse;
-  /** The response to the last request for a page, and how many such requests wait for those before them. */
+  /** The response to the last request for a page. `pagesWaiting`: how many such requests wait for earlier ones. */
   page?: ServerResponse;
   pagesWaiting: number;
-  /** The request was for the hook. */
+  /** Whether the last request was for the hook. */
   isHook: boolean;
-  /** An answer that ends it has been given, so nothing that comes behind it is processed. */
+  /** Whether an answer ends the connection. Then nothing that comes after it is processed. */
   isEnding: boolean;
 }
 
-/** Milliseconds that a request for a page that is under way has to end. */
+/** How long a running request for a page may take at a stop. Milliseconds. */
 const requestMs = 750;
 /**
- * Milliseconds that a connection has to bring a request. A busy sender, or a proxy, uses it within that time and reads
- * in the answer that it ends. If it were closed sooner, that would cross an alert which is on its way, and leave its
- * sender without an answer: so those that brought alerts before, or nothing yet, are given longer than a browser's.
+ * How long an idle connection is kept at a stop, for another request. Milliseconds. A busy sender, or a proxy, uses it within
+ * that time and reads in the answer that the connection ends. Closing it sooner would cross an alert that is on its way, and
+ * leave its sender without an answer. Connections that brought alerts before, or nothing yet, are therefore kept longer than a
+ * browser's.
  */
 const idleMs = { alerts: 1_000, pages: 250 };
-/** Milliseconds that the other side has to end a connection that was ended here: as long as a packet may be on its way. */
+/**
+ * How long the other side may take to end a connection that was ended here: as long as a packet may be on its way.
+ * Milliseconds.
+ */
 const crossingMs = 250;
 const drainMs = idleMs.alerts + crossingMs;
 
@@ -33,10 +37,10 @@ const key: unique symbol = Symbol("connection");
 /** Kept on the socket: a weak map with an entry for each connection cost a third of all time in garbage collection. */
 type Known = Duplex & { [key]?: Connection };
 
-/** The connections that are open, and how they end when the relay is stopped. */
+/** The open connections, and their end when the relay is stopped. */
 export class Connections {
   readonly #open = new Set<Connection>();
-  /** To be called with the socket as its `this`: a function for each connection would cost memory. */
+  /** Called with the socket as its `this`: a function for each connection would cost memory. */
   readonly #forget: (this: Known) => void;
   #isWindingDown = false;
 
@@ -47,7 +51,7 @@ export class Connections {
     };
   }
 
-  /** To be called once for each that the server accepts. */
+  /** Called once for each connection that the server accepts. */
   add(socket: Socket): void {
     const connection: Connection = { socket, latest: undefined, pagesWaiting: 0, isHook: false, isEnding: false };
     (socket as Known)[key] = connection;
@@ -60,15 +64,14 @@ export class Connections {
     return (socket as Known)[key] as Connection;
   }
 
-  /** From `windDown` on: each answer is the last of its connection. */
+  /** Whether `windDown` was called: each answer is then the last of its connection. */
   get isWindingDown(): boolean {
     return this.#isWindingDown;
   }
 
   /**
-   * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
-   * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
-   * latest.
+   * First part of a stop, while new connections are still accepted. Ends idle connections, see `idleMs`. Answers of running
+   * requests end their connections. Resolves when the pages' requests have ended, after `requestMs` at the latest.
    */
   async windDown(): Promise<void> {
     this.#isWindingDown = true;
@@ -82,8 +85,8 @@ export class Connections {
   }
 
   /**
-   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
-   * latest; then `refuse` is given each alert that has not come whole.
+   * Second part, when no new connection is accepted. Resolves when all are closed, after `drainMs` at the latest. Then `refuse`
+   * is called for each alert that has not come whole.
    */
   async drain(refuse: (response: ServerResponse) => void): Promise<void> {
     const connections = [...this.#open];
@@ -93,8 +96,8 @@ export class Connections {
   }
 
   /**
-   * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
-   * is given each alert that has not come whole. Connections stay open.
+   * Resolves when running requests are answered: pages after `requestMs`, alerts after `drainMs` at the latest. Then `refuse`
+   * is called for each alert that has not come whole. Connections stay open.
    */
   async settle(refuse: (response: ServerResponse) => void): Promise<void> {
     const busy = [...this.#open].filter(isBusy);
@@ -105,7 +108,7 @@ export class Connections {
     refuseUnread(alerts, refuse);
   }
 
-  /** Closes what is left, whatever it waits for. */
+  /** Closes all remaining connections at once. */
   destroy(): void {
     for (const { socket } of this.#open) socket.destroy();
   }
@@ -127,9 +130,9 @@ export class Connections {
   }
 
   /**
-   * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a
-   * pipeline, is then met with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so
-   * it ends here with the sender's own end, or `crossingMs` later.
+   * Node closes a connection right after its last answer. Another alert of a pipeline that is on its way would meet a reset,
+   * which may overtake the answer to a stored alert (RFC 9112, 9.6). Here the connection ends with the sender's own end, or
+   * `crossingMs` later.
    */
   #lingerAtEnd(connection: Connection): void {
     const { socket } = connection;
@@ -141,8 +144,8 @@ export class Connections {
   }
 
   /**
-   * A request may be on its way and cross the end of its connection. Nobody can answer it any more, but its sender
-   * perhaps never repeats it: what comes before the sender's own end is processed like any other.
+   * A request may be on its way when its idle connection ends. It can no longer be answered, but its sender may never repeat
+   * it. Requests before the sender's own end are therefore processed as usual.
    */
   async #closeIdle(connections: Connection[]): Promise<void> {
     const idle = connections.filter((connection) => !isBusy(connection));
@@ -154,7 +157,7 @@ export class Connections {
   async #closeUnused(connections: Connection[], afterMs: number): Promise<void> {
     let idle = connections;
     await this.#untilClosed(idle, afterMs);
-    // What has already come is read before it is decided that nothing has.
+    // Reads data that has arrived, before the connection counts as unused.
     await nextTurn();
     idle = idle.filter((connection) => !isBusy(connection));
     for (const { socket } of idle) socket.end();
@@ -164,12 +167,12 @@ export class Connections {
   }
 }
 
-/** An answer is under way. */
+/** Whether an answer is being made or sent. */
 export function isBusy({ latest }: Connection): boolean {
   return latest !== undefined && !latest.writableFinished;
 }
 
-/** The last answer of those that the connection waits for, since it takes the connection with it. */
+/** Ends the connection after the latest answer that it waits for. */
 function endAfterAnswer(connection: Connection): void {
   const { latest, socket } = connection;
   connection.isEnding = true;
@@ -196,7 +199,7 @@ function refuseUnread(connections: Iterable<Connection>, refuse: (response: Serv
     if (isHook && latest && !latest.req.complete && !latest.headersSent) refuse(latest);
 }
 
-/** After what has already arrived, connections among it, has been read. */
+/** Resolves after everything that has arrived was read, also new connections. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

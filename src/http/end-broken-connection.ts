@@ -8,7 +8,7 @@ const answers: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
-/** Faults of header fields. Within a request that has begun they can only be in the fields behind its last chunk. */
+/** Faults of header fields. In a request that has begun they can only be in the fields after its last chunk. */
 const faultsOfFields: readonly (string | undefined)[] = [
   "HPE_HEADER_OVERFLOW",
   "HPE_INVALID_CONTENT_LENGTH",
@@ -16,7 +16,7 @@ const faultsOfFields: readonly (string | undefined)[] = [
   "HPE_INVALID_TRANSFER_ENCODING",
 ];
 
-/** How long the sender may go on before it is cut off: a reset may overtake the answer (RFC 9112, 9.6). */
+/** How long the sender may continue before it is cut off: a reset may overtake the answer (RFC 9112, 9.6). */
 const lingerMs = 1_000;
 
 export function endLingering(socket: Duplex): void {
@@ -25,13 +25,12 @@ export function endLingering(socket: Duplex): void {
 }
 
 /**
- * What becomes of a connection over which something came that is no HTTP, or nothing in time.
+ * Ends a connection that brought something other than HTTP, or nothing in time.
  *
- * Node answers 400 at once, also when a whole request stands before the fault: a sender that counts characters
- * instead of bytes in Content-Length would read a refusal of an alert that is stored and relayed. Here that request
- * gets its own answer first, and the connection ends behind it. A chunked body is whole with its last chunk, whatever
- * is wrong with the trailers; those that would be framing in a header (`Content-Length`) are ignored like all others
- * (RFC 9110, 6.5.1).
+ * Node answers 400 at once, even after a whole request. A sender that counts characters instead of bytes in Content-Length
+ * would then read a refusal for an alert that is stored and relayed. Here that request gets its own answer first, and then the
+ * connection ends. A chunked body is whole with its last chunk, even with broken trailers. Trailers that would frame a body as
+ * headers (`Content-Length`) are ignored like all others (RFC 9110, 6.5.1).
  */
 export function endBrokenConnection(
   error: NodeJS.ErrnoException,
@@ -46,13 +45,13 @@ export function endBrokenConnection(
     endLingering(socket);
   };
   if (latest === undefined || latest.writableFinished) {
-    // Its answer came before its end, so that is none to add to.
+    // The answer came before the end of its request, so a second one must not follow.
     if (latest?.req.complete === false && error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroySoon();
     else refuse();
     return;
   }
   if (latest.req.complete && error.code === "HPE_HEADER_OVERFLOW") {
-    // The head of a second request, which has an answer of its own.
+    // The fault is in the head of a second request, which gets its own answer.
     latest.once("finish", refuse);
     return;
   }
@@ -66,7 +65,7 @@ export function endBrokenConnection(
   else refuse();
 }
 
-/** As Node's parser does at the end of a message, which it has not reached. */
+/** Ends the body as Node's parser does at the end of a message. */
 function completeBody(request: IncomingMessage): void {
   request.complete = true;
   request.push(null);

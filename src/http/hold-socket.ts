@@ -6,9 +6,9 @@ import { getSystemErrorName } from "node:util";
 import { toListenError, toNoHolderError, toSocketError } from "./listen-error.ts";
 
 /**
- * What Node's own `cluster` opens sockets with. Nothing that is documented opens one and takes no connection from it
- * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent, and the handle that
- * `cluster` shares is closed with its last worker, and with it what waits.
+ * The function by which Node's own `cluster` opens sockets. No documented function opens one without taking connections from it
+ * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent. The handle that `cluster` shares is
+ * closed with its last worker, and waiting connections with it.
  */
 type OpenServerHandle = (
   address: string,
@@ -19,8 +19,8 @@ type OpenServerHandle = (
 ) => number | (Stream & { getsockname(into: object): number; close(): void });
 
 /**
- * A socket at this address for children to listen on. This process takes no connection from it.
- * @throws AppError `config_invalid` when it cannot be opened.
+ * Opens a socket at this address for children to listen on. This process takes no connection from it.
+ * @throws AppError `config_invalid` when it cannot be opened
  */
 export async function openSocket(
   host: string,
@@ -34,7 +34,7 @@ export async function openSocket(
   });
   const opened = open(address, port, family, undefined, 0);
   if (typeof opened === "number") throw failWith(getSystemErrorName(opened));
-  // An address in use is reported only here, late.
+  // An address in use is reported only here.
   const failure = opened.getsockname({});
   if (failure === 0) return opened;
   opened.close();
@@ -42,8 +42,8 @@ export async function openSocket(
 }
 
 /**
- * A socket for children to listen on: the one that was handed to this process, or else one that is opened here.
- * @throws AppError `config_invalid` when it is none, or cannot be opened.
+ * A socket for children to listen on: the one that this process was given, or a new one.
+ * @throws AppError `config_invalid` when the descriptor is no socket, or none can be opened
  */
 export async function holdSocket({ host, port, fd }: { host: string; port: number; fd?: number }) {
   if (fd === undefined) return openSocket(host, port);

@@ -5,20 +5,20 @@ import { type AnswerPlainly, answerErrorPlainly, withSpool } from "./plain-answe
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Everything over HTTP but the hook and the probes. */
+/** Everything over HTTP except the hook and the probes. */
 export interface Pages {
-  /** Loads what answers them. */
+  /** Loads the handler of the pages. */
   open(): Promise<(request: Request, env: unknown) => Response | Promise<Response>>;
-  /** Alerts that wait on this machine meanwhile. */
+  /** Alerts that wait on this machine for the database. */
   spool?(): SpoolView | undefined;
-  /** Why they are not open; the requests that waited have got 503. */
+  /** Called with the reason when the pages could not be opened. The waiting requests have got 503. */
   onFault(error: unknown): void;
 }
 
 /**
- * Pages, API and event streams, loaded by the first request for one of them: together with Node's fetch they are a third
- * of an idle relay's memory and a third of its start, and most relays are looked at rarely. Pages that cannot be loaded are
- * 503, and loaded anew by the next request.
+ * Loads pages, API and event streams at the first request for one of them. With Node's fetch they are a third of an idle
+ * relay's memory and of its start, and most relays are looked at rarely. If they cannot be loaded, the answer is 503, and the
+ * next request tries again.
  */
 export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
   let opening: Promise<Handler> | undefined;
@@ -41,7 +41,7 @@ export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
   }
 
   function answerNotLoaded({ url }: IncomingMessage, response: ServerResponse, why: unknown): void {
-    // Pages look at the store as they open.
+    // Opening pages reads the store, so its error explains the failure.
     const error = why instanceof AppError ? withSpool(why, pages.spool?.()) : undefined;
     if (error !== undefined && url?.startsWith("/api/")) {
       answerErrorPlainly(answer, response, error);

@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.ts";
 
-/** The error for an address that cannot be listened on, as `config_invalid`. */
+/** The error for an address on which the relay cannot listen, as `config_invalid`. */
 export function toListenError(host: string, port: number, cause: NodeJS.ErrnoException): AppError {
   const { why, hint } = explain(cause);
   return new AppError("config_invalid", `Cannot listen on ${host}:${port}: ${why}.`, { hint, cause });
@@ -18,7 +18,7 @@ function explain({ code, message }: NodeJS.ErrnoException): { why: string; hint:
   };
 }
 
-/** A descriptor that was handed to this process is nothing that it can listen on. */
+/** The error for a descriptor that is no listening socket. */
 export function toSocketError(fd: number, cause?: Error): AppError {
   return new AppError("config_invalid", `File descriptor ${fd} is no TCP socket that can be listened on.`, {
     hint: "What starts Tocsin has to hand it one: ListenStream=127.0.0.1:8080 in a systemd socket unit (deploy/tocsin.socket).",
@@ -26,7 +26,10 @@ export function toSocketError(fd: number, cause?: Error): AppError {
   });
 }
 
-/** Whether tokens may be guessable, and which proxies are believed, was judged by `HOST`. */
+/**
+ * The error for an inherited socket that is open to others although `HOST` is not: `HOST` decides whether weak tokens are
+ * allowed and which proxies are trusted.
+ */
 export function toOpenSocketError(host: string, { address, port }: { address: string; port: number }): AppError {
   return new AppError(
     "config_invalid",
@@ -37,7 +40,7 @@ export function toOpenSocketError(host: string, { address, port }: { address: st
   );
 }
 
-/** What `serve --supervised` opens a socket with is an inner part of Node. */
+/** `serve --supervised` opens its socket with an internal function of Node. */
 export function toNoHolderError(nodeVersion: string): AppError {
   return new AppError("config_invalid", `Node.js ${nodeVersion} opens no socket for others, so none can be held.`, {
     hint: "Let systemd open it (deploy/tocsin.socket), start serve without --supervised, or use Node.js 24.",

@@ -21,36 +21,36 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   port: number;
   /**
-   * Descriptor of a listening socket that another process opened and keeps open after this one; `host` and `port` are then not
-   * used. Default: one is opened, and ends with the process.
+   * Descriptor of a listening socket that another process opened and keeps open after this one. `host` and `port` are then
+   * unused. Default: a socket is opened, and ends with the process.
    */
   fd?: number;
   clock: Clock;
-  /** An answer ends with its connection when nothing of it was read for this long. Default 30,000. Milliseconds. */
+  /** A connection whose answer is not read for this long is ended. Default 30,000. Milliseconds. */
   unreadAfterMs?: number;
-  /** Headers of every answer in addition to those of the door and the pages. */
+  /** Headers of every answer, besides those of the door and the pages. */
   headers: Record<string, string>;
 }
 
 interface Env {
   Bindings: HttpBindings & {
-    /** As it was sent, see `pathOf`. */
+    /** The path as it was sent, see `pathOf`. */
     path: string;
   };
 }
 
 /**
- * What the app is given for an answer that is written already. No `Response`: Node would load its fetch for the first
- * one, which takes longer than all else that stands between a start and the first alert.
+ * The app's result for an answer that is written already. No `Response` is made: Node would load its fetch for the first one,
+ * which takes longer than the rest of the way from a start to the first alert.
  */
 const alreadySent = {} as Response;
 
-/** `path` is as `pathOf` gives it. */
+/** `path` comes from `pathOf`. */
 type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
 
 /**
- * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
- * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
+ * Everything over HTTP as one app. Its handlers answer on Node's own response, so no request or response of the framework is
+ * made for an alert (docs/adr/0002-hook-on-node-http.md). `pages` makes those for pages.
  */
 function createApp(door: () => Door, pages: TakePage): Hono<Env> {
   const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
@@ -59,8 +59,7 @@ function createApp(door: () => Door, pages: TakePage): Hono<Env> {
     return alreadySent;
   };
   app.post("/hooks/:secret", ({ env }) => hand(env));
-  // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three
-  // promises.
+  // No route for every path and method: with a second match Hono would compose the two, which costs an alert three promises.
   app.notFound(({ env }) => {
     if (env.path.startsWith(hookPrefix)) return hand(env);
     pages(env.incoming, env.outgoing, env.path);
@@ -72,7 +71,7 @@ function createApp(door: () => Door, pages: TakePage): Hono<Env> {
   return app;
 }
 
-/** The probes of a relay that listens: what the hook needs is there. */
+/** The probes of a relay that listens: the hook already has everything it needs. */
 const starting: Pages & Probes = {
   readiness: async (of) => ({ ready: of === "alerts" }),
   open: () => Promise.reject(new AppError("store_unavailable", "Tocsin is starting.", { retryAfterMs: 1_000 })),
@@ -80,14 +79,14 @@ const starting: Pages & Probes = {
 };
 
 /**
- * Connections that wait in the kernel to be taken, at most (Linux: no more than `net.core.somaxconn` says, 4096 by
- * default). A restart takes about a second, so this is also what may come within one.
+ * The most connections that wait in the kernel (Linux: at most `net.core.somaxconn`, 4096 by default). A restart takes about a
+ * second, so as many may come within one.
  */
 const backlog = 4096;
 
 /**
- * The HTTP server, which takes requests as long as their connection may bring more.
- * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
+ * Starts the HTTP server.
+ * @throws AppError `config_invalid` when it cannot listen on the address or the descriptor
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, fd } = options;
@@ -96,7 +95,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return listener;
 }
 
-/** To be made by `listen`. */
+/** Made only by `listen`. */
 export class Listener {
   readonly server: Server;
   readonly #plainly: AnswerPlainly;
@@ -106,7 +105,7 @@ export class Listener {
   #door: Door;
   #pages: TakePage;
   #isDraining = false;
-  /** What came since `hold`. */
+  /** Requests since `hold`. */
   #held: (() => void)[] | undefined;
 
   constructor({ door, clock, headers, unreadAfterMs = 30_000 }: ListenOptions) {
@@ -127,15 +126,15 @@ export class Listener {
         connectionsCheckingInterval: 1_000,
         keepAliveTimeout: 65_000,
         maxHeaderSize: 16 * 1024,
-        // `#take` does it, but for probes.
+        // `#take` requires the header, except for probes.
         requireHostHeader: false,
       },
       take,
     );
-    // Node drops the rest unsaid; one more than may come shows that there was more.
+    // Node drops further fields silently. One more than allowed shows that there were more.
     this.server.maxHeadersCount = mostFields + 1;
     admitThrough(this.#admission, this.server, (socket) => this.#connections.add(socket));
-    // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
+    // Node would refuse an alert for an unknown expectation, but none has to be met (RFC 9110, 10.1.1).
     this.server.on("checkExpectation", take);
     endWhatBreaks(this.server, this.#connections, unreadAfterMs);
   }
@@ -144,14 +143,14 @@ export class Listener {
     return this.server.address() as AddressInfo;
   }
 
-  /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
+  /** These answer everything except the hook from now on. Before, the relay is starting, and accepts alerts. */
   serve(pages: Pages & Probes): void {
     this.#pages = this.#takePagesBy(pages);
   }
 
   /**
-   * What is under way is answered: an alert within 1.25 s, or refused; a page within 0.75 s. What comes from now on waits unread
-   * until `take`; connections stay open. For a relay that the next one of the same process follows.
+   * Answers running requests: an alert within 1.25 s, or with a refusal, and a page within 0.75 s. New requests wait unread
+   * until `take`. Connections stay open. Used before another relay takes over in this process.
    */
   async hold(): Promise<void> {
     this.#held ??= [];
@@ -159,7 +158,7 @@ export class Listener {
     await this.#door.settled();
   }
 
-  /** Alerts are taken by this door from now on, what was held first; the relay behind it is starting. */
+  /** This door takes alerts from now on, first those that were held. The relay behind it is starting. */
   take(door: Door): void {
     this.#door = door;
     this.#pages = this.#takePagesBy(starting);
@@ -168,14 +167,14 @@ export class Listener {
     for (const one of waiting) one();
   }
 
-  /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
+  /** Each answer from now on ends its connection, so none is left when the server closes. Everything else works as before. */
   drain(): void {
     this.#isDraining = true;
   }
 
   /**
-   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
-   * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
+   * Each answer from now on ends its connection, and idle connections are closed. Alerts are accepted as before. Resolves when
+   * the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
    */
   windDown(): Promise<void> {
     this.#admission.open();
@@ -183,16 +182,16 @@ export class Listener {
   }
 
   /**
-   * Takes no new connection, answers the alerts that are there, and closes the rest after 1.25 s at the latest. It
-   * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
-   * inherited socket wait for the next process.
+   * Takes no new connection, answers the alerts that are there, and closes the other connections after 1.25 s at the latest.
+   * Only a body that came whole may take longer: it gets its answer. New connections to an inherited socket wait for the next
+   * process.
    */
   async close(): Promise<void> {
     this.#admission.open();
-    // Right after connections have been accepted: those that still queue when the last holder closes the socket are
-    // reset.
+    // Right after connections were accepted: the kernel resets connections that still queue when the last holder closes the
+    // socket.
     await nextTurn();
-    // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
+    // HTTP's own close would reset kept connections whose last answer may still be on its way.
     NetServer.prototype.close.call(this.server);
     await this.#connections.drain((response) => this.#door.refuse(response));
     await this.#door.settled();
@@ -215,8 +214,8 @@ export class Listener {
       return;
     }
     const connection = this.#connections.of(request.socket);
-    // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert
-    // would be stored without an answer, and then be sent again.
+    // After an answer that ends the connection nothing more on it is processed (RFC 9112, 9.6): an alert would be stored
+    // without an answer, and then be sent again.
     if (connection.isEnding) {
       request.resume();
       return;
@@ -226,27 +225,27 @@ export class Listener {
     const isHook = path.startsWith(hookPrefix);
     connection.isHook = isHook;
     response.once("finish", () => {
-      // Where the answer came before the whole body, Node keeps the head of the request until the body has come.
+      // If the answer came before the whole body, Node keeps the request's head until the body has come.
       if (!request.complete) endLingering(request.socket);
       if (isHook && response.statusCode === 202) this.#admission.know(request.socket);
       this.#admission.leave(request.socket);
     });
     if (this.#isDraining || this.#connections.isWindingDown) response.setHeader("connection", "close");
     const { method = "", headers, rawHeaders, httpVersionMajor, httpVersionMinor } = request;
-    // Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9.
+    // Node also accepts requests of HTTP/2.0, and of HTTP/0.9, which name no version.
     if (httpVersionMajor !== 1) refuse(response, httpVersionMajor > 1 ? 505 : 400, "This server speaks HTTP/1.1.");
     else if (rawHeaders.length > 2 * mostFields && !isHook)
       refuse(response, 431, `The request has more than ${mostFields} header fields.`);
-    // RFC 9112, 3.2. A probe that forgets it is answered.
+    // RFC 9112, 3.2. A probe without it is answered.
     else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
       refuse(response, 400, "The request names no Host.");
-    // The app asks the request itself for its method alone.
+    // The app reads only the method of the request.
     else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 }
 
-/** A connection whose request breaks is ended with an answer, and one whose answer nobody reads without one. */
+/** Ends a connection with an answer when its request breaks, and without one when its answer is not read. */
 function endWhatBreaks(server: Server, connections: Connections, unreadAfterMs: number): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const connection = connections.of(socket);
@@ -255,17 +254,17 @@ function endWhatBreaks(server: Server, connections: Connections, unreadAfterMs: 
     connection.isEnding = true;
   });
   server.setTimeout(unreadAfterMs, (socket: Socket) => {
-    // Nothing is to be read yet of an answer that takes its time.
+    // The answer takes its time, so there is nothing to read yet.
     if (isBusy(connections.of(socket)) && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
     else socket.destroy();
   });
 }
 
-/** Nothing is read of a connection before its turn has come, and Node's HTTP knows nothing of it. */
+/** Reads a connection only when its turn has come. Node's HTTP server gets it then. */
 function admitThrough(admission: Admission, server: Server, add: (socket: Socket) => void): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
-  // The option of that name for `net.createServer`, which `http.createServer` does not pass on.
+  // The option of `net.createServer`, which `http.createServer` does not pass on.
   Object.assign(server, { pauseOnConnect: true });
   server.on("connection", (socket: Socket) => {
     admission.enter(socket, () => {
@@ -278,23 +277,23 @@ function admitThrough(admission: Admission, server: Server, add: (socket: Socket
 }
 
 /**
- * The path without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
- * would decode it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
+ * The path without the query, a final slash, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono would
+ * decode it and resolve its dots, so other spellings of the hook's secret would be as good as the secret.
  */
 function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");
   const end = query === -1 ? path.length : query;
-  // An origin alone means its root; for no path at all the router throws.
+  // An origin alone means its root. The router throws for an empty path.
   return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end) || "/";
 }
 
-/** More requests for pages than any browser or program has on the way at once over one connection. */
+/** More requests for pages than any browser or program sends ahead over one connection. */
 const mostPipelined = 16;
 
 /**
- * Answers a page when the one before on its connection has been read: of requests that come all at once, with answers
- * that nobody reads, one answer is held.
+ * Answers a page when the previous answer on its connection has been read. When many requests come at once and their answers
+ * are not read, only one answer is held in memory.
  */
 function inOrder(connection: Connection, response: ServerResponse, answer: () => unknown): void {
   const before = connection.page;
@@ -312,7 +311,7 @@ function inOrder(connection: Connection, response: ServerResponse, answer: () =>
   }
 }
 
-/** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */
+/** Whether the last request was still coming when its answer was chosen to end the connection: the fault is in this request. */
 function isUnanswered({ latest }: Connection): boolean {
   return latest !== undefined && !latest.req.complete && !latest.headersSent;
 }
@@ -324,21 +323,21 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Nothing is taken from the socket before this has resolved, or after it has failed. */
+/** No connection is taken from the socket before this has resolved, or after it has failed. */
 async function inherit(server: Server, fd: number, host: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(toSocketError(fd, error)));
     server.listen({ fd }, backlog, resolve);
   });
   const address = server.address();
-  // A socket of the file system has a path, or none.
+  // A Unix domain socket has a path, or no address.
   const isTcp = typeof address === "object" && address !== null;
   if (isTcp && (isLoopback(address.address) || !isLoopback(host))) return;
   server.close();
   throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
 }
 
-/** The answer ends its connection. */
+/** Answers, and ends the connection. */
 function refuse(response: ServerResponse, status: number, why: string): void {
   response.setHeader("connection", "close");
   response.writeHead(status, { "content-type": "text/plain" }).end(`${why}\n`);

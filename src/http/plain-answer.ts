@@ -3,7 +3,7 @@ import type { SpoolView } from "../contract/operations.ts";
 import { AppError, httpStatusOf } from "../core/errors.ts";
 import { waitsInSpool } from "../core/ports/relays.ts";
 
-/** What an answer to this failure says besides its body. */
+/** The headers of an answer to this failure. */
 export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {
   return {
     ...(retryAfterMs !== undefined && { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
@@ -13,7 +13,7 @@ export function headersOfError({ code, retryAfterMs }: AppError): Record<string,
 
 export const bodyOfError = ({ code, message, hint }: AppError) => ({ error: { code, message, hint } });
 
-/** While pages cannot be read, what waits is all that can be said of the alerts. `spool`: absent where there is none. */
+/** Adds the spool's alerts to the error, since pages cannot show the others. `spool`: absent where there is none. */
 export function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
   if (error.code !== "store_unavailable" || !spool?.alerts) return error;
   const waits = `${waitsInSpool(spool.alerts)}: all were answered 202, and are sent when it is back.`;
@@ -30,8 +30,8 @@ export type AnswerPlainly = (
 ) => void;
 
 /**
- * Answers on Node's own response, as the pages do on theirs.
- * @param headers what every answer says
+ * Answers on Node's own response, in the form of the pages' answers.
+ * @param headers for every answer
  */
 export function createPlainAnswer(headers: Record<string, string>): AnswerPlainly {
   return (response, status, type, text, more) => {

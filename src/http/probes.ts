@@ -7,7 +7,7 @@ import { type AnswerPlainly, answerErrorPlainly } from "./plain-answer.ts";
 export interface Probes {
   /** See `Operations.readiness`. */
   readiness(of: "relay" | "alerts"): Promise<Omit<Readiness, "reasons">>;
-  /** Absent: it has none yet. */
+  /** Absent: the relay has no metrics yet. */
   metrics?: {
     /** @throws AppError for a request without the admin token. */
     admit(request: IncomingMessage): Promise<void>;
@@ -29,7 +29,7 @@ export function isProbe(method: string, path: string): boolean {
 }
 
 /**
- * Answers requests that ask how the relay is, by HTTP/1.0 and HTTP/1.1, with any `Host` or none, and needs no page for it:
+ * Answers requests about the relay's state, by HTTP/1.0 and HTTP/1.1, with any `Host` or none, without loading pages:
  *
  *     /healthz         the process answers
  *     /readyz          alerts are stored and delivered
