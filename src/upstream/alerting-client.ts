@@ -7,7 +7,7 @@ import { toEpochMs } from "./instants.ts";
 import { type WalkOptions, walkPages } from "./page-walk.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions, UpstreamUnreachable } from "./requester.ts";
 
-/** A metric matches when it relates to any of the tokens or any of the pools or has one of the keys. */
+/** A metric matches when it relates to any of the tokens or pools, or has one of the keys. */
 interface MetricsQuery {
   chainId: string;
   tokenAddresses?: readonly string[];
@@ -17,15 +17,15 @@ interface MetricsQuery {
 
 interface HistoryQuery extends HistoryRange {
   key: string;
-  /** Sent as it is: the interface documents neither format nor values. */
+  /** Sent unchanged: the interface documents neither format nor values. */
   granularity?: string;
 }
 
 export type AlertingClient = ReturnType<typeof createAlertingClient>;
 
 /**
- * The alerting interface (interface document 4.6 to 4.12), which is an `AccountService` and a `MetricHistoryService` as well. Every
- * method may throw as `send` of `createRequester` does.
+ * The alerting interface (interface document 4.6 to 4.12), which is also an `AccountService` and a `MetricHistoryService`.
+ * Every method may throw as `send` of `createRequester` does.
  */
 export function createAlertingClient(options: UpstreamClientOptions) {
   const requester = createRequester(
@@ -34,13 +34,13 @@ export function createAlertingClient(options: UpstreamClientOptions) {
   );
   const readRange = createRangeReader();
 
-  /** Verifies the key as well: an invalid one throws. */
+  /** Also verifies the key: an invalid one throws. */
   async function readAccount({ signal }: CallOptions = {}) {
     const answer = await requester.read({ method: "GET", path: "/account", signal }, accountAnswerSchema);
     return { message: answer.message ?? undefined, account: answer.data };
   }
 
-  /** One page of at most 100. */
+  /** One page of at most 100 metrics. */
   function listMetrics(asked: MetricsQuery & { page: number }, { signal }: CallOptions = {}): Promise<Metric[]> {
     const { chainId, page, keys } = asked;
     const tokenAddresses = lowerCase(asked.tokenAddresses);
@@ -56,13 +56,13 @@ export function createAlertingClient(options: UpstreamClientOptions) {
     lookAtAccount: ({ signal }: CallOptions = {}): Promise<AccountReading> =>
       requester.readData({ path: "/account", signal }, accountReadingSchema),
 
-    /** All pages, one in memory at a time (two while it is found out where they begin). */
+    /** Walks all pages, one in memory at a time (two until it is known where they begin). */
     walkMetrics: (query: MetricsQuery, walk: CallOptions & WalkOptions = {}) =>
       walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 
     /**
-     * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
-     * shows the change, or an error says that it was not made or that nobody can know. `confirmedBy` says which it was.
+     * Changes outputs. When it is unknown whether the service got the change, the account is read back. The result then shows
+     * the change, or an error says that it was not made or that its fate is unknown. `confirmedBy` names the evidence.
      */
     async setAlertOutputs(change: Partial<Outputs>, { signal }: CallOptions = {}) {
       refuseWrongChannelId(change);
@@ -89,22 +89,22 @@ export function createAlertingClient(options: UpstreamClientOptions) {
       const { points, unread } = await readRange({ fromAt, toAt }, (range) =>
         requester.readData({ path: "/metrics/records/range", query: { key, ...range }, signal }, recordsReadingSchema),
       );
-      // The later one of two at one time counts.
+      // The later of two points at one time counts.
       const byTime = new Map(points.map(({ at, value }) => [at, value]));
       return { points: [...byTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at), unread };
     },
 
-    /** All of the chain without `addresses`. */
+    /** Without `addresses`: all tokens of the chain. */
     listTokens(asked: { chainId: string; addresses?: readonly string[] }, { signal }: CallOptions = {}) {
       const query = { chainId: asked.chainId, addresses: lowerCase(asked.addresses) };
       return requester.readData({ path: "/tokens", query, signal }, listAnswerSchema);
     },
 
-    /** All of the account without `ids`. */
+    /** Without `ids`: all users of the account. */
     listUsers: ({ ids }: { ids?: readonly string[] } = {}, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/users", query: { ids }, signal }, listAnswerSchema),
 
-    /** Without `userIds` those of all users. */
+    /** Without `userIds`: the subscriptions of all users. */
     listSubscriptions: ({ userIds }: { userIds?: readonly string[] } = {}, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/subscriptions", query: { userIds }, signal }, subscriptionsAnswerSchema),
 
@@ -113,10 +113,7 @@ export function createAlertingClient(options: UpstreamClientOptions) {
   };
 }
 
-/**
- * A metric's key is unique; the name of its field is not documented, so without a `key` the whole metric stands for
- * it.
- */
+/** A metric's key is unique, but the name of its field is not documented. Without a `key` the whole metric identifies it. */
 function keyOfMetric(metric: Metric): string {
   return typeof metric.key === "string" ? metric.key : JSON.stringify(metric);
 }
@@ -132,7 +129,7 @@ function refuseWrongChannelId({ messengerChannelId }: Partial<Outputs>): void {
   });
 }
 
-/** No answer, an answer of a broken service, or one that cannot be read: the change may stand or not. */
+/** Whether the change may have been made: no answer, an answer of a broken service, or an unreadable one. */
 function mayHaveBeenMade(error: unknown): error is AppError {
   if (error instanceof UpstreamUnreachable) return error.sent === "maybe";
   return error instanceof AppError && ["upstream_failed", "upstream_bad_answer"].includes(error.code);
@@ -157,11 +154,11 @@ function holds(outputs: AlertOutputs, change: Partial<Outputs>): boolean {
 }
 
 /**
- * The alerting interface's objects as documented. Every object is loose: members that the document does not name are
- * kept, so that they reach `--json` and the tables.
+ * The alerting interface's objects as documented. Every object is loose: undocumented members are kept, so they reach `--json`
+ * and the tables.
  */
 
-/** Absent, `null` and an empty text all mean: this output is off. */
+/** Absent, `null` and an empty text all mean that this output is off. */
 const output = z
   .string()
   .nullish()
@@ -171,12 +168,12 @@ const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelI
 
 const noOutputs = { webhookUrl: null, messengerChannelId: null };
 
-/** A member that only accompanies others: one of another type than documented counts as absent, and hinders nothing. */
+/** An optional member without a function here. A value of another type than documented counts as absent. */
 const decoration = z.string().nullish().catch(undefined);
 
 /**
- * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs
- * must not take an answer that does not have them for one that says there are none.
+ * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs must
+ * not read a missing member as "no outputs".
  */
 const accountSchema = z
   .looseObject({
@@ -191,20 +188,18 @@ const accountSchema = z
   })
   .transform((account) => ({
     ...account,
-    /** Epoch milliseconds; absent when the key has no expiry that can be read. */
+    /** Epoch milliseconds. Absent when no expiry can be read. */
     apiKeyExpiresAt: toEpochMs(account.apiKeyExpirationTimestamp),
   }));
 
 const accountAnswerSchema = z.looseObject({ message: z.string().nullish(), data: accountSchema });
 
-/**
- * Whatever can be read of an account, for who has to go on when a member is missing or is something else than documented.
- */
+/** Reads as much of an account as possible, for callers that must continue without a missing or changed member. */
 const accountReadingSchema = z.looseObject({ data: z.looseObject({}).transform(readLoosely) });
 
 function readLoosely(account: Record<string, unknown>): AccountReading {
   const { id, accountName, alertOutputs, apiKeyExpirationTimestamp: expiry } = account;
-  // `null` says that no output is configured.
+  // `null` means that no output is configured.
   const outputs = alertOutputs === null ? noOutputs : alertOutputs;
   const { webhookUrl, messengerChannelId } = (typeof outputs === "object" ? outputs : {}) as Record<string, unknown>;
   return {
@@ -216,7 +211,7 @@ function readLoosely(account: Record<string, unknown>): AccountReading {
   };
 }
 
-/** No id or name is that long, and it is shown to people. */
+/** Ids and names are shorter, and people see them. */
 const longestText = 300;
 
 function textOrNothing(value: unknown): string | undefined {
@@ -234,7 +229,7 @@ const setOutputsAnswerSchema = z.looseObject({
   data: z.looseObject({ alertOutputs: alertOutputsSchema, message: z.string().nullish() }),
 });
 
-/** Points that cannot all be read, under a wrong key, or without any: what is there is taken. */
+/** Accepts readable points, under any key, even if others are unreadable or missing. */
 const recordsReadingSchema = z.looseObject({
   data: z
     .union([z.looseObject({ points: z.array(z.unknown()) }).transform(({ points }) => points), z.array(z.unknown())])
@@ -277,7 +272,7 @@ const historyAnswerSchema = z.looseObject({
   data: z.looseObject({ key: z.string(), points: z.array(pointSchema) }),
 });
 
-/** A metric, a token, a user: fields are not documented. */
+/** A metric, a token or a user: their fields are not documented. */
 const undocumented = z.looseObject({});
 const subscriptionSchema = z.looseObject({ subscription: undocumented, metric: undocumented.nullish() });
 

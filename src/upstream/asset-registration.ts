@@ -4,12 +4,12 @@ import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { PricingClient } from "./pricing-client.ts";
 import { UpstreamUnreachable } from "./requester.ts";
 
-/** How long the interface says that a registration takes, in words. */
+/** The duration of a registration by the interface document, in words. */
 export const inAWhile = "it can be queried in 30 seconds to 3 minutes";
-/** The interface promises what `inAWhile` says; asking more often only spends the rate limit. */
+/** `inAWhile` is the promise of the interface. Asking more often would only spend the rate limit. */
 const pollEveryMs = 5_000;
 
-/** The documented ends of a registration in the user's terms, and what to do; next to them stands what the service said. */
+/** Explains the documented refusals of a registration, with what to do, followed by the service's own words. */
 export function explainRefusal(error: AppError, name: string): AppError {
   const { code, message, retryAfterMs } = error;
   const explain = (what: string, hint: string) => new AppError(code, `${what} (${message})`, { hint, retryAfterMs });
@@ -31,10 +31,10 @@ export function explainRefusal(error: AppError, name: string): AppError {
   }
 }
 
-/** What shows that a registered asset can be queried: its ticker, or one of its pools. */
+/** Evidence that a registered asset can be queried: its ticker, or one of its pools. */
 export type Evidence = { kind: "ticker"; symbol: string } | { kind: "pool"; chainId: string; address: string };
 
-/** Nobody documents what an answer has in its `data`. */
+/** The answer's `data` is not documented. */
 const signed = z.object({
   symbol: z.optional(z.string().regex(/^[^/\s]+$/)).catch(undefined),
   pools: z.array(z.object({ chainId: z.string(), address: z.string() })).catch([]),
@@ -42,8 +42,8 @@ const signed = z.object({
 const answered = z.object({ data: signed.extend({ asset: z.optional(signed).catch(undefined) }) });
 
 /**
- * What a definition and the answer to it show by a `symbol` and `pools`. Empty when nothing does: a catalogue id is no symbol,
- * and a guess could find another asset.
+ * The evidence in a definition and its answer, from `symbol` and `pools`. Empty without any: a catalogue id is no symbol, and a
+ * guess could find another asset.
  */
 export function findEvidence(definition: unknown, answer: unknown): Evidence[] {
   const data = answered.safeParse(answer).data?.data;
@@ -60,19 +60,19 @@ export function describeEvidence(evidence: Evidence): string {
   return evidence.kind === "ticker" ? `ticker ${evidence.symbol}` : `pool ${evidence.address} on ${evidence.chainId}`;
 }
 
-/** Failures that may pass are waited for: the service is down, limits us, or does not answer. */
+/** Failures that may pass, so waiting helps: the service is down, limits us, or does not answer. */
 const mayPass: readonly ErrorCode[] = ["upstream_failed", "upstream_unreachable", "upstream_rate_limited"];
 
 interface WaitOptions extends Pick<Clock, "now" | "sleep"> {
   timeoutMs: number;
   signal: AbortSignal;
-  /** Called before each wait. `why`: what hinders, in brackets, or nothing. */
+  /** Called before each wait. `why`: the obstacle in brackets, or an empty text. */
   onWait(waitedMs: number, why: string): Promise<void>;
 }
 
 /**
- * Asks until one piece of the evidence can be queried, and returns it with what it says. A 404 means not yet. Throws
- * `timeout` when the time is over.
+ * Asks until one piece of the evidence can be queried, and returns it with its answer. A 404 means not yet. Throws `timeout`
+ * when the time is over.
  */
 export async function waitUntilQueryable(client: PricingClient, all: readonly Evidence[], options: WaitOptions) {
   const { timeoutMs, now, sleep, signal, onWait } = options;

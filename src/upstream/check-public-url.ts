@@ -20,19 +20,19 @@ import {
   writeProbe,
 } from "./prove-address.ts";
 
-/** What is to be behind an address. */
+/** The relay that should be behind an address. */
 export interface OwnHook {
-  /** The relay's address, without a slash at its end. */
+  /** The relay's address, without a final slash. */
   url: string;
   secret: Secret;
-  /** The address of the service that is to send there; absent: not known. */
+  /** The address of the service that should send there. Absent: unknown. */
   serviceUrl?: string;
 }
 
 interface Look {
-  /** Epoch milliseconds, for what is left of a certificate. */
+  /** Epoch milliseconds, for the remaining time of a certificate. */
   now: number;
-  /** The largest that the relay takes. */
+  /** The largest body that the relay accepts. */
   maxBodyBytes: number;
   signal: AbortSignal;
 }
@@ -42,16 +42,16 @@ const ok = (detail: string) => found.ok(check, detail);
 const warning = (detail: string, mend: string) => found.warning(check, detail, mend);
 const problem = (detail: string, mend: string) => found.problem(check, detail, mend);
 
-/** For each stage. */
+/** The limit of each stage, milliseconds. */
 const limitMs = 5_000;
 const dayMs = 86_400_000;
 
 /**
- * Looks at a relay's hook as somebody outside does, stage by stage: the name, TLS, whether this relay is behind the hook's
- * path, and whether a body as large as a real alert arrives there whole. Ends after the first problem. Nothing is stored
- * there, and before the relay has proven itself the secret is not sent there. Never throws but for an interruption.
+ * Tests a relay's hook from outside, stage by stage: the name, TLS, whether this relay is behind the hook's path, and whether a
+ * body as large as a real alert arrives whole. Ends after the first problem. Nothing is stored. The secret is sent only after
+ * the relay has shown that it knows the secret. Throws only for an interruption.
  *
- * @returns the ids of the relays that have answered, if there was no problem.
+ * @returns the ids of the relays that have answered, if there was no problem
  */
 export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<Finding, string[] | undefined> {
   const relays = new Set<string>();
@@ -90,7 +90,7 @@ async function checkName({ url, serviceUrl }: OwnHook, { signal }: Look): Promis
   }
 }
 
-/** A name may well mean another address in this network than outside, so what is internal is no problem by itself. */
+/** A name may have another address in this network than outside, so an internal one is no problem by itself. */
 function judgeAddresses(host: string, addresses: string[]): Finding {
   const kinds = addresses.map((address) => internalKindOf(readIpAddress(address) ?? ""));
   const shown = addresses.slice(0, 4).join(", ");
@@ -118,7 +118,7 @@ async function checkTls({ url }: OwnHook, { now, signal }: Look): Promise<Findin
         await once(socket, "secureConnect", { signal: limit.signal });
         return socket.getPeerCertificate();
       } finally {
-        // What still breaks is no news.
+        // Later errors of this socket do not matter.
         socket.on("error", () => {}).destroy();
       }
     });
@@ -143,7 +143,7 @@ const noAuthority = [
 ] as const;
 const noTls = ["what answers at WHERE does not speak TLS as expected", "let the proxy take https there"] as const;
 
-/** For each of Node's codes: what is wrong, and what to do. */
+/** The words for each of Node's codes: what is wrong, and what to do. */
 const tlsFailures: Record<string, readonly [what: string, mend: string]> = {
   CERT_HAS_EXPIRED: ["the certificate of WHERE has expired", "renew it, and see why it was not renewed by itself"],
   CERT_NOT_YET_VALID: ["the certificate of WHERE is not valid yet", "set this machine's clock, or wait"],
@@ -201,7 +201,7 @@ function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): Findi
   return problem(`something else answers there with ${status}`, mends.somethingElse);
 }
 
-/** Once the relay has proven itself it is shown the secret: another method than POST is refused there, and no more. */
+/** Sends the secret to a relay that has shown that it knows it. Its hook refuses any method but POST, which shows the path. */
 async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
   const proof = await askRelay(hook, signal);
   if (proof.kind !== "proven") return refuseAnswer(proof);

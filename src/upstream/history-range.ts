@@ -13,9 +13,9 @@ interface History {
 }
 
 /**
- * Reads a range of records from a service that names no unit for its timestamps: it is asked in seconds, and its
- * answer shows the unit that it uses itself. When that is milliseconds it is asked again in them. An empty answer and
- * a refusal show no unit, so then one request without a range finds it out. What was learnt holds for later calls.
+ * Reads a range of records from a service that names no unit for its timestamps. The first request is in seconds, and the
+ * answer shows the service's unit. If that is milliseconds, the request is repeated in them. An empty answer and a refusal show
+ * no unit, so one request without a range finds it. The unit is kept for later calls.
  */
 export function createRangeReader() {
   let known: TimestampUnit | undefined;
@@ -25,7 +25,7 @@ export function createRangeReader() {
     return known;
   };
 
-  /** @throws what `ask` throws for the range; a refusal of the request that only finds out the unit is passed over. */
+  /** @throws as `ask` does for the range. A refusal of the request that only finds the unit is ignored */
   return async function readRange<T extends History>(
     range: HistoryRange,
     ask: (parameters: Partial<ReturnType<typeof toParameters>>) => Promise<T>,
@@ -48,7 +48,7 @@ export function createRangeReader() {
   };
 }
 
-/** The range in the service's unit: whole ones, rounded outwards. */
+/** The range in the service's unit, rounded outwards to whole units. */
 function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit) {
   const unitMs = unit === "seconds" ? 1000 : 1;
   return {

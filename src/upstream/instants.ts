@@ -1,18 +1,14 @@
 import { isInstant } from "../ground/time/time-format.ts";
 
-/**
- * Below this a Unix timestamp is in seconds, from it on in milliseconds: 1e11 s is the year 5138, 1e11 ms is March
- * 1973.
- */
+/** Smaller Unix timestamps are in seconds, others in milliseconds: 1e11 s is the year 5138, 1e11 ms is March 1973. */
 const leastMilliseconds = 1e11;
 
-/** Node reads more than that as a date: of "valid 12" the first of December 2001. */
+/** Needed, as Node reads more as dates: "valid 12" would be the first of December 2001. */
 const iso8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * A "Unix timestamp" of the service as epoch milliseconds. The interface says number and shows a string, and names no
- * unit: seconds, milliseconds, either as text, and ISO 8601 (UTC when it names no zone) are read. `undefined` when it is
- * none of them.
+ * Reads a "Unix timestamp" of the service as epoch milliseconds. The interface says number, shows a string, and names no unit.
+ * Accepted are seconds, milliseconds, either as text, and ISO 8601 (UTC when it names no zone). Undefined for anything else.
  */
 export function toEpochMs(value: unknown): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
@@ -31,7 +27,7 @@ export function toEpochMs(value: unknown): number | undefined {
 
 export type TimestampUnit = "seconds" | "milliseconds";
 
-/** The unit that a service writes its timestamps in; `undefined` when none of them is a number. */
+/** The unit of a service's timestamps. Undefined when none of them is a number. */
 export function unitOfTimestamps(values: readonly (number | string)[]): TimestampUnit | undefined {
   const numbers = values.map(Number).filter(Number.isFinite);
   if (numbers.length === 0) return undefined;

@@ -1,10 +1,7 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { refusalOf, refusals } from "./refusal.ts";
 
-/**
- * Why a walk ended. `refused`: the service would not give the page after the last one (400 or 404), taken as its way
- * to say so.
- */
+/** Why a walk ended. `refused`: the service refused the page after the last one (400 or 404), which counts as its end. */
 export type WalkEnd = "empty" | "repeated" | "refused" | "limit";
 
 export interface Page<T> {
@@ -13,20 +10,19 @@ export interface Page<T> {
 }
 
 export interface WalkOptions {
-  /** Default: page 0 if there is one, else page 1. The interface does not say from which number pages count. */
+  /** Default: page 0 if there is one, otherwise page 1. The interface does not say at which number pages begin. */
   firstPage?: number;
-  /** Against a service that never ends. Default 10,000. */
+  /** A limit against a service that never ends. Default 10,000. */
   maxPages?: number;
 }
 
 /**
- * Reads page after page, one in memory at a time. Where pages begin is found out: page 1 is asked for, then page 0,
- * which belongs before it unless it is refused, fails, is empty or is mostly page 1 again. The interface documents at
- * most 100 items a page and not what comes after the last, so a walk goes on until a page is empty, is refused, or
- * repeats one that was seen (a service that clamps the number, or begins anew). Pages are distinguished by the keys
- * of their items, since values move between two requests: one that brings no key beyond those of the first or the
- * last page is a repeat. A page with fewer items than others is no end: "at most" allows it, and stopping there could
- * leave metrics out without a word. Returns why it ended.
+ * Reads page after page, one in memory at a time. The first number is found by trying: page 1 is read, then page 0. Page 0
+ * comes before it, unless it is refused, fails, is empty or mostly repeats page 1. The interface documents at most 100 items a
+ * page, but no end. A walk therefore continues until a page is empty, is refused, or repeats an earlier one (a service may
+ * clamp the number, or begin anew). Pages are compared by the keys of their items, since values change between requests. A page
+ * without any key beyond those of the first or the last page is a repeat. A page with fewer items is no end: "at most" allows
+ * it, and stopping there could silently leave metrics out. Returns why the walk ended.
  */
 export async function* walkPages<T>(
   readPage: (number: number) => Promise<T[]>,
@@ -55,10 +51,7 @@ export async function* walkPages<T>(
   return "limit";
 }
 
-/**
- * A service that counts from 1 may compute a negative offset and fail. What is wrong with all pages shows at page 2
- * as well.
- */
+/** A service that counts from 1 may compute a negative offset and fail. A fault of all pages shows at page 2 as well. */
 const noPageZero: readonly ErrorCode[] = [
   ...refusals,
   "upstream_failed",
@@ -68,8 +61,8 @@ const noPageZero: readonly ErrorCode[] = [
 ];
 
 /**
- * Page 1 first, which both kinds of service have, but for one that counts from 0 and has a single page: it may refuse
- * page 1. What is wrong with the request itself is refused at both, and reported as page 1 met it.
+ * Reads page 1 first, which both kinds of service have. Only a service that counts from 0 and has a single page may refuse it.
+ * A faulty request is refused at both pages, and the error of page 1 is reported.
  */
 async function findFirstPages<T>(
   readPage: (number: number) => Promise<T[]>,
@@ -104,7 +97,7 @@ function isWithin(keys: Set<string>, others: Set<string> | undefined): boolean {
   return others !== undefined && [...keys].every((key) => others.has(key));
 }
 
-/** As `isWithin`, also where a metric was added between the two requests. */
+/** Like `isWithin`, but a metric may have been added between the two requests. */
 function isMostlyWithin(keys: Set<string>, others: Set<string>): boolean {
   const shared = [...keys].filter((key) => others.has(key)).length;
   return keys.size === 0 || shared * 2 > keys.size;

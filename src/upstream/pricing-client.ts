@@ -3,23 +3,23 @@ import { type CallOptions, createRequester, type UpstreamClientOptions } from ".
 
 export interface PricingClientOptions extends UpstreamClientOptions {
   /**
-   * Path of the equities price, which is not documented; `{symbols}` stands for the list, else it goes into
+   * Path of the equities price, which is not documented. `{symbols}` is replaced by the list. Without it the list goes into
    * `?symbols=`. Default `/v1/equities/price`.
    */
   equitiesPricePath?: string;
 }
 
-/** At least one of both. */
+/** At least one of the two. */
 interface AssetRegistration {
   /** Identifier in the external market-data catalogue. */
   catalogId?: string;
-  /** A manual definition; documented only as carrying a symbol and a tokenMapping. */
+  /** A manual definition. The documentation names only a symbol and a tokenMapping in it. */
   asset?: Record<string, unknown>;
 }
 
 export type PricingClient = ReturnType<typeof createPricingClient>;
 
-/** The service answers 202 after 20 s of work; this leaves it time to do so. */
+/** The service answers 202 after 20 s of work, so the limit is longer. */
 const registrationTimeoutMs = 60_000;
 
 /** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `send` of `createRequester` does. */
@@ -29,9 +29,10 @@ export function createPricingClient(options: PricingClientOptions) {
 
   return {
     /**
-     * Registers an asset; never sent twice. `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202).
-     * The `body` of its answer has no documented shape. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a
-     * missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed (500).
+     * Registers an asset. Never sent twice. `added`: registered (200). `in_progress`: the service continues after 20 s of work
+     * (202). The `body` of the answer has no documented shape. Throws `upstream_conflict` when the asset exists (409),
+     * `upstream_rejected` for a missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of
+     * pools failed (500).
      */
     registerAsset: async (body: AssetRegistration, { signal }: CallOptions = {}) => {
       const answer = await requester.send({
@@ -48,11 +49,11 @@ export function createPricingClient(options: PricingClientOptions) {
     readPoolState: ({ address, chainId }: { chainId: string; address: string }, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/v1/pools/state", query: { address, chainId }, signal }, poolAnswerSchema),
 
-    /** `symbol` is `BASE/QUOTE`; only USD quotes are supported. Throws `upstream_not_found` for an unknown one. */
+    /** `symbol` is `BASE/QUOTE`, with USD quotes only. Throws `upstream_not_found` for an unknown one. */
     readTicker: (symbol: string, { signal }: CallOptions = {}) =>
       requester.readData({ path: "/v1/assets/ticker", query: { symbol }, signal }, tickerAnswerSchema),
 
-    /** `data` and `meta` (count, supportedExchanges) as the service gives them. */
+    /** `data` and `meta` (count, supportedExchanges) of the service's answer. */
     listEquitySymbols: ({ signal }: CallOptions = {}) =>
       requester.read({ method: "GET", path: "/v1/equities/symbols", signal }, equitySymbolsAnswerSchema),
 
@@ -69,9 +70,9 @@ function priceTarget(
   return { path: path.replaceAll("{symbols}", symbols.map(encodeURIComponent).join(",")) };
 }
 
-/** The pricing interface's objects as documented; members that the document does not name are kept. */
+/** The pricing interface's objects as documented. Undocumented members are kept. */
 
-/** Measured per token or pair; a token without a market has none. */
+/** Measured per token or pair. A token without a market has none. */
 const measured = z.number().nullish();
 
 const poolTokenSchema = z.looseObject({
@@ -105,7 +106,7 @@ const poolAnswerSchema = z.looseObject({
   }),
 });
 
-/** A pair that trades in one kind of market only has nothing to say of the other. */
+/** Absent for a kind of market in which the pair does not trade. */
 const marketSchema = z.looseObject({ price: measured, h24UsdVolume: measured, usdTvl: measured }).nullish();
 
 const tickerAnswerSchema = z.looseObject({
@@ -117,7 +118,7 @@ const tickerAnswerSchema = z.looseObject({
   }),
 });
 
-/** `type` is one of stock, fund, etf, trust as documented; a new one is no reason to lose the list. */
+/** `type` is documented as stock, fund, etf or trust. A new type does not fail the list. */
 const equitySymbolSchema = z.looseObject({
   symbol: z.string(),
   name: z.string().nullish(),
@@ -142,7 +143,7 @@ const equityPriceSchema = z.looseObject({
 
 const unreadablePrices = "expected entries with symbol and price, under data or bare";
 
-/** The envelope is not documented: a list or one entry, under `data` as everywhere else or bare. */
+/** The envelope is not documented: a list or one entry, under `data` like elsewhere, or bare. */
 const equityPricesSchema = z.union([z.array(equityPriceSchema), equityPriceSchema.transform((entry) => [entry])], {
   error: unreadablePrices,
 });

@@ -6,12 +6,12 @@ import { exchangeText } from "../ground/net/exchange-text.ts";
 import { networkCodeOf } from "../ground/net/network-code.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** What answers at an address where a relay with a known secret may be. */
+/** The answer at an address where a relay with a known secret may be. */
 export type AddressAnswer =
   | ({ kind: "proven" } & Proof)
   /** Another program, or a relay without this secret. `code`: the error code when a relay has answered. */
   | { kind: "other"; status: number; location?: string; code?: string }
-  /** Nothing does. `code`: of the network. */
+  /** Nothing answers. `code`: of the network. */
   | { kind: "none"; code?: string };
 
 interface ProofOptions {
@@ -22,13 +22,13 @@ interface ProofOptions {
   known?: Secret;
 }
 
-/** For one question. */
+/** The limit of one question, milliseconds. */
 const limitMs = 10_000;
 const mostAnswerBytes = 16 * 1024;
 
 /**
- * Asks whether a relay that knows the secret is behind an address, with the address as it is written: a question stands
- * in the place of the secret, which is sent to nobody. Stores nothing there.
+ * Asks whether a relay that knows the secret is behind an address, with the address as written. A question replaces the secret
+ * in it, so the secret is not sent. Nothing is stored there.
  *
  * @param hookUrl with the secret in its path
  * @throws only when `signal` is aborted
@@ -53,9 +53,9 @@ export async function proveAddress(
 
 type Answer = { kind: "answer"; status: number; text: string; location?: string } | { kind: "none"; code?: string };
 
-/** One request, and no redirect followed. With a body it is a POST. Throws only when `signal` is aborted. */
+/** Makes one request, without following redirects. With a body it is a POST. Throws only when `signal` is aborted. */
 export async function askOnce(url: string, signal: AbortSignal | undefined, body?: Uint8Array): Promise<Answer> {
-  // Should something on the way make an alert of it, then one that is marked.
+  // If a program on the way made an alert of this request, it would be marked as a test.
   const headers = { "content-type": "application/json", "x-tocsin-test": "1" };
   const init = body === undefined ? {} : { method: "POST", headers, body };
   try {
@@ -69,11 +69,11 @@ export async function askOnce(url: string, signal: AbortSignal | undefined, body
 }
 
 /**
- * How a body is spoiled on its way to a hook, as the end of a sentence about an alert: "arrives cut off: …", "of 65,536
- * bytes is refused there: …".
+ * How a body is changed on its way to a hook, as the end of a sentence about an alert: "arrives cut off: …", "of 65,536 bytes
+ * is refused there: …".
  *
  * @param answer to the body as a question
- * @returns undefined when the body arrives whole, or when the answer does not say: nothing is there, or no relay
+ * @returns undefined when the body arrives whole, or when the answer does not show it: nothing is there, or no relay
  */
 export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): string | undefined {
   if (answer.kind === "proven") return answer.body && describeArrival(body, answer.body);
@@ -82,8 +82,8 @@ export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): strin
 }
 
 /**
- * How a body as large as a real alert's is spoiled on its way to a hook, as `describeSpoiling` says it. An answer that is
- * no proof counts when a small question is answered: then the size is at fault, not the question.
+ * How a body of a real alert's size is changed on its way to a hook, in the words of `describeSpoiling`. An answer without
+ * proof counts only when a small question succeeds: then the size is the cause.
  *
  * @param maxBodyBytes see `writeProbe`
  * @throws only when `signal` is aborted
@@ -105,10 +105,10 @@ export async function findSpoiling(
 }
 
 /**
- * Finds the relay that takes what is posted to an address, whatever words the address is in: another host of this machine,
- * a default port, a slash at the end. Asks only at an address that has one of the secrets as a part of its path.
+ * Finds the relay that gets what is posted to an address, however the address is written: another host name of this machine, a
+ * default port, a final slash. Only an address with one of the secrets as a part of its path is asked.
  *
- * @returns the id of the relay, another one after each start; undefined when none with that secret takes it
+ * @returns the id of the relay, which is new after each start. Undefined when no relay with that secret answers
  * @throws only when `signal` is aborted
  */
 export async function findRelayAt(
@@ -124,13 +124,13 @@ export async function findRelayAt(
   return answer.kind === "proven" ? answer.relay : undefined;
 }
 
-/** As large as the largest alerts that services send. */
+/** The size of the largest alerts that services send. */
 export const probeBytes = 64 * 1024;
 
 /**
  * Writes a body with letters of many scripts, which a proxy may spoil.
  *
- * @param maxBodyBytes what the relay takes: a larger body would be refused by the relay, and say nothing of a proxy
+ * @param maxBodyBytes the relay's limit: the relay itself would refuse a larger body, which says nothing about a proxy
  */
 export function writeProbe(maxBodyBytes: number): Buffer {
   const title = "Probe of Tocsin: Prüfung, проверка, 探针, تجربة, 🚨";

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from "../core/errors.ts";
 import { oneLine } from "../ground/text/clean.ts";
 import { readJson } from "../ground/text/read-json.ts";
 
-/** An answer that is no success, as an error by its cause. The body shapes of errors are not documented. */
+/** An answer without success. The bodies of errors are not documented. */
 export interface RefusedAnswer {
   status: number;
   /** The body as text, as far as it was read. */
@@ -11,13 +11,13 @@ export interface RefusedAnswer {
   retryAfterMs?: number;
 }
 
-/** The error of an HTTP status; `where` names interface and operation, `keyName` the variable that holds the key. */
+/** The error of an HTTP status. `where` names interface and operation, `keyName` the variable with the key. */
 export function describeRefusal(answer: RefusedAnswer, where: string, keyName: string): AppError {
   const code = codeOf(answer.status);
   const said = excerpt(answer);
   const message = `${where} answered ${answer.status}${said === "" ? "" : `: ${said}`}`;
   return new AppError(code, message, {
-    // The account is there for every key, so what is missing is the interface itself.
+    // Every key has an account, so the interface itself is missing.
     hint:
       code === "upstream_not_found" && where.endsWith(" /account")
         ? "this is not the address of the alerting interface; check ALERTING_URL, its path as well"
@@ -37,10 +37,10 @@ function codeOf(status: number): ErrorCode {
   return "upstream_bad_answer";
 }
 
-/** How a service says that there is no such page, or no such time. */
+/** The codes by which a service says that a page or a time does not exist. */
 export const refusals: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
 
-/** For `catch`: the error of a refusal. Throws all else. */
+/** For `catch`: returns the error of a refusal, and throws any other. */
 export function refusalOf(error: unknown): AppError {
   if (error instanceof AppError && refusals.includes(error.code)) return error;
   throw error;
@@ -67,7 +67,7 @@ function hintOf(code: ErrorCode, answer: RefusedAnswer, keyName: string): string
 
 const longestExcerpt = 300;
 
-/** What the service says about it, in one line. An HTML page is named by its title. */
+/** The service's explanation on one line. An HTML page is named by its title. */
 function excerpt(answer: { text: string; contentType: string }): string {
   const text = answer.text.trim();
   if (text === "") return "";
@@ -82,7 +82,7 @@ export function looksLikeHtml(answer: { text: string; contentType: string }): bo
   return /html/i.test(answer.contentType) || /^\s*<(!doctype|html|head|body)/i.test(answer.text);
 }
 
-/** The usual places of a message in an error body. */
+/** Finds a message in the usual places of an error body. */
 function messageIn(body: unknown, depth = 0): string | undefined {
   if (typeof body === "string") return body === "" ? undefined : body;
   if (typeof body !== "object" || body === null || depth > 3) return undefined;

@@ -10,8 +10,8 @@ import { createRedactor } from "../ground/text/redact.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
 
 /**
- * No answer came. `sent: "no"` is certain: nothing of the request left this machine, so it may be repeated whatever it
- * does. `maybe`: it may have been carried out.
+ * No answer came. `sent: "no"`: nothing of the request left this machine for certain, so any request may be repeated. `maybe`:
+ * it may have been carried out.
  */
 export class UpstreamUnreachable extends AppError {
   readonly sent: "no" | "maybe";
@@ -24,25 +24,24 @@ export class UpstreamUnreachable extends AppError {
 }
 
 interface RetryPolicy {
-  /** Tries in all. Default 4. */
+  /** Number of tries. Default 4. */
   attempts: number;
   /** The wait before the second try, doubled for each further one. Default 500 ms. */
   baseMs: number;
 }
 
-/** A longer `Retry-After` ends the call instead of being waited for. */
+/** A call ends at a longer `Retry-After` and does not wait for it. */
 const longestRetryAfterMs = 60_000;
 
-/** This many callers may wait for their turn. */
+/** The longest wait for a turn, in units of `restMs`. */
 const mostWaiting = 10;
 
-/** With no word from the service about when, a rate limit needs more patience than a hiccup. */
+/** A rate limit without a time needs more patience than a short failure. */
 const rateLimitFactor = 4;
 
 /**
- * How long to wait before the next try; `undefined`: give up. The wait is exponential, between half of it and all of
- * it at random, so that clients do not return in step; it is never shorter than `Retry-After`, which is obeyed in
- * full or not at all.
+ * The wait before the next try. Undefined: give up. The wait is exponential, times a random factor between 0.5 and 1, so
+ * clients do not return in step. It is never shorter than `Retry-After`, which is obeyed in full or not at all.
  */
 function retryWaitMs(
   { code, retryAfterMs = 0 }: AppError,
@@ -65,9 +64,9 @@ export interface UpstreamClientOptions {
   random?: Random;
   /** Waits between tries. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** For one try, from connecting to the last byte. Default 15,000 ms. */
+  /** The limit of one try, from connecting to the last byte. Default 15,000 ms. */
   timeoutMs?: number;
-  /** The least time from one try to the next, for all callers. Default 0 ms. */
+  /** The least time between tries, for all callers together. Default 0 ms. */
   restMs?: number;
   /** Longer answers are refused. Default 32 MiB. */
   maxAnswerBytes?: number;
@@ -77,7 +76,7 @@ export interface UpstreamClientOptions {
 }
 
 export interface CallOptions {
-  /** Ends the call; it then throws the signal's reason when that is an `AppError`, else `cancelled`. */
+  /** Ends the call. It then throws the signal's reason if that is an `AppError`, otherwise `cancelled`. */
   signal?: AbortSignal;
 }
 
@@ -89,7 +88,7 @@ interface UpstreamRequest {
   query?: Record<string, QueryValue>;
   body?: unknown;
   signal?: AbortSignal;
-  /** Default: that of the client. */
+  /** Default: the client's limit. */
   timeoutMs?: number;
 }
 
@@ -101,7 +100,7 @@ interface UpstreamAnswer {
 interface Interface {
   name: "alerting" | "pricing";
   keyHeader: "Authorization" | "x-api-key";
-  /** The environment variable that a hint about the key names. */
+  /** The environment variable that hints about the key name. */
   keyName: "ALERTING_API_KEY" | "PRICING_API_KEY";
 }
 
@@ -147,13 +146,13 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   }
 
   /**
-   * A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it
-   * either.
+   * A service may quote the key that it was sent. It is hidden before an error is made, so the error's stack does not contain
+   * it either.
    */
   const hideKey = createRedactor([apiKey.reveal()], { leastLength: 1 });
 
   let nextTryAt = 0;
-  /** The next caller waits behind those who wait. A clock that is set back makes nobody wait for longer. */
+  /** Waits for this caller's turn, after those who wait already. The bound keeps the wait short after a clock is set back. */
   async function rest(signal?: AbortSignal): Promise<void> {
     const at = now();
     const waitMs = Math.min(Math.max(0, nextTryAt - at), mostWaiting * restMs);
@@ -162,10 +161,9 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   }
 
   /**
-   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure
-   * that may pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws
-   * `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds
-   * the key.
+   * Sends, and returns the parsed JSON of a 2xx answer. An empty body is `null`. A GET is repeated after a failure that may
+   * pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws `AppError` with an
+   * `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error contains the key.
    */
   async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const where = `${target.name}: ${request.method} ${request.path}`;
@@ -186,7 +184,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
-  /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
+  /** Sends, and checks the answer's shape. A wrong shape throws `upstream_bad_answer` with the expected one. */
   async function read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>> {
     const { body } = await send(request);
     const parsed = schema.safeParse(body);
@@ -198,13 +196,13 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   return {
     send,
     read,
-    /** As `read` of a GET; the `data` of its answer. */
+    /** Reads with GET, and returns the `data` of the answer. */
     readData: async <T>(request: Omit<UpstreamRequest, "method" | "body">, schema: z.ZodType<{ data: T }>) =>
       (await read({ ...request, method: "GET" }, schema)).data,
   };
 }
 
-/** What was carried out once must not be carried out twice; reading twice harms nobody. */
+/** A write must not be carried out twice. A second read harms nobody. */
 function mayRepeat(error: AppError, method: UpstreamRequest["method"]): boolean {
   if (error instanceof UpstreamUnreachable && error.sent === "no") return true;
   if (method !== "GET") return false;
@@ -212,8 +210,8 @@ function mayRepeat(error: AppError, method: UpstreamRequest["method"]): boolean 
 }
 
 /**
- * Lists are comma-separated with the commas as they are, which the interface asks for; the values between them are
- * encoded. An empty list is left out, as if it were not given.
+ * Lists are comma-separated with literal commas, as the interface asks. The values between them are encoded. An empty list is
+ * left out, as if it were not given.
  */
 function toQuery(query: Record<string, QueryValue> = {}): string {
   const parts: string[] = [];
@@ -244,7 +242,7 @@ function describeShape(error: z.ZodError): string {
   return `another shape (${differences.join("; ")})`;
 }
 
-/** What a rejected `fetch` means. The error itself is dropped: what it says may hold headers. */
+/** The meaning of a rejected `fetch`. The error itself is dropped, as its message may contain headers. */
 function describeNetworkFailure(error: unknown, where: string): UpstreamUnreachable {
   const { words, ...failure } = nameNetworkFailure(error);
   return new UpstreamUnreachable(`${where}: ${words}`, failure);
@@ -262,7 +260,7 @@ function throwIfCancelled(signal: AbortSignal | undefined): void {
   throw signal.reason instanceof AppError ? signal.reason : new AppError("cancelled", "stopped before it was done");
 }
 
-/** Whatever else is thrown may hold the request with its key, so only its kind is said. */
+/** Other thrown errors may contain the request with its key, so only their kind is shown. */
 function asExpected(thrown: unknown, where: string): AppError {
   if (thrown instanceof AppError) return thrown;
   return new AppError("internal", `${where}: ${thrown instanceof Error ? thrown.name : "unknown failure"}`);
