@@ -7,15 +7,15 @@ import { createShapeReader } from "./find/shape.ts";
 import { type ReadingOptions, translateRequest } from "./translate.ts";
 
 export interface TranslatorOptions {
-  /** Where facts are looked for before they are guessed. Default: nowhere. */
+  /** Places that are tried before facts are guessed. Default: none. */
   mapping?: FactMapping;
   /** Named hooks. The mapping of each comes before the general one. */
   sources: readonly Pick<Source, "name" | "mapping">[];
-  /** Says which shape each payload has. */
+  /** Whether the shape of each payload is read. */
   readsShapes: boolean;
 }
 
-/** Reads bodies as configured, in the thread that asks. */
+/** Reads bodies as configured, in the calling thread. */
 export class Translator {
   readonly #names: ReadonlySet<string>;
   readonly #ofSources = new Map<string | undefined, ReadingOptions>();
@@ -29,12 +29,12 @@ export class Translator {
     return translateRequest(body, contentType, this.#optionsOf(source));
   }
 
-  /** The next body of each of these shapes is described once more. */
+  /** Describes the next body of each of these shapes once more. */
   forgetShapes(ids: readonly string[]): void {
     for (const { shapes } of this.#ofSources.values()) shapes?.forget(ids);
   }
 
-  /** Alerts of a source that was removed from the configuration may still wait to be read. */
+  /** Alerts of a source that has left the configuration may still wait to be read. */
   #optionsOf(source: string | undefined): ReadingOptions {
     const known = this.#ofSources.get(source);
     if (known !== undefined) return known;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Answers with JSON, once. The head is a flat list, which Node writes as it is. The socket is held (corked), so that head and
- * body leave as one string: `end` alone would write an empty second one and call the system for a list of two. That saves a
- * seventh of what Node's HTTP costs an alert. An answer that waits for an earlier one (pipelining) has no socket.
+ * Answers with JSON, once. The head is a flat list, which Node writes unchanged. The socket is corked, so head and body leave
+ * as one string: `end` alone would write an empty second one, and the system call would get a list of two. That saves a seventh
+ * of what Node's HTTP costs an alert. An answer that waits for an earlier one (pipelining) has no socket.
  */
 export function answer(response: ServerResponse, status: number, text: string): void {
   if (response.destroyed || response.headersSent) return;
@@ -27,7 +27,7 @@ export function answer(response: ServerResponse, status: number, text: string): 
   response.end();
 }
 
-/** The rest of the body has no reader, so the connection ends with the answer. */
+/** Ends the connection with the answer when the rest of the body is not read. */
 export function closeUnlessComplete(response: ServerResponse): void {
   if (!response.req.complete) response.setHeader("connection", "close");
 }

@@ -25,50 +25,50 @@ import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
-  /** The secret of the account's hook. Absent: `addSecret` gives it later. */
+  /** The secret of the account's hook. Absent: `addSecret` adds it later. */
   secret?: Secret;
-  /** While it says no, an unknown secret may be a right one and is answered 503. Default: always. */
+  /** While it returns false, an unknown secret may be right, so the answer is 503. Default: always true. */
   knowsAllSecrets?(): boolean;
   /** Default none. */
   sources?: readonly DoorSource[];
-  /** The proxies whose word about a client's address counts, for checks of addresses. Default: none. */
+  /** The proxies that are trusted for a client's address, for checks of addresses. Default: none. */
   proxies?: ProxyTrust;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
+  /** Paths into the payload to the sender's event id, tried after the usual headers. Default none. */
   idempotencyPaths?: string[];
-  /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
+  /** The most requests that wait for the disk. More are answered 503. Default 10,000. */
   maxWaiting?: number;
   /**
-   * Bytes of all bodies that are being read or stored, and a quarter more for small ones; see `BodyRoom` for which has to go
-   * where room lacks. Default 64 MiB, or four of the largest.
+   * Bytes of all bodies that are being read or stored, and a quarter more for small ones. See `BodyRoom` for bodies that end
+   * where room is short. Default 64 MiB, or four of the largest.
    */
   maxHeldBytes?: number;
-  /** What the relay is called in a proof (`core/hook-proof.ts`): another one after each start. Default: made here. */
+  /** The relay's id in a proof (`core/hook-proof.ts`), new after each start. Default: made here. */
   relayId?: string;
 }
 
 export interface DoorDeps extends Omit<NamedHookDeps, "addressOf"> {
   store: Inbox;
-  /** Undoes what a body is compressed with. Default: `decodeBody`. */
+  /** Decompresses a body. Default: `decodeBody`. */
   decode?: typeof decodeBody;
 }
 
 export const hookPrefix = "/hooks/";
 /**
- * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than
- * storing the alert does (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head; the
- * body is read and decompressed within its bounds (docs/adr/0023-compressed-bodies.md), stored with its headers and key,
- * and answered.
+ * The handler of `POST /hooks/<secret>`, on Node's own request and response: the framework's objects cost more here than
+ * storing the alert (docs/adr/0002-hook-on-node-http.md). It judges secret, method and coding from the head. It reads and
+ * decompresses the body within its bounds (docs/adr/0023-compressed-bodies.md), stores it with its headers and key, and
+ * answers.
  *
- * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any
- * other secret; 405 for another method; 413 over the size; 415 with a Content-Encoding other than gzip and deflate; 431 with
- * too many fields; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
- * A program that knows the secret may also ask for a proof that this relay does (`core/hook-proof.ts`).
+ * 202 after the commit. 401 for a sender that does not pass its source's check, whose request is kept for people. 404 for any
+ * other secret. 405 for another method. 413 over the size. 415 with a Content-Encoding other than gzip and deflate. 431 with
+ * too many fields. 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few. A
+ * program that knows the secret may also ask for a proof that this relay knows it (`core/hook-proof.ts`).
  */
 export class Door {
   readonly counters: Readonly<DoorCounters>;
-  /** The counters of each named hook, in the order in which the hooks were given. */
+  /** The counters of each named hook, in the order of the hooks. */
   readonly sources: ReadonlyMap<string, Readonly<HookReport>>;
   readonly #counters = new DoorCounters();
   readonly #deps: DoorDeps;
@@ -104,7 +104,7 @@ export class Door {
 
   /**
    * Answers a request whose path begins with `hookPrefix`, now or later.
-   * @param given what stands behind the prefix, not decoded
+   * @param given the path after the prefix, not decoded
    */
   handle(request: IncomingMessage, response: ServerResponse, given: string): void {
     const secret = this.#secrets.find(given);
@@ -120,19 +120,18 @@ export class Door {
     }
   }
 
-  /** A connection was answered 503 before anything of it was read. */
+  /** Called when a connection was answered 503 unread. */
   noteTurnedAway(): void {
     this.#refusals.counts.note("turned_away");
   }
 
-  /** Requests that are being read or stored at this moment. */
+  /** The number of requests that are being read or stored. */
   inFlight(): number {
     return this.#waiting;
   }
 
   /**
-   * The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is
-   * thrown away.
+   * Answers 503 to a request whose body has not come whole, since the relay is being stopped. The rest of the body is dropped.
    */
   refuse(response: ServerResponse): void {
     this.#refusals.refuse(response, "stopping");
@@ -146,7 +145,7 @@ export class Door {
     });
   }
 
-  /** Also takes this secret from now on; the old one is taken until the relay is restarted. */
+  /** Also accepts this secret from now on. The old one is accepted until the relay restarts. */
   addSecret(secret: Secret): void {
     if (this.#secrets.find(secret.reveal()) === undefined) this.#secrets.add(secret);
   }
@@ -157,7 +156,7 @@ export class Door {
     if (source !== undefined) this.#secrets.replace(source, secrets);
   }
 
-  /** The key that a request would have had which its source's check has refused; undefined when it has none. */
+  /** The key of a request that its source's check has refused. Undefined without a key. */
   keyOf({ source: name, headers: pairs, body, contentType }: KeyedRefusal): string | undefined {
     const source = this.#options.sources?.find((one) => one.name === name);
     if (source === undefined) return undefined;
@@ -166,7 +165,7 @@ export class Door {
     return explicitKey(headers, readRequest(body, contentType), this.#options.idempotencyPaths, source, signed);
   }
 
-  /** What was turned away, by why and when. */
+  /** The refused requests, by reason and time. */
   refusals(): DoorRefusalView[] {
     return this.#refusals.counts.view();
   }
@@ -180,7 +179,7 @@ export class Door {
     else this.#refusals.refuse(response, question === undefined ? "unknown_secret" : "unknown_question");
   }
 
-  /** It keeps nothing of the body, so it takes no room of the alerts'. */
+  /** Keeps nothing of the body, so it takes no room from alerts. */
   #prove(request: IncomingMessage, response: ServerResponse, { nonce, secret }: Required<ProofQuestion>): void {
     const { relayId: relay, maxBodyBytes } = this.#options;
     if (request.method === "GET") {
@@ -207,7 +206,7 @@ export class Door {
     const arrival = { request, response, source, place, isCompressed };
     this.#waiting += 1;
     readRequestBody(request, this.#limitOf(isCompressed), { room: this.#room, place }, (reading) => {
-      // It was refused while it was read: storing it now would belie the answer.
+      // The request was refused while it was read. Storing it now would contradict the answer.
       if (response.headersSent) this.#leave(place);
       else if (reading.kind === "read" && this.#storing < this.#options.maxWaiting)
         void this.#accept(arrival, reading.body);
@@ -218,7 +217,7 @@ export class Door {
     });
   }
 
-  /** Answers, and lets go of what the request held, whatever happens. */
+  /** Accepts, and in any case frees what the request held. */
   async #accept(arrival: Arrival, sent: Buffer): Promise<void> {
     const { request, response, source, place } = arrival;
     this.#storing += 1;

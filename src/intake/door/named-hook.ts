@@ -12,14 +12,14 @@ import { readRequest } from "../read/read-request.ts";
 import { keepHeaders } from "./request-parts.ts";
 import { type CheckResult, createSenderCheck, wants200 } from "./sender-check.ts";
 
-/** A named hook as it is configured. */
+/** A named hook as configured. */
 export interface DoorSource extends KeyedSource, Pick<Source, "checks"> {
-  /** All of them are taken. */
+  /** Each of them is accepted. */
   secrets: readonly Secret[];
 }
 
 export interface NamedHookDeps {
-  /** Keeps what did not pass the check of its source. */
+  /** Keeps requests that did not pass their source's check. */
   refused: Pick<RefusedLog, "recordRefused">;
   /** The client's address, see `ClientAddressOf`. */
   addressOf(request: IncomingMessage): string;
@@ -29,16 +29,15 @@ export interface NamedHookDeps {
 }
 
 /**
- * A source has this many requests kept at once, and then one in each interval: a flood is counted, and neither fills nor
- * wears the disk. One address may use half of it, so that a stranger's flood leaves room for what the sender itself has
- * sent.
+ * How many refused requests a source keeps at once. After that, one is kept in each interval: a flood is counted, and neither
+ * fills nor wears the disk. One address may use half, so a stranger's flood leaves room for the sender's own requests.
  */
 const keptAtOnce = 100;
 const keptEveryMs = 1_000;
-/** When there are more addresses, the first are forgotten and begin anew. */
+/** With more addresses, the oldest are forgotten and begin anew. */
 const mostAddresses = 100;
 
-/** How much may be kept now: what was not used comes back with the time. */
+/** How many requests may be kept now. Unused credit returns over time. */
 class Credit {
   readonly #share: number;
   #left: number;
@@ -50,7 +49,7 @@ class Credit {
     this.#at = at;
   }
 
-  /** How much there is at this moment. */
+  /** The credit at this moment. */
   at(at: number): number {
     const earned = (Math.max(0, at - this.#at) / keptEveryMs) * this.#share;
     this.#left = Math.min(keptAtOnce * this.#share, this.#left + earned);
@@ -70,12 +69,12 @@ export class NamedHook implements KeyedSource {
   readonly counters: HookReport = { accepted: 0, refused: {} };
   /** See `ReadySender`. */
   readonly wants200: boolean;
-  /** Whether it is the sender. Absent: anybody who knows the secret is. */
+  /** Whether the request is the sender's. Absent: every request with the secret is accepted. */
   readonly judge?: (request: IncomingMessage, body: Buffer, sent: Buffer) => CheckResult;
   readonly #deps: NamedHookDeps;
   readonly #ofAll: Credit;
   readonly #ofAddresses = new Map<string, Credit>();
-  /** Refused since the last that was kept. */
+  /** Refused requests since the last kept one. */
   #unkept = 0;
 
   constructor({ name, keyPlaces, checks }: DoorSource, deps: NamedHookDeps) {
@@ -97,8 +96,8 @@ export class NamedHook implements KeyedSource {
   }
 
   /**
-   * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store
-   * does: then nobody would know of it.
+   * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store does:
+   * otherwise nobody would know of the request.
    */
   async keepRefused(request: IncomingMessage, body: Buffer, { reason, detail }: Failure): Promise<void> {
     const { refused, addressOf, now, newId, log } = this.#deps;
@@ -123,7 +122,7 @@ export class NamedHook implements KeyedSource {
         address,
         contentType,
         headers: keepHeaders(request.rawHeaders),
-        // A window on a larger block would travel to the store with all of it.
+        // A copy, as a window on a larger block would send the whole block to the store.
         body: new Uint8Array(body),
         items: readRequest(body, contentType).countAlerts(),
         unkept: before,
@@ -149,10 +148,10 @@ export class NamedHook implements KeyedSource {
 
 type Failure = Extract<CheckResult, { ok: false }>;
 
-/** A secret that is taken, and whose it is. */
+/** An accepted secret and its hook. */
 interface HookSecret {
   bytes: Buffer;
-  /** Absent: the account's. */
+  /** Absent: the account's hook. */
   source?: NamedHook;
 }
 
@@ -164,7 +163,7 @@ export class HookSecrets {
     this.#all.push({ bytes: Buffer.from(secret.reveal()), source });
   }
 
-  /** From now on these are the secrets of a source, and no others. */
+  /** Replaces all secrets of a source by these. */
   replace(source: NamedHook, secrets: readonly Secret[]): void {
     this.#all = this.#all.filter((one) => one.source !== source);
     for (const secret of secrets) this.add(secret, source);
@@ -175,9 +174,9 @@ export class HookSecrets {
   }
 
   /**
-   * In a time that does not depend on where they differ. It may show whether a guess has the length of a secret, which is
-   * the same for all that are generated; to hide it behind a hash costs more than a hundredth of the time of a request.
-   * All are compared, whichever it is: a tenth of a microsecond each.
+   * Compares in a time that does not depend on the place of a difference. It may show whether a guess has the length of a
+   * secret, which is the same for all generated ones. Hiding it behind a hash would cost more than a hundredth of a request's
+   * time. All secrets are compared in any case: a tenth of a microsecond each.
    */
   find(given: string): HookSecret | undefined {
     const bytes = Buffer.from(given);

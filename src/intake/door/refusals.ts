@@ -5,7 +5,7 @@ import type { Log } from "../../core/log.ts";
 import { bodyRoomFull } from "../../ground/net/body-room.ts";
 import { answer, closeUnlessComplete } from "./answer.ts";
 
-/** What has come to the door since the start; for `/metrics`. */
+/** Counts of requests at the door since the start, for `/metrics`. */
 export class DoorCounters {
   accepted = 0;
   alerts = 0;
@@ -13,35 +13,35 @@ export class DoorCounters {
   tooLarge = 0;
   compressed = 0;
   notStored = 0;
-  /** Those of the refused requests that the store did not take. */
+  /** The refused requests that the store did not take. */
   storeRefused = 0;
   unknownSecret = 0;
-  /** Requests that did not pass the check of their source. They are kept for people as far as a flood allows. */
+  /** Requests that did not pass their source's check. They are kept for people as far as a flood allows. */
   senderRefused = 0;
   aborted = 0;
 }
 
-/** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
+/** The most fields of a head. An empty field of six bytes takes fifty times its length. Senders and their proxies send 50. */
 export const mostFields = 200;
 
 interface Row extends Effects {
   status: number;
   code: string;
-  /** For the sender. */
+  /** The message for the sender. */
   says: string;
 }
 
 interface Effects {
-  /** Seconds, where the caller names no other time. Default: the answer has no Retry-After. */
+  /** Seconds, unless the caller gives another time. Default: the answer has no Retry-After. */
   retryAfter?: number;
   counters?: readonly (keyof DoorCounters)[];
-  /** What pages and commands count it as. Default: they do not. */
+  /** The reason in the counts of pages and commands. Default: not counted there. */
   shownAs?: DoorRefusal;
-  /** The event of the log. Default: none. */
+  /** Level and event of the log. Default: none. */
   log?: readonly ["warn" | "error", event: string];
   /**
-   * The connection stays, and the rest of the body is thrown away: a sender that is cut off while it writes may never see
-   * the answer.
+   * The connection stays, and the rest of the body is dropped: a sender that is cut off while it writes may never see the
+   * answer.
    */
   keepsConnection?: true;
 }
@@ -58,13 +58,13 @@ const log = ["warn", "alert.refused"] as const;
 const wrong = "invalid_request";
 const away = "store_unavailable";
 
-/** All that the door answers but 2xx. `…` stands for what the door adds. */
+/** All answers of the door except 2xx. The door replaces `…`. */
 const table = {
   unknown_secret: row(404, "not_found", "There is nothing here.", {
     counters: ["unknownSecret"],
     shownAs: "unknown_secret",
   }),
-  /** Somebody asks for the proof of another relay, which is no guess. */
+  /** A question for another relay's proof, which is no guess. */
   unknown_question: row(404, "not_found", "There is nothing here."),
   unknown_yet: row(503, away, "Tocsin waits for its database, which has the secrets of its hooks; send it again.", {
     ...unstored,
@@ -81,7 +81,7 @@ const table = {
     log,
   }),
   too_large: row(413, "too_large", "…", { counters: ["tooLarge"], shownAs: "too_large", log }),
-  /** It is no alert, so it is not counted. */
+  /** The request is no alert, so it is not counted. */
   proof_too_large: row(413, "too_large", "…"),
   no_room: row(503, away, bodyRoomFull, full),
   too_many_waiting: row(503, away, "Too many alerts are waiting for the disk; send it again.", full),
@@ -105,15 +105,15 @@ const table = {
 export type Refusal = keyof typeof table;
 
 export interface RefusalDetails {
-  /** Stands in the words for `…`. */
+  /** Replaces `…` in the message. */
   detail?: string;
-  /** Default: of the table. */
+  /** Default: the table's value. */
   retryAfterMs?: number;
-  /** Logged in addition to the reason. */
+  /** Logged besides the reason. */
   logged?: Readonly<Record<string, unknown>>;
 }
 
-/** Refuses by the table: counts, writes the log, answers. */
+/** Refuses by the table: counts, logs, answers. */
 export class Refusals {
   readonly counts: RefusalCounts;
   readonly #counters: DoorCounters;
@@ -142,8 +142,8 @@ const hourMs = 3_600_000;
 const dayHours = 24;
 
 /**
- * What was turned away at the door, by why and by the hour. It holds numbers and times alone, of a bounded size: guesses
- * fill nothing, and nothing of what was sent is kept.
+ * Counts refused requests by reason and hour. It has only numbers and times, in a bounded size: guesses fill nothing, and
+ * nothing of the requests is kept.
  */
 export class RefusalCounts {
   readonly #counts = new Map(

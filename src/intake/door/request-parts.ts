@@ -4,21 +4,21 @@ import type { ArrivedBody } from "../../core/arrived-body.ts";
 import type { BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
-/** `no_room`: other bodies needed its room, see `BodyRoom`. */
+/** `no_room`: other bodies needed the room, see `BodyRoom`. */
 export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" | "no_room" | "aborted" };
 
 /**
- * A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it
- * writes may never see the answer.
+ * A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it writes
+ * may never see the answer.
  */
 const patience = 8;
 
 /**
- * Reads a body up to `maxBytes`, whatever its headers say of its length. What is over, or has no room, is counted and
- * thrown away.
+ * Reads a body up to `maxBytes`, whatever length its headers claim. The part beyond the limit or the room is counted and
+ * dropped.
  *
- * @param place of the body in `room`. It is for `done` to leave it.
- * @param done called once. A promise would cost more here than the reading does.
+ * @param place the body's place in `room`. `done` has to leave it
+ * @param done called once. A promise would cost more than the reading
  */
 export function readRequestBody(
   request: IncomingMessage,
@@ -58,7 +58,7 @@ export function readRequestBody(
     room.finish(place);
     finish(length > maxBytes ? { kind: "too_large" } : { kind: "read", body: body.bytes() });
   });
-  // After an error comes the close, too.
+  // A close follows the error.
   request.on("error", ignore);
   request.on("close", () => {
     if (!isDone) finish({ kind: "aborted" });
@@ -69,7 +69,8 @@ export function readRequestBody(
 /**
  * Reads a body to its end and keeps nothing of it.
  *
- * @param done called once with its mark, or with undefined when it is larger than `maxBytes`; never for one that is cut off
+ * @param done called once with its size and hash, or with undefined when it is larger than `maxBytes`. Never called for a body
+ *   that is cut off
  */
 export function hashRequestBody(
   request: IncomingMessage,
@@ -94,8 +95,8 @@ export function hashRequestBody(
 function ignore(): void {}
 
 /**
- * Names whose values are credentials of the sender's; they are kept as `***`. A key counts as one where its name says
- * what it opens: an `idempotency-key` or `x-event-key` opens nothing.
+ * Names of headers whose values are credentials of the sender. The values are kept as `***`. A key counts as a credential if
+ * its name says what it opens: an `idempotency-key` or `x-event-key` opens nothing.
  */
 const credentials = [
   /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt/i,
@@ -127,7 +128,7 @@ function keepValue(name: string, value: string): string {
   return value.includes("hooks") ? value.replace(hookAddress, "$1***") : value;
 }
 
-/** What was kept, as Node gave it: names in lower case, values of one name joined. Masked ones are left out. */
+/** Kept headers in Node's form: names in lower case, values of one name joined. Masked ones are left out. */
 export function readKeptHeaders(pairs: readonly [string, string][]): Record<string, string> {
   const headers = new Map<string, string>();
   for (const [name, value] of pairs) {

@@ -7,23 +7,23 @@ import { createIpRanges } from "../../ground/net/ip-ranges.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { headerText } from "../key/explicit-key.ts";
 
-/** What a check looks at, before anything is read from it. */
+/** The parts of a request that a check looks at. */
 export interface CheckedRequest {
   /** Names in lower case. */
   headers: IncomingHttpHeaders;
   body: Uint8Array;
-  /** The body as it came, where it was compressed. Default: the same. */
+  /** The body as it came, if it was compressed. Default: `body`. */
   sent?: Uint8Array;
-  /** The client's address, as far as the proxies before it are believed. Asked only by a check of addresses. */
+  /** The client's address, as far as trusted proxies name it. Only a check of addresses calls it. */
   address(): string;
   /** Epoch milliseconds. */
   at: number;
 }
 
 export type CheckResult =
-  /** `key`: which message the signature itself says that this is, so that a repeated request is known as one. */
+  /** `key`: identifies the message by its signature, so a repeated request is recognised. */
   | { ok: true; key?: string }
-  /** `detail` is for people and holds nothing that was sent or is expected. */
+  /** `detail` is for people. It contains nothing that was sent or is expected. */
   | { ok: false; reason: RefusedReason; detail: string };
 
 export type SenderCheck = (request: CheckedRequest) => CheckResult;
@@ -31,7 +31,7 @@ export type SenderCheck = (request: CheckedRequest) => CheckResult;
 const passed: CheckResult = { ok: true };
 const fail = (reason: RefusedReason, detail: string): CheckResult => ({ ok: false, reason, detail });
 
-/** All of the rules have to be passed; what the first says that is not counts. Never throws. */
+/** All rules must be passed. The result of the first that fails counts. Never throws. */
 export function createSenderCheck(rules: readonly CheckRule[]): SenderCheck {
   const checks = rules.map(createCheck);
   return (request) => {
@@ -69,7 +69,7 @@ function createCheck(rule: CheckRule): SenderCheck {
   }
 }
 
-/** https://github.com/standard-webhooks/standard-webhooks, and the names that Svix gave the same headers before. */
+/** https://github.com/standard-webhooks/standard-webhooks, and the older names of Svix for the same headers. */
 function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   const keys = secrets.map((secret) => Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return ({ headers, body, at }) => {
@@ -81,14 +81,14 @@ function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): Send
       const missing = !signatures ? "signature" : !id ? "id" : "timestamp";
       return fail("no_signature", `the header ${family}-${missing} is missing`);
     }
-    // Other versions are of another kind, which only their own keys could prove.
+    // Other versions need other keys.
     const given = signatures.split(" ").flatMap((part) => readDigest(/^v1,(.+)$/.exec(part)?.[1], "base64") ?? []);
     const expected = keys.map((key) => hmac("sha256", key, `${id}.${time}.`, body));
     const isSigned = given.some((digest) => isAnyOf(digest, expected));
     if (!isSigned) return fail("wrong_signature", `no signature in ${family}-signature is one of this source's`);
     if (holdsTime.test(id))
       return fail("malformed_signature", `the header ${family}-id holds a time between dots, as the signed text does`);
-    // Both families sign the same text: under two keys a repeated request could come once more by the other's names.
+    // Both families sign the same text. Two different keys would let a repeated request in once more under the other's names.
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `webhook-id:${id}` };
   };
 }
@@ -97,15 +97,15 @@ function familyOf(headers: IncomingHttpHeaders): "svix" | "webhook" {
   return headers["webhook-signature"] === undefined && headers["svix-signature"] !== undefined ? "svix" : "webhook";
 }
 
-/** The key that `standardWebhooks` gives, whether its signature is right or not: for what a person lets in. */
+/** The key that `standardWebhooks` returns, whether or not the signature is right: for requests that a person releases. */
 export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHeaders): string | undefined {
   const id = headerText(headers[`${familyOf(headers)}-id`]);
   return id !== "" && rules.some(({ type }) => type === "standard-webhooks") ? `webhook-id:${id}` : undefined;
 }
 
 /**
- * What was signed as `id.time.body` could be sent again with the beginning of the body as a part of the id, where that
- * beginning holds another time between dots.
+ * A text that was signed as `id.time.body` could be sent again with the beginning of the body as a part of the id, if that
+ * beginning contains another time between dots.
  */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
 
@@ -122,16 +122,13 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
     const expected = secrets.map((secret) => hmac("sha256", secret.reveal(), `${time}.`, body));
     if (!given.some((hex) => isAnyOf(Buffer.from(hex, "hex"), expected)))
       return fail("wrong_signature", "no v1 in stripe-signature is one of this source's");
-    // The key is what was signed, not a signature: where several are given anybody can leave one out.
+    // The key is the signed content, not a signature: where several signatures are given anyone can leave one out.
     const digest = hash("sha256", body);
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `stripe-signature:${time}.${digest}` };
   };
 }
 
-/**
- * Checks a signature over the body, alone or with headers. Without a time, anybody who has seen such a request can
- * repeat it.
- */
+/** Checks a signature over the body, alone or with headers. Without a time, anyone who has seen such a request can repeat it. */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
   const isKnown = signsMessage(rule);
@@ -159,12 +156,12 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
     if (!isSigned) return fail("wrong_signature", `the signature in ${header} is not this source's`);
     const late = time && judgeTime(headerText(headers[time.header]), at, time.toleranceMs);
     if (late !== undefined) return late;
-    // The key is what was signed: the signature does not say where one part ends and the next begins.
+    // The key is the signed content: the signature does not show where one part ends and the next begins.
     return isKnown ? { ok: true, key: `${header}:${digestOf(createHash("sha256")).toString("hex")}` } : passed;
   };
 }
 
-/** `Buffer.from` alone stops at what it does not know, and so takes a right signature with anything behind it. */
+/** `Buffer.from` alone stops at an unknown character, and so accepts a right signature with anything after it. */
 function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefined {
   const bytes = Buffer.from(text, encoding);
   const given = encoding === "hex" ? text.toLowerCase() : text.replaceAll("-", "+").replaceAll("_", "/");
@@ -174,7 +171,7 @@ function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefin
 
 const closingBrace = 0x7d;
 
-/** Whether one of these senders counts only 200 as taken. */
+/** Whether one of these senders accepts only 200. */
 export function wants200(rules: readonly CheckRule[]): boolean {
   return rules.some(({ type }) => readySenderOf(type)?.wants200);
 }
@@ -195,7 +192,7 @@ function authorization(rule: Extract<CheckRule, { type: "basic" | "bearer" }>): 
   };
 }
 
-/** After the signature, so that what is said of the time is the sender's own word. Undefined: it is near enough. */
+/** Judged after the signature, so the time is the sender's own. Undefined: it is near enough. */
 function judgeTime(text: string, at: number, toleranceMs: number): CheckResult | undefined {
   const signedAt = readSignedTime(text);
   if (signedAt === undefined) return fail("malformed_signature", "the time that was signed cannot be read");
@@ -232,14 +229,14 @@ function hmac(algorithm: string, key: string | Buffer, before: string, body: Uin
   return createHmac(algorithm, key).update(before).update(body).digest();
 }
 
-/** Compares with all of them, in a time that does not tell where they differ. */
+/** Compares with all of them, in a time that does not show the place of a difference. */
 function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
   let isFound = false;
   for (const one of expected) if (one.length === given.length && timingSafeEqual(one, given)) isFound = true;
   return isFound;
 }
 
-/** Their hashes have one length, so that not even the length shows. */
+/** Compares hashes, which have one length, so even the length is hidden. */
 function isOneOf(given: string, expected: readonly string[]): boolean {
   const digest = (text: string) => hash("sha256", text, "buffer");
   return isAnyOf(digest(given), expected.map(digest));

@@ -13,30 +13,30 @@ import { isKindOfNotification, leadingWord, readStatus, statusOfLeadingWord, wit
 import { findMetricKey, readLink } from "./read-value.ts";
 import { splitUnit } from "./sentence.ts";
 
-/** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
+/** The facts of a payload's leaves under usual names, before titles and keys are made. */
 export interface FoundFacts
   extends Omit<AlertFacts, "title" | "format" | "alertKey" | "fields" | "unlistedFields">,
     Pick<Translation, "mapped"> {
   title?: string;
-  /** A title that is only a kind of event ("price.alert"), taken when there is no other. */
+  /** A title that is only a kind of event ("price.alert"), used when there is no other. */
   weakTitle?: string;
-  /** Only by a mapping. */
+  /** Only from a mapping. */
   alertKey?: string;
-  /** Leaves that a fact says already and need no line in the field list. */
+  /** Leaves whose content is in a fact. The field list needs no line for them. */
   used: Set<Leaf>;
-  /** The leaf that the value was taken from: its name may say what the number is. */
+  /** The leaf of the value. Its name may say what the number is. */
   valueLeaf?: Leaf;
-  /** A severity stands here by its name, and no word that is known. Absent where another place gives one. */
+  /** A leaf in a severity's place with an unknown word. Absent where another place gives a severity. */
   unreadSeverity?: Leaf;
-  /** From which leaf each fact was read, as far as it was read from one. */
+  /** The leaf from which each fact was read, if it was read from one. */
   reads: FactRead[];
 }
 
-/** Which names alerts have by the hook that they came by. */
+/** The names of sources, by the hook of the alerts. */
 export interface SourceNaming {
-  /** Its name. Absent: it came by the account's hook, and is called what it calls itself. */
+  /** The hook's name. Absent: the alert came by the account's hook, and has the name that it gives itself. */
   is?: string;
-  /** Names of sources, which no other sender may claim: rules are to tell them apart. */
+  /** Names of sources, which no other sender may claim, as rules distinguish senders by them. */
   taken: ReadonlySet<string>;
 }
 
@@ -52,11 +52,11 @@ const readName = (leaf: Leaf) => (leaf.kind === "string" ? readShort(leaf) : und
 type GuessedFact = Exclude<FactName, "weakTitle">;
 
 /**
- * Takes for each fact the best leaf that bears one of its names *and* reads as one: a `time` that is no instant, a
- * `link` that is no address or a `severity` of unknown meaning is passed over and stays in the field list. Pure.
+ * Takes for each fact the best leaf that has one of its names *and* reads as one. A `time` that is no instant, a `link` that is
+ * no address or a `severity` of unknown meaning is skipped and stays in the field list. Pure.
  *
- * @param places what a mapping has found; it comes before every guess, and reads by the same rules
- * @param words what it says of words for a severity
+ * @param places the findings of a mapping. They come before every guess, and are read by the same rules
+ * @param words the mapping's words for a severity
  */
 export function findFacts(
   leaves: Leaf[],
@@ -100,7 +100,7 @@ export function findFacts(
   const token = mapped.token ?? take("token", readShort) ?? takePair();
   const link = mapped.link ?? take("link", (leaf) => readLink(leaf.text));
   const externalId = mapped.externalId ?? take("externalId", readShort);
-  // A source has its name, and what its sender calls itself stays among the fields.
+  // A source has its configured name. The sender's own name stays among the fields.
   const claimed = naming?.is === undefined ? (mapped.source ?? take("source", readName)) : undefined;
   const isOfAnother = claimed !== undefined && naming?.taken.has(claimed.trim().toLowerCase()) === true;
   if (isOfAnother) notes.push(`it calls itself ${claimed}, the name of a source, and did not arrive at that hook`);
@@ -140,8 +140,8 @@ export function findFacts(
 }
 
 /**
- * A value with its unit in one text ("24.3M USD") as two; the others lose the same unit. Where one of them has another,
- * nothing changes.
+ * Splits a value with its unit ("24.3M USD") in two, and removes the same unit from the others. Where one of them has another
+ * unit, nothing changes.
  */
 function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
   const { threshold, previousValue, value, unit } = all;
@@ -160,9 +160,8 @@ function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value
 const nothingMapped: Partial<ReturnType<typeof readMapped>> = {};
 
 /**
- * The facts that a mapping gives, and in `by` from where. What stands there and does not read as the fact is passed
- * over with a note. Leaves that are read are no guess for other facts, but severity and status keep their line, since
- * the sender's own word may say more.
+ * The facts of a mapping, with their paths in `by`. A value that does not read as its fact is skipped with a note. Used leaves
+ * are no guess for other facts. Severity and status keep their line, since the sender's own word may say more.
  */
 function readMapped(
   places: MappedPlaces,
@@ -222,8 +221,8 @@ function noteOfUtc(leaf: Leaf): string {
 }
 
 /**
- * What is found, with what the title measures, and what is made of both, as the alert has it. Member by member:
- * spreading objects of this size costs more than finding what is in them.
+ * Combines the found facts with the title's measurement for the alert. Member by member: spreading objects of this size costs
+ * more than finding their contents.
  */
 export function composeFacts(
   found: FoundFacts,
@@ -268,7 +267,7 @@ function firstReadable<T>(
 
 function readTitle(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || /^\s*(?:https?:\/\/\S+|[\d.,+-]+)\s*$/.test(leaf.text)) return undefined;
-  // A thing whose name is a metric key has no title yet; one is made of what the key says.
+  // A thing whose name is a metric key has no title yet. Its title is made from the key.
   if (leaf.names.at(-1) === "name" && readMetricKey(leaf.text.trim()) !== undefined) return undefined;
   return toPlainText(leaf.text) || undefined;
 }
@@ -278,21 +277,19 @@ function readShort(leaf: Leaf): string | undefined {
   return toPlainLine(leaf.text) || undefined;
 }
 
-/**
- * The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is what an alert is about, not which one it is.
- */
+/** The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is an alert's subject, not its identity. */
 function readPair(leaf: Leaf): string | undefined {
   return /^[A-Za-z0-9.]{1,20}\/[A-Za-z]{3,10}$/.test(leaf.text) ? leaf.text : undefined;
 }
 
-/** `name` and `key` are so common that only the shape of a metric key makes them one. */
+/** `name` and `key` are so common that only a value in the form of a metric key counts. */
 function readMetric(leaf: Leaf): string | undefined {
   const name = leaf.names.at(-1);
   const common = (name === "name" || name === "key") && leaf.names.at(-2) !== "metric";
   return common && readMetricKey(leaf.text.trim()) === undefined ? undefined : readShort(leaf);
 }
 
-/** A quantity is sent as a number or as a string that holds a digit: "3.2", "$1,200", "12 %". */
+/** A quantity is a number, or a text with a digit: "3.2", "$1,200", "12 %". */
 function readQuantity(leaf: Leaf): string | undefined {
   if (leaf.kind === "number") return cut(leaf.text, maxShortFact);
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
@@ -304,7 +301,7 @@ function datapointIn(text: string | undefined): string | undefined {
   return /\bdatapoints? \[(-?\d{1,30}(?:\.\d{1,30})?(?:E-?\d{1,3})?)[\] ,]/.exec(text.slice(0, 200))?.[1];
 }
 
-/** "price" of `currentPrice`; of `value` and other names that may be anything, nothing. */
+/** "price" for `currentPrice`. Empty for `value` and other names that may mean anything. */
 const quantityOfName = perPlace(({ names }) => quantitiesIn(names.at(-1)?.replace(/^close$/, "price") ?? "")[0] ?? "");
 
 function quantitiesIn(words: string): string[] {
@@ -313,9 +310,9 @@ function quantitiesIn(words: string): string[] {
 }
 
 /**
- * Whether a leaf has another quantity than the alert is about: the price next to the TVL is not what fell below 25
- * millions. What it is about is said by its metric; else, where there is a threshold, by its title, and without that
- * nobody knows which of two quantities is meant.
+ * Whether a leaf measures another quantity than the alert's subject: a price next to a TVL did not fall below 25 million. The
+ * metric names the subject, or the title where there is a threshold. Without either, nobody knows which of two quantities is
+ * meant.
  */
 function isOfOtherQuantity(
   leaf: Leaf,
@@ -335,7 +332,7 @@ function isOfOtherQuantity(
   });
 }
 
-/** Where a status word says all there is to say, its leaf needs no line of its own; "acknowledged" says more. */
+/** A leaf with only a status word needs no line of its own. "acknowledged" says more. */
 const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
 const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
 const acknowledgedWords = /\back(?:nowledged?|ed)\b/i;
@@ -348,7 +345,7 @@ function takeStatus(
   candidates: readonly Candidate[],
   { used, reads }: Pick<FoundFacts, "used" | "reads">,
 ): AlertStatus | undefined {
-  // `{"status": "ok", "data": {…}}` is how an interface wraps an answer: it says nothing about the alert inside.
+  // Interfaces wrap an answer as `{"status": "ok", "data": {…}}`: that is not the status of the alert inside.
   const wrapsData = leaves.some(isInData);
   for (const { leaf } of candidates) {
     if (wrapsData && leaf.names.length === 1 && /^\s*(?:ok|success)\s*$/i.test(leaf.text)) continue;
@@ -369,13 +366,13 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
   if (status !== undefined && !urgentWords.test(word ?? "")) return status;
   const [line = ""] = title.split("\n", 1);
   if (withoutEnding(line) === undefined) return status;
-  // "CRITICAL: USDC TVL is back to normal" is over, and "CRITICAL: the attacker has recovered" may be anything.
+  // "CRITICAL: USDC TVL is back to normal" is over. "CRITICAL: the attacker has recovered" may mean anything.
   return status === undefined || /back to normal/i.test(line) ? "resolved" : status;
 }
 
 /**
- * From a member that names it; else from a status like "critical"; else from the title's leading word. The field list
- * keeps the sender's own word ("P1"), since the reader may know more by it.
+ * The severity of a member with that name, or of a status like "critical", or of the title's leading word. The field list keeps
+ * the sender's own word ("P1"), since the reader may know more by it.
  */
 function takeSeverity(
   candidates: (fact: FactName) => readonly Candidate[],
@@ -397,7 +394,7 @@ function takeSeverity(
   return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
-/** A word that means `unknown`, by itself or by the configuration, is read. */
+/** The leaf with an unknown word. A word that means `unknown`, by itself or by the configuration, counts as known. */
 function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Leaf | undefined {
   const isRead =
     leaf !== undefined &&
@@ -408,8 +405,8 @@ function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Lea
 const namesKind = ({ names, text }: Leaf) => isKindOfNotification(names.at(-1) ?? "", wordOf(text));
 
 /**
- * A monitor that knows two states and no severity is down or well again: the one wakes people, and its end goes where it
- * went. Only where nothing else says how bad it is, the kind of notification does.
+ * The severity by a monitor's state, if it knows two states and no severity. Its bad state wakes people, and its end goes to
+ * the same places. The kind of notification counts only where nothing else shows how bad the alert is.
  */
 function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): Severity {
   const state = candidates.find(({ leaf }) => isOfTwoStates(leaf))?.leaf;
@@ -422,7 +419,7 @@ function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): S
 function isOfTwoStates({ names, text }: Leaf): boolean {
   const name = names.at(-1) ?? "";
   const word = text.length > 20 ? "" : text.trim().toLowerCase();
-  // Uptime Kuma's 0 is down; CloudWatch's other state is that it has no data.
+  // Uptime Kuma's 0 means down. CloudWatch's third state means that it has no data, so it is left out.
   if (names.at(-2) === "heartbeat") return word === "0" || word === "1";
   if (name === "newstatevalue") return word === "alarm" || word === "ok";
   return /stat(?:e|us)$/.test(name) && /^(?:down|up|offline|online)$/.test(word);
@@ -430,7 +427,7 @@ function isOfTwoStates({ names, text }: Leaf): boolean {
 
 const namesEnd = perPlace(({ names }) => /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(names.at(-1) ?? ""));
 
-/** A resolution happened when the alert ended; Alertmanager and Grafana say that in `endsAt`. */
+/** A resolution happened when the alert ended. Alertmanager and Grafana have that in `endsAt`. */
 function takeTime(
   candidates: readonly Candidate[],
   resolved: Leaf[],

@@ -7,16 +7,15 @@ import { cut } from "../../ground/text/graphemes.ts";
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
 
-/** Each alert gets this many of the common labels, and this many of the common annotations. */
+/** The most common labels, and the most common annotations, that each alert gets. */
 const maxMembers = 100;
-/** Names and values that all alerts of a batch get together; each is read, stored and shown once an alert. */
+/** The most units of names and values that all alerts of a batch get together: each is read, stored and shown once an alert. */
 const maxUnitsOfBatch = 4 * 1024 * 1024;
 const maxUnitsOfAlert = 64 * 1024;
 
 /**
- * What a group says for all its alerts, cut to what each of `count` alerts can be given: work and text grow with the
- * alerts *times* what they share. The largest values give way, labels and short texts stay whole. Notes say what is
- * cut.
+ * Cuts a group's common part to what each of `count` alerts can get, since work and text grow with the alerts *times* the
+ * common part. The largest values are cut first, labels and short texts stay whole. Notes say what is cut.
  */
 export function limitEnvelope(envelope: JsonObject, count: number): { envelope: JsonObject; notes: string[] } {
   const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];
@@ -68,7 +67,7 @@ function countMembers(envelope: JsonObject): number {
   return members + shared.filter((name) => envelope[name] !== undefined).length;
 }
 
-/** The smallest first, so that one huge text does not cost the labels their place. */
+/** The smallest first, so one huge text does not displace the labels. */
 function cutToFit(members: Member[], room: number): Map<Member, Json> {
   const kept = new Map<Member, Json>();
   const sized = members.map((member) => ({ member, units: member.name.length + sizeOf(member.value, room) }));
@@ -84,10 +83,10 @@ function cutToFit(members: Member[], room: number): Map<Member, Json> {
   return kept;
 }
 
-/** Each value costs as much as this many characters, however short it is. */
+/** The least cost of each value in characters, however short it is. */
 const unitsOfValue = 20;
 
-/** Characters of names and values, and 20 for each value; more than `limit` is as good as infinite. */
+/** Characters of names and values, and 20 for each value. Counting stops at a size over `limit`. */
 function sizeOf(value: Json, limit: number): number {
   if (typeof value === "string") return unitsOfValue + value.length;
   if (value instanceof JsonNumber) return unitsOfValue + value.text.length;
@@ -101,9 +100,9 @@ function sizeOf(value: Json, limit: number): number {
 }
 
 /**
- * An alert of a group with what the group says for all: common labels and annotations, address, group key and receiver
- * where it lacks them. The group's title and message speak of all its alerts at once, so an alert that can be titled by
- * anything of its own does not get them. Neither argument is changed. `envelope`: as `limitEnvelope` leaves it.
+ * An alert of a group with the group's common labels, annotations, address, group key and receiver where it lacks them. The
+ * group's title and message are about all its alerts, so an alert with anything of its own for a title does not get them.
+ * Neither argument is changed. `envelope` comes from `limitEnvelope`.
  */
 export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefined): JsonObject {
   if (envelope === undefined) return item;

@@ -9,13 +9,13 @@ const maxFields = 40;
 const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
-/** Only programs use these; the alert's key and the raw body have them. */
+/** Names that only programs use. The alert's key and the raw body have them. */
 const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "color", "specversion", "datacontenttype"]);
 
 /**
- * The short field list: every leaf that no fact says already, in the payload's order, under the shortest path that is
- * unique. When there are more than 40, the outermost are kept. A member whose name says that it holds a credential is
- * named and not shown, because the list goes to chats.
+ * The short field list: every leaf whose content is in no fact, in the payload's order, under the shortest unique path. When
+ * there are more than 40, the outermost are kept. A member whose name says that it is a credential is named and not shown,
+ * because the list goes to chats.
  */
 export function listFields(
   leaves: Leaf[],
@@ -53,7 +53,8 @@ export function listFields(
 }
 
 /**
- * `passphrase` is how trading scripts authenticate a webhook; `apiKeyHash` and the like have no place in a chat either.
+ * Whether the name is that of a credential. Trading scripts authenticate a webhook by `passphrase`. `apiKeyHash` and the like
+ * do not belong in a chat either.
  */
 export const isCredential = perPlace(({ names }) =>
   /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
@@ -62,8 +63,8 @@ export const isCredential = perPlace(({ names }) =>
 );
 
 /**
- * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then
- * its line stays in the list, since "91000.5" alone puzzles.
+ * Whether only the value's own name says what it is a number of ("price", "tvl"). Then its line stays in the list, since
+ * "91000.5" alone puzzles.
  */
 export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
   const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];
@@ -72,7 +73,7 @@ export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolea
 
 const isForMachines = perPlace(({ names }) => machineNames.has(names.at(-1) ?? ""));
 
-/** Go's zero time stands for "not yet". */
+/** Go's zero time means "not yet". */
 function saysNothing(leaf: Leaf): boolean {
   return isForMachines(leaf) || leaf.text === "0001-01-01T00:00:00Z";
 }
@@ -83,7 +84,7 @@ function keepOutermost(leaves: Leaf[]): Leaf[] {
   return leaves.filter((leaf) => outermost.has(leaf));
 }
 
-/** The name that a place has in the list, and the one for when `short` is taken. */
+/** A place's name in the list, and a longer one for when `short` is taken. */
 const fieldNamesOf = perPlace(({ path }) => {
   const short = joinPath(withoutWrappers(path));
   return { short, shown: showName(short), whole: showName(joinPath(path)) };

@@ -19,9 +19,8 @@ export interface Headline {
 }
 
 /**
- * Chooses the title: the sender's own; else the first line of its text; else one made of metric, value and threshold;
- * else a kind of event; else the first things the payload says; else `otherwise`. What a title has to cut stays in the
- * text.
+ * Chooses the title: the sender's own, or the first line of its text, or one made of metric, value and threshold, or a kind of
+ * event, or the first leaves of the payload, or `otherwise`. The part that a title has to cut stays in the text.
  */
 export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: string): Headline {
   if (found.title !== undefined) return cutHeadline(found.title, found.text);
@@ -30,7 +29,7 @@ export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: strin
   return cutHeadline(made, undefined);
 }
 
-/** The first line is the title; the text keeps only what the title does not say. */
+/** Takes the first line as the title. The text keeps only what the title leaves out. */
 export function headlineOfText(text: string): Headline {
   const end = text.indexOf("\n");
   if (end === -1) return cutHeadline(text, undefined);
@@ -38,14 +37,14 @@ export function headlineOfText(text: string): Headline {
   return first.length > longestTitle ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
 }
 
-/** Says that a text of this length is not shown whole. */
+/** A note that a text of this length is not shown whole. */
 export function noteOfCut(length: number): string {
   return `the text is cut from ${groupThousands(length)} characters to ${groupThousands(maxTextLength)}`;
 }
 
 function cutHeadline(sent: string, sentText: string | undefined): Headline {
   const notes: string[] = [];
-  // "42" alone is no title that anybody would understand.
+  // Nobody would understand "42" alone as a title.
   const line = /\p{L}/u.test(sent) ? toPlainLine(sent) : `Alert: ${toPlainLine(sent)}`;
   let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
   if (line.length > longestTitle) {
@@ -62,7 +61,7 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
   };
 }
 
-/** "USDC total TVL on eth is 3.2 USD, below 5, was 6"; undefined without a metric or token. */
+/** "USDC total TVL on eth is 3.2 USD, below 5, was 6". Undefined without a metric or token. */
 function titleOfReading(found: FoundFacts, leaves: Leaf[]): string | undefined {
   const subject = (found.metric === undefined ? undefined : nameMetric(found.metric, found, leaves)) ?? found.token;
   if (subject === undefined) return undefined;
@@ -74,7 +73,7 @@ function titleOfReading(found: FoundFacts, leaves: Leaf[]): string | undefined {
   return value === undefined && threshold === undefined ? `Alert on ${title}` : title;
 }
 
-/** What a metric key of the market-data service means; any other metric is called as the sender calls it. */
+/** The meaning of a metric key of the market-data service. Any other metric keeps the sender's name. */
 function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
   const parts = readMetricKey(metric);
   if (parts === undefined) return nameOtherMetric(metric, found);
@@ -85,23 +84,23 @@ function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
     const of = parts.kind === "token" ? parts.address : `pool ${parts.address}`;
     return `${sentence(words || "a metric")} of ${of} on ${chain}`;
   }
-  // A pool has one TVL, so "total" says nothing there.
+  // A pool has one TVL, so "total" adds nothing.
   const measure = parts.kind === "token" ? words : `pool ${words.replace(/^total /, "")}`;
   return [symbol, measure.trim(), `on ${chain}`].filter((part) => part !== "").join(" ");
 }
 
-/** "price" of ETH is "ETH price"; "eth_tvl" says by itself what it is of. */
+/** "price" of ETH is "ETH price". "eth_tvl" names its subject itself. */
 function nameOtherMetric(metric: string, { token, chain }: FoundFacts): string {
   if (token === undefined || metric.toLowerCase().includes(token.toLowerCase())) return metric;
   const on = chain === undefined || metric.toLowerCase().includes(chain.toLowerCase()) ? "" : ` on ${chain}`;
   return isAddress(token) ? `${metric} of ${token}${on}` : `${token} ${metric}${on}`;
 }
 
-/** The name that a reader knows: the pair or the token by the payload's word; an address is none. */
+/** The name that a reader knows: the payload's pair or token, never an address. */
 function symbolOf({ token }: FoundFacts, leaves: Leaf[], kind: "token" | "pool"): string | undefined {
   const names = kind === "pool" ? [poolName, tokenName] : [tokenName];
   const isKnown = token !== undefined && !isAddress(token);
-  // A pair says more of a pool than one of its tokens.
+  // A pair says more about a pool than one of its tokens.
   if (isKnown && (kind === "token" || token.includes("/"))) return token;
   const [first, ...others] = names.map((pattern) => leaves.find((leaf) => namesThing(leaf, pattern))?.text);
   const named = kind === "pool" ? (first ?? (isKnown ? token : others[0])) : first;
@@ -117,8 +116,8 @@ function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
 }
 
 /**
- * Where the value stands to the threshold, where that is certain: by comparing the two, unless the sender's condition
- * says otherwise; without two plain numbers by the condition of what fires.
+ * The side of the threshold on which the value is, where that is certain. The two are compared, unless the sender's condition
+ * says otherwise. Without two plain numbers, the condition of a firing alert counts.
  */
 function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
   const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
@@ -129,7 +128,7 @@ function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]):
   if (order === undefined) return said ?? "threshold";
   const compared = order < 0 ? "below" : order > 0 ? "above" : undefined;
   if (compared === undefined || (said !== undefined && said !== compared)) return "threshold";
-  // "26.3 M USD" against 25000000: the numbers alone do not say.
+  // "26.3 M USD" and 25000000 cannot be compared by the numbers alone.
   return said === undefined && multiplies(unit) ? "threshold" : compared;
 }
 
@@ -149,7 +148,7 @@ function unitOf(found: FoundFacts): string {
   return found.unit === "%" ? "%" : ` ${found.unit}`;
 }
 
-/** 0xa0b8…eb48 for each whole address in the text. */
+/** Shortens each whole address in the text: 0xa0b8…eb48. */
 export function shortenAddress(text: string): string {
   if (!text.includes("0x")) return text;
   return text.replace(/(0x[0-9a-fA-F]{4})[0-9a-fA-F]{20,}([0-9a-fA-F]{4})(?![0-9a-fA-F])/g, "$1…$2");

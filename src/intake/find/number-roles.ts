@@ -1,11 +1,11 @@
 import { wordSet } from "../../ground/text/plain-text.ts";
 import { type NumberPiece, type Piece, splitSentence } from "./sentence.ts";
 
-/** The words by which sentences of alerts say what a number is. All in lower case. */
+/** The words in alerts that tell what a number is. All in lower case. */
 
 export const above = wordSet("above exceeds exceeded exceeding beyond > ≥");
 export const below = wordSet("below < ≤");
-/** Also of time and of place ("over 5 pools"), so that a verb has to stand before them. */
+/** Words that may also mean time or place ("over 5 pools"), so they need a verb before them. */
 const wideAbove = wordSet("over");
 const wideBelow = wordSet("under");
 export const crossing = wordSet("crossing crossed crosses cross");
@@ -18,10 +18,7 @@ const moves = wordSet(
   `by up down rose fell dropped gained lost increased decreased moved moves changed jumped crashed slipped
   climbed surged plunged rises falls drops more less increase decrease change`,
 );
-/**
- * What people watch. A percentage of a thing in `relative` is its value; of any other thing it is how far the thing has
- * moved.
- */
+/** Quantities that people watch. A percentage of one in `relative` is its value. A percentage of any other is its change. */
 export const relative = wordSet(
   `rate ratio deviation spread utilisation utilization apy apr yield funding volatility basis premium discount slippage
   factor usage cpu memory disk load share dominance drawdown margin ltv imbalance peg index score depeg`,
@@ -41,19 +38,19 @@ export const chains = wordSet(
   aptos near tron ton starknet polygon-zkevm zkevm worldchain mode fraxtal taiko opbnb`,
 );
 
-/** How a threshold was said: `crossing` and `threshold` name no side. */
+/** The wording of a threshold. `crossing` and `threshold` name no side. */
 export type Side = "above" | "below" | "crossing" | "threshold";
 
 export interface Limit {
   at: number;
-  /** The first piece that belongs to it: "above" in "above the limit of 5". */
+  /** The first piece of the limit: "above" in "above the limit of 5". */
   from: number;
   side: Side;
   /** The text says "back above": the value has returned to that side. */
   isBack: boolean;
 }
 
-/** A title's length. */
+/** The length of a title. */
 const maxRemembered = 300;
 
 /** Positions of pieces. */
@@ -61,7 +58,7 @@ export interface Roles {
   value?: number;
   previous?: number;
   limit?: Limit;
-  /** How far something moved: "down 8.2 %". */
+  /** Numbers that are changes: "down 8.2 %". */
   changes: Set<number>;
   /** Limits that are not the value's ("moved 0.8 % or more"), or one of several. */
   otherLimits: Set<number>;
@@ -77,19 +74,19 @@ export interface Sentence {
 let last: { line: string; sentence: Sentence } | undefined;
 
 /**
- * A line's pieces with the parts of its numbers. The last one is remembered: an alert's title is read for what it
- * measures, and for the key that leaves just that out.
+ * Reads a line's pieces and the roles of its numbers. The last result is kept: an alert's title is read for its measurement,
+ * and for the key, which leaves the measurement out.
  */
 export function readSentence(line: string): Sentence {
   if (last?.line === line) return last.sentence;
   const pieces = splitSentence(line);
   const sentence = { pieces, roles: assignRoles(pieces) };
-  // The line is a sender's and may be long; its pieces are of its beginning alone.
+  // A sender's line may be long, and its pieces come only from its beginning.
   if (line.length <= maxRemembered) last = { line, sentence };
   return sentence;
 }
 
-/** The part of each number. When there are two values, two limits or two former values, none is taken. */
+/** The role of each number. If there are two candidates for value, limit or previous value, none is taken. */
 function assignRoles(pieces: Piece[]): Roles {
   const roles: Omit<Roles, "isSure"> = { changes: new Set(), otherLimits: new Set() };
   const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };
@@ -105,7 +102,7 @@ function assignRoles(pieces: Piece[]): Roles {
   }
   const isSure = found.value.length < 2 && found.previous.length < 2;
   if (isSure) Object.assign(roles, { value: found.value[0], previous: found.previous[0] });
-  // "above 5 or below 3": which one it is about is not said.
+  // "above 5 or below 3" does not say which limit was crossed.
   if (limits.length === 1) roles.limit = limits[0];
   else for (const { at } of limits) roles.otherLimits.add(at);
   return { isSure, ...roles };
@@ -121,7 +118,7 @@ type Role = "value" | "previous" | "change" | "moveLimit" | Limit;
 function roleOf(pieces: Piece[], at: number, number: NumberPiece, before: Before): Role | undefined {
   const back = (steps: number) => pieces[at - steps];
   const isPlain = back(1)?.number === undefined && pieces[at + 1]?.number === undefined;
-  // "1 000", "3 of 5", "3 to 5": not one number, or not one thing.
+  // "1 000", "3 of 5" and "3 to 5" are not one number, or not one thing.
   if (!isPlain || pieces[at + 1]?.lower === "of") return undefined;
   const limit = limitAt(pieces, at);
   if (limit !== undefined) {
@@ -158,7 +155,8 @@ function valueRole(
 }
 
 /**
- * "Price of ETH on eth: $3,912.5": what is measured, of what, a colon and an amount. "TVL of USDC: 3 pools" is none.
+ * Whether the number follows a measure, its subject and a colon: "Price of ETH on eth: $3,912.5". "TVL of USDC: 3 pools" is
+ * none.
  */
 function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   if (number.isBare) return false;
@@ -172,7 +170,7 @@ function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   return false;
 }
 
-/** "is 3 pools behind": a number of things, and not the measured one. */
+/** Whether the number counts things and is not measured: "is 3 pools behind". */
 function isCounted(next: Piece | undefined): boolean {
   const word = next?.lower ?? "";
   return !(
@@ -192,17 +190,17 @@ function measuresTime(pieces: Piece[], at: number): boolean {
   return pieces.slice(Math.max(0, at - 6), at).some(({ lower }) => times.has(lower));
 }
 
-/** "fell to 5", "from 7 to 5", "down 8.2 % to 18.6k". */
+/** Matches "fell to 5", "from 7 to 5" and "down 8.2 % to 18.6k". */
 function hasMoved(pieces: Piece[], to: number, { changes, found }: Before): boolean {
   const before = pieces[to - 1];
   if (before?.number !== undefined) return changes.has(to - 1) || found.previous.includes(to - 1);
   return before !== undefined && moves.has(before.lower) && before.lower !== "change";
 }
 
-/** The position of the nearest piece at or before `at` that is none of the words; numbers end the search. */
+/** The position of the nearest piece at or before `at` that is none of the words. Numbers end the search. */
 function skip(pieces: Piece[], at: number, skipped: ReadonlySet<string>): number {
   let position = at;
-  // Six are more than any sentence needs, and keep the whole linear.
+  // No sentence needs more than six steps, and the limit keeps the whole linear.
   while (position > 0 && at - position < 6 && skipped.has(pieces[position]?.lower ?? "")) position -= 1;
   return position;
 }

@@ -15,15 +15,15 @@ import {
 import { withoutStatus } from "./read-status.ts";
 import { type Piece, shoutedWords } from "./sentence.ts";
 
-/** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" measures. All texts are as sent. */
+/** The measurement in a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26". All texts are as sent. */
 export interface Measurement extends Omit<Measured, "metric"> {
   /** "pool TVL", "price deviation". */
   measure?: string;
 }
 
 /**
- * Reads a title that says what is measured. Conservative: of two numbers that could be the same thing neither is taken,
- * and a sentence without any of value, measure and threshold in the right company is undefined. Linear in its length.
+ * Reads a title with a measurement, conservatively. If two numbers could have the same role, neither is taken. Undefined
+ * without any of value, measure and threshold together with suitable words. Linear in its length.
  */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
@@ -49,7 +49,7 @@ export function readMeasurement(title: string): Measurement | undefined {
   };
 }
 
-/** "12 % below 25M": how far, and from what is not sure. */
+/** Whether the number is a distance: "12 % below 25M". It is unclear from what. */
 function isDistance(pieces: readonly Piece[], { value, limit }: Roles): boolean {
   if (value === undefined || limit === undefined) return false;
   return pieces[value]?.number?.isPercent === true && pieces[limit.at]?.number?.isPercent === false;
@@ -59,14 +59,14 @@ function unitOf(piece: Piece | undefined): string | undefined {
   return piece?.number?.unit ?? piece?.number?.timeUnit;
 }
 
-/** Whether two numbers can be of one kind: a percentage is compared with no amount, and USD with no ETH. */
+/** Whether two numbers can be of one kind. A percentage does not compare with an amount, or USD with ETH. */
 function agree(one: Piece | undefined, other: Piece | undefined): boolean {
   if (one?.number === undefined || other?.number === undefined) return true;
   if (one.number.isPercent !== other.number.isPercent) return false;
   return one.number.unit === undefined || other.number.unit === undefined || one.number.unit === other.number.unit;
 }
 
-/** Token, chain and measure, from the pieces before the first number that says something, or from around it. */
+/** Token, chain and measure, from the pieces before the first number with a role, or from around it. */
 function readSubject(pieces: readonly Piece[], first: number): Pick<Measurement, "token" | "chain" | "measure"> {
   const measured = findMeasure(pieces, first);
   const on = pieces.findIndex(
@@ -84,7 +84,7 @@ function readSubject(pieces: readonly Piece[], first: number): Pick<Measurement,
   };
 }
 
-/** "SYMBOL on CHAIN: …" names a chain whatever it is called. */
+/** "SYMBOL on CHAIN: …" names a chain, even an unknown one. */
 function isChainSlot(pieces: readonly Piece[], on: number): boolean {
   return on === 1 && pieces[3]?.text === ":" && /^[a-z][a-z0-9-]{1,20}$/.test(pieces[2]?.text ?? "");
 }
@@ -117,7 +117,7 @@ function findToken(
   const of = pieces.findIndex(({ lower }) => lower === "of");
   if (of !== -1 && measured !== undefined && of === measured.to) return symbolAt(pieces, of + 1);
   if (measured !== undefined) return measured.from > 0 ? symbolAt(pieces, measured.from - 1) : undefined;
-  // TradingView writes "BTCUSDT, 15 Crossing Down 90000" with the chart's interval.
+  // TradingView's "BTCUSDT, 15 Crossing Down 90000" includes the chart's interval.
   const verb = pieces[pieces[1]?.text === "," ? 3 : 1]?.lower ?? "";
   const isVerb = motion.has(verb) || above.has(verb) || below.has(verb) || verb === "greater" || verb === "less";
   return isVerb ? symbolAt(pieces, 0) : undefined;
@@ -141,8 +141,8 @@ export type Measured = Pick<
 >;
 
 /**
- * Facts with what the title adds to them. The payload's own facts count. Where its value or threshold differs from the title's,
- * the title is about something else.
+ * Adds the title's measurement to the facts. The payload's own facts take precedence. If its value or threshold differs from
+ * the title's, the title is about something else.
  */
 export function addMeasurement(facts: Measured, measured: Measurement | undefined): Measured {
   if (measured === undefined) return facts;
@@ -151,7 +151,7 @@ export function addMeasurement(facts: Measured, measured: Measurement | undefine
     one !== undefined && other !== undefined && compareAmounts(one, other) !== 0;
   if (differs(facts.value, value) || differs(facts.threshold, threshold)) return facts;
   const isOfOther = facts.value !== undefined && value === undefined;
-  // A threshold of 2 % next to a value of 0.0241: which unit the value has is not said.
+  // With a threshold of 2 % next to a value of 0.0241 the value's unit is unknown.
   const isPlain = !isOfOther || unit === undefined || unit === facts.unit;
   return {
     metric: facts.metric ?? measure,

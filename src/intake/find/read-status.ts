@@ -11,26 +11,26 @@ const meanings: Readonly<Record<"firing" | "resolved", string>> = {
 
 const statusOfWord = mapWords(meanings);
 
-/** Names whose value is a kind of event, where only the last word may be a status: `alert.resolved`. */
+/** Names of kinds of events. Only the last word of their value may be a status: `alert.resolved`. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction", "messagetype"]);
 
 /**
- * Whether a name and its value are a kind of notification as Apprise has it (`info`, `success`, `warning`, `failure`):
- * a severity, but for `success`, which is an end.
+ * Whether name and value are Apprise's kind of notification (`info`, `success`, `warning`, `failure`). It is a severity, except
+ * `success`, which is an end.
  */
 export function isKindOfNotification(name: string, word: string): boolean {
   return /^(?:message)?type$/.test(name) && /^(?:info|success|warning|failure)$/.test(word);
 }
 
 /**
- * `names` are the normalised names that lead to the value. Undefined: it names no status; so do words like "pending"
- * and "no data", which are neither.
+ * `names` are the normalised names on the way to the value. Undefined: the value is no status. Words like "pending" and "no
+ * data" are none either.
  */
 export function readStatus(text: string, names: string[]): AlertStatus | undefined {
   const name = names.at(-1) ?? "";
   const word = wordOf(text);
   if (word === "true" || word === "false") return readFlag(name, word === "true");
-  // Uptime Kuma counts: 0 is down, 1 is up.
+  // Uptime Kuma's 0 is down, 1 is up.
   if (names.at(-2) === "heartbeat" && /^[01]$/.test(word)) return word === "0" ? "firing" : "resolved";
   if (word === "success" && isKindOfNotification(name, word)) return "resolved";
   if (eventNames.has(name)) return readEventKind(word);
@@ -51,23 +51,22 @@ function readEventKind(kind: string): AlertStatus | undefined {
   return last === "alert" || last === "up" || last === "down" ? undefined : statusOfWord.get(last);
 }
 
-/** Words that stand in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
+/** Words in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
 const shouted = wordSet("CRITICAL WARNING WARN INFO FATAL ERROR EMERGENCY FIRING TRIGGERED RESOLVED RECOVERED");
 
 interface Tag {
   word: string;
-  /** Where the rest of the title begins. */
+  /** The beginning of the rest of the title. */
   end: number;
 }
 
-/** A tag stands within this many characters, and this many tags are looked for. */
+/** A tag ends within this many characters. `maxTags`: how many tags are removed. */
 const maxTagEnd = 120;
 const maxTags = 8;
 
 /**
- * Up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step reads on from
- * where the one before it ended, and none looks back: all of it together was one pattern once, and 8 KB of spaces froze
- * it for ever.
+ * Reads up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step continues where
+ * the last one ended, and none looks back. Once all this was one pattern, and 8 KB of spaces froze it for ever.
  */
 function readTag(title: string): Tag | undefined {
   const head = title.slice(0, maxTagEnd);
@@ -86,7 +85,7 @@ function readTag(title: string): Tag | undefined {
   return shouted.has(word) && /^\s+\S/.test(behind) ? { word, end: start + word.length } : undefined;
 }
 
-/** "FIRING" of "FIRING:2", "no data" of " 🔥 no data ". */
+/** "FIRING" in "FIRING:2", "no data" in " 🔥 no data ". */
 function wordInBrackets(inside: string): string | undefined {
   const signs = /^[^\p{L}\p{N}]*/u.exec(inside)?.[0] ?? "";
   if (signs.trimStart().length > 12) return undefined;
@@ -96,27 +95,21 @@ function wordInBrackets(inside: string): string | undefined {
   return /^[\p{L} ]{2,24}$/u.test(word) ? word : undefined;
 }
 
-/**
- * The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without
- * it, undefined.
- */
+/** The word in front of a title: "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell". Undefined without it. */
 export function leadingWord(title: string): string | undefined {
   return readTag(title)?.word.toLowerCase();
 }
 
-/** In front of a title these name a move or an event of the market ("Up: ETH above 4,000") as often as a recovery. */
+/** In front of a title these often name a move or an event of the market ("Up: ETH above 4,000") and not a recovery. */
 const doubtfulWords = new Set(["up", "close", "closed", "clear", "normal", "ended", "online", "fixed"]);
 
-/**
- * The status that a leading word names, if it does. What counts as resolved rings no phone, so a word that may mean
- * something else names none.
- */
+/** The status that a leading word names, if any. Resolutions do not ring, so a word that may mean something else names none. */
 export function statusOfLeadingWord(word: string): AlertStatus | undefined {
   const letters = word.replace(/[^a-z]+/g, "");
   return word === "alert" || doubtfulWords.has(letters) ? undefined : statusOfWord.get(letters);
 }
 
-/** A title without its leading status words, so that firing and resolved share it. */
+/** A title without leading status words, so firing and resolved share it. */
 export function withoutStatus(title: string): string {
   let rest = title;
   for (let tags = 0; tags < maxTags; tags += 1) {
@@ -128,8 +121,8 @@ export function withoutStatus(title: string): string {
 }
 
 /**
- * How a sentence ends when the thing is over, as its last words. Few, because a resolution rings nobody: what is taken
- * for one by mistake is not heard.
+ * Last words of a sentence about something that is over. The list is short, because a resolution rings nobody: an alert that
+ * looks like one by mistake is not heard.
  */
 const endings = [
   "back to normal",
@@ -142,16 +135,15 @@ const endings = [
   "has been resolved",
   "is resolved",
 ];
-/** These alone, after a separator: "USDC total TVL: recovered". "Funds recovered" may be anything. */
+/** Accepted only after a separator: "USDC total TVL: recovered". "Funds recovered" may mean anything. */
 const shortEndings = ["recovered", "resolved"];
-/** "paused until the price is back to normal", "is not resolved": it is not over. "before 26.1" is a former value. */
+/**
+ * "paused until the price is back to normal" and "is not resolved" mean that it is not over. "before 26.1" is a previous value.
+ */
 const stillOpen =
   /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 
-/**
- * A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without
- * them.
- */
+/** A title without last words that say that it is over ("…: back to normal", "… has recovered"). Undefined without such words. */
 export function withoutEnding(title: string): string | undefined {
   const sentence = title.slice(0, 400).replace(/[\s.!✅)\]]{1,8}$/u, "");
   const lower = sentence.toLowerCase();

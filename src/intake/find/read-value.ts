@@ -1,20 +1,20 @@
 import { maxKeyLength } from "../../core/metric-key.ts";
 
-/** What one value is by its shape alone: an address, a metric key of the market-data service. */
+/** Recognises a value by its form alone: an address, a metric key of the market-data service. */
 
 /** The longest address that is read. */
 const maxLinkLength = 2_000;
-/** A metric key is looked for in as much of a text as a message may show. */
+/** The part of a text that is searched for a metric key: as much as a message may show. */
 const maxSearched = 20_000;
 
-/** The text itself when it is an http or https address that a reader can open, without white space; else undefined. */
+/** The text itself when it is an http or https address that a reader can open, without white space. Otherwise undefined. */
 export function readLink(text: string): string | undefined {
   const link = text.trim();
   if (link.length > maxLinkLength || !/^https?:\/\/[^\s<>"\\\p{C}]+$/iu.test(link)) return undefined;
   if (!link.includes("@")) return URL.canParse(link) ? link : undefined;
   try {
     const { username, password } = new URL(link);
-    // An address with a password in it must not be spread, and one with a name in it usually lies about its host.
+    // A password in an address must not be spread, and a name in one usually hides the real host.
     return username === "" && password === "" ? link : undefined;
   } catch {
     return undefined;

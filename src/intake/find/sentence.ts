@@ -1,23 +1,20 @@
 import { wordSet } from "../../ground/text/plain-text.ts";
-/** One piece of a sentence: a word, a number with what belongs to it, or a mark that separates. */
+/** One piece of a sentence: a word, a number with its parts, or a mark that separates. */
 export interface Piece {
   kind: "word" | "number" | "mark";
-  /** As sent; of a number without its unit. */
+  /** The text as sent. A number has no unit in it. */
   text: string;
-  /** `text` in lower case, for looking things up. */
+  /** `text` in lower case, for look-ups. */
   lower: string;
-  /** Only a number has it. */
+  /** Set for a number. */
   number?: NumberPiece;
 }
 
 export interface NumberPiece {
   isPercent: boolean;
-  /** It carries a sign of its own: "+5.2%". */
+  /** Whether the number has a sign of its own: "+5.2%". */
   isSigned: boolean;
-  /**
-   * Bare digits, which may as well be a name: "pool 3". Decimals, groups, currencies, multipliers and units make an
-   * amount.
-   */
+  /** Digits alone, which may be part of a name: "pool 3". Decimals, groups, currencies, multipliers and units make an amount. */
   isBare: boolean;
   /** "USD", "ETH", "gwei". */
   unit?: string;
@@ -25,7 +22,7 @@ export interface NumberPiece {
   timeUnit?: string;
 }
 
-/** Titles have at most 300 characters; lines of a text are cut to this. */
+/** Titles have at most 300 characters. Lines of a text are cut to this. */
 const maxLineLength = 600;
 
 /** Each mark is a piece of its own. A comma between digits belongs to the number. */
@@ -33,8 +30,8 @@ const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
 const digitGroups = /^\d[,']\d$/;
 
 /**
- * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent.
- * "53.470,5" and "1 000" are none, because a wrong number is worse than none.
+ * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent. "53.470,5" and "1
+ * 000" do not match, because a wrong number is worse than none.
  */
 const amountPattern =
   /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;
@@ -47,8 +44,8 @@ const timeUnits =
 const plainUnits = wordSet("gwei wei sats shares contracts dollars");
 
 /**
- * Takes a line apart, in one pass. A number has to stand by itself: what is glued to letters or to more dots and colons
- * ("kite988", "rpc-2", "0x1f", "1.2.3", "21:35", "24h") is a word.
+ * Splits a line in one pass. A number must be separate: text with letters or more dots and colons ("kite988", "rpc-2", "0x1f",
+ * "1.2.3", "21:35", "24h") is a word.
  */
 export function splitSentence(line: string): Piece[] {
   const pieces = splitPieces(line.slice(0, maxLineLength));
@@ -90,7 +87,7 @@ function splitPieces(line: string): Piece[] {
   return pieces;
 }
 
-/** The parts of a text that is a number with its unit and nothing else: `24.3M USD`, `5.2%`. */
+/** Splits a text that consists of a number with its unit: `24.3M USD`, `5.2%`. */
 export function splitUnit(text = ""): { amount: string; unit: string } | undefined {
   if (text.length > 100 || !/\d/.test(text) || /\d$/.test(text)) return undefined;
   const [piece, ...others] = splitSentence(text);
@@ -107,7 +104,7 @@ function pieceOf(text: string): Piece {
   const match = text.length > 100 ? null : amountPattern.exec(text);
   if (match === null) return { kind: "word", text, lower };
   const [, sign = "", currency = "", fraction, suffix] = match;
-  // "5m" is a window of time at least as often as five millions.
+  // "5m" is more often five minutes than five million.
   if (suffix === "m" && currency === "" && fraction === undefined) return { kind: "word", text, lower };
   const isPercent = suffix === "%" || suffix === "bps";
   const amount = isPercent ? text.slice(0, -(suffix?.length ?? 0)) : text;
@@ -117,7 +114,7 @@ function pieceOf(text: string): Piece {
   return { kind: "number", text: amount, lower: amount.toLowerCase(), number };
 }
 
-/** A number with the multiplier, the percent sign and the unit that follow it as words of their own. */
+/** A number with its multiplier, percent sign and unit from the following words. */
 function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: Piece; taken: number } {
   let { text } = pieces[at] as Piece;
   let taken = 0;
@@ -125,7 +122,7 @@ function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: 
     const piece = pieces[at + taken + 1];
     return piece?.kind === "word" ? piece : undefined;
   };
-  // "8.2% b" is no 8.2 billion.
+  // "8.2% b" is not 8.2 billion.
   const multiplier = number.isPercent ? undefined : next();
   const isLetter = multiplier?.lower.length === 1;
   if (multiplier !== undefined && magnitudes.has(multiplier.lower) && !(isLetter && multiplier.text === "m")) {
@@ -146,12 +143,12 @@ function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: 
   return { piece: { kind: "number", text, lower: text.toLowerCase(), number }, taken };
 }
 
-/** A currency or a token: two to ten capitals and digits, as tickers are written. */
+/** Whether the piece is a currency or a token: two to ten capitals and digits, as tickers are written. */
 function namesUnit({ text, lower }: Piece): boolean {
   return plainUnits.has(lower) || (/^[A-Z][A-Z0-9]{1,9}$/.test(text) && !shoutedWords.has(lower));
 }
 
-/** Words in capitals that are no token: what the sentence says about the number, and what names no thing. */
+/** Words in capitals that are no token: words about the number, and words that name nothing. */
 export const shoutedWords: ReadonlySet<string> =
   wordSet(`above below over under than from to was is now at on of in by and or but the for with before after up down new old high low
   max min avg per rose fell crossed crossing alert alarm warning critical info error firing resolved ok triggered test

@@ -9,35 +9,35 @@ import { type PathStep, writeFieldPath } from "../../matching/path.ts";
 import type { FactRead } from "./find-facts.ts";
 import { isCredential } from "./list-fields.ts";
 
-/** Bodies with more leaves are not followed. */
+/** Shapes of bodies with more leaves are not read. */
 const maxLeaves = 1_000;
 const maxPath = 300;
 const maxExample = 60;
-/** Shapes that are known to have been described; beyond, all are forgotten, and described once more. */
+/** The most shapes that are known to have been described. Beyond it all are forgotten, and described once more. */
 const maxDescribed = 1_000;
 /**
- * A budget for describing, so that a sender whose every body has another shape costs no more than others. A shape takes one, and
- * one more for each 50 leaves; each body adds a hundredth.
+ * A budget for descriptions, so a sender whose bodies all differ in shape costs no more than others. A shape costs one, and one
+ * more for each 50 leaves. Each body adds a hundredth.
  */
 const mostCredit = 300;
 const creditOfBody = 1 / 100;
 
-/** Says of each alert which shape it has. */
+/** Finds the shape of each alert. */
 export type ShapeReader = ReturnType<typeof createShapeReader>;
 
 /**
- * Reads shapes as sums over leaves that any order and any run of the process gives again. Members that are null or
- * blank count as missing.
+ * Reads shapes as sums over leaves, which do not depend on the order or the process. Members that are null or blank count as
+ * missing.
  *
- * @param hook the source whose bodies they are, so that those of two sources are two shapes. Default: the account's
+ * @param hook the source of the bodies, so two sources never share a shape. Default: the account's hook
  */
 export function createShapeReader(hook?: string) {
   const seed = hook === undefined ? 0 : crc32(hook);
-  // With the id as text, since writing a number of 16 digits for each body costs more than finding it.
+  // The ids are kept as text: writing a number of 16 digits for each body costs more than finding it.
   const described = new Map<number, string>();
   let credit = mostCredit;
   return {
-    /** @param keyLeaves what the alert's key is made of; asked for a shape that is described */
+    /** @param keyLeaves returns the leaves of the alert's key. Called for a shape that is described */
     shapeOf(
       { leaves, more }: Leaves,
       reads: readonly FactRead[],
@@ -56,7 +56,7 @@ export function createShapeReader(hook?: string) {
       described.set(hash, id);
       return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
     },
-    /** Nobody knows what these are made of: they are described once more when they come again. */
+    /** Describes these shapes once more when they come again, as their descriptions were lost. */
     forget(ids: readonly string[]): void {
       for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
@@ -67,7 +67,7 @@ function readAsKey(leaf: Leaf): FactRead {
   return { fact: "alertKey", leaf };
 }
 
-/** Apart from those of types. */
+/** Distinct from the codes of types. */
 const codes = Object.fromEntries(
   mappableFacts.map((fact, index) => [fact, Math.imul(index + 5, 0x9e3779b1)]),
 ) as Readonly<Record<MappableFact, number>>;
@@ -89,7 +89,7 @@ function hashOf(leaves: Leaf[], reads: readonly FactRead[], seed: number): numbe
     a = (a + mix(shape.a ^ code)) | 0;
     b = (b + mix(shape.b + code)) | 0;
   }
-  // 53 bits, which a number holds.
+  // 53 bits, which fit into a number.
   return (a >>> 0) * 0x200000 + (b >>> 11);
 }
 
@@ -108,7 +108,7 @@ function typeOf({ kind, isList }: Leaf): PlaceType {
   return kind === "string" ? "text" : kind;
 }
 
-/** Undefined where it may be a credential. */
+/** Undefined where the word may be a credential. */
 export function describeWord(leaf: Leaf): SeverityWord | undefined {
   const word = exampleOf(leaf).toLowerCase();
   return leaf.place.shape === undefined || word === "" || word === "(not shown)"
@@ -116,7 +116,7 @@ export function describeWord(leaf: Leaf): SeverityWord | undefined {
     : { path: pathOf(leaf), word };
 }
 
-/** A place that is named twice (`a.b` as one name and as two) stands once, as it was first seen. */
+/** A place with two spellings (`a.b` as one name and as two) is listed once, as first seen. */
 function describe(leaves: Leaf[], reads: readonly FactRead[]): ShapePlace[] {
   const places = new Map<string, ShapePlace>();
   for (const leaf of leaves) {

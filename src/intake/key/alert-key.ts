@@ -10,15 +10,15 @@ import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.t
 import { writeKey } from "./keys.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
-/** How much of a title readings are looked for in; no message shows more of it. */
+/** The part of a title that is searched for readings. No message shows more. */
 const maxSteadied = 2_000;
 
-/** Names of one thing's life, the same while it fires and when it resolves. Each is enough alone. */
+/** Names of ids that stay the same from firing to resolution. Each is enough alone. */
 const lifeNames =
   wordSet(`fingerprint dedupkey deduplicationkey dedupid alertkey incidentkey aggregkey aggregationkey alias
   incidentid groupid`);
 
-/** Names of the rule that fired, which may watch many things. */
+/** Names of ids of rules, which may watch many things. */
 const ruleNames = wordSet(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
   alertdefinitionid policyid conditionid alertname rulename checkid`);
 const ruleContainers = wordSet("rule alertrule alert monitor subscription check policy strategy");
@@ -33,23 +33,23 @@ const subjectNames = wordSet(`metric metrickey metricname token tokenaddress tok
 export interface KeySources {
   leaves: Leaf[];
   found: FoundFacts;
-  /** The title the message will have; used when the sender gives none. */
+  /** The title of the message, used when the sender gives none. */
   title: string;
   text: string | undefined;
-  /** What the title measures, if it does. */
+  /** The title's measurement, if any. */
   measured: Measurement | undefined;
-  /** One of several alerts of a request, so that the group's key does not name it. */
+  /** One of several alerts of a request, so the group's key does not identify it. */
   inBatch: boolean;
 }
 
 /**
- * Names the thing that fires and resolves. The first of these that exists is taken: what a mapping says; the sender's
- * own key; the rule with what it watches; metric, token, chain and condition; the title with what is watched. Two
- * things under one key would become one, and the second might only edit a message instead of ringing, so in doubt keys
- * differ: the text counts too when nothing better names it.
+ * Makes the key of the thing that fires and resolves. The first that exists is taken: a mapping's key; the sender's own; the
+ * rule with its subject; metric, token, chain and condition; the title with the subject. Two things under one key would become
+ * one, and the second might only edit a message without ringing. In doubt keys therefore differ: without anything better the
+ * text counts too.
  *
- * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status
- * comes with it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
+ * Readings are removed from a title only if it surely describes a lasting state: it reads as a measurement, or has a status.
+ * "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
  */
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
@@ -76,7 +76,7 @@ export function deriveAlertKey(sources: KeySources): string {
   return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
 }
 
-/** The leaves besides the facts that `deriveAlertKey` looks at. None where the sender gives a key. */
+/** The leaves that `deriveAlertKey` looks at, besides the facts. Empty where the sender gives a key. */
 export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" | "found" | "inBatch">): Leaf[] {
   if (found.alertKey !== undefined) return [];
   const life = leaves.find((leaf) => namesLife(leaf, inBatch));
@@ -88,8 +88,8 @@ export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" 
 }
 
 /**
- * What an alert says, where nothing says that it has a life: without a status and a metric only the same words again
- * are the same thing. Times and plain numbers are left out, as they differ each time.
+ * The words of an alert without a status or a metric: only the same words are the same thing. Times and plain numbers are left
+ * out, as they differ each time.
  */
 function wordsOf(sources: KeySources): string[] {
   const { found, leaves, text } = sources;
@@ -109,9 +109,9 @@ function steadyLines(text: string): string {
     .join("\n");
 }
 
-/** What a place's names say about the key. */
+/** The meaning of a place's names for the key. */
 interface KeyNames {
-  /** `group`: of a batch it names the batch. */
+  /** `group`: the field names the whole batch, where the alert came in one. */
   life: "own" | "group" | undefined;
   isRule: boolean;
   isSubject: boolean;
@@ -150,7 +150,7 @@ function showPair(leaf: Leaf): string {
   return leadOfPair(leaf) + lineOf(leaf);
 }
 
-/** The title without its status and its readings, which differ from one message to the next; then its limit. */
+/** The title without its status and its readings, which differ between messages, followed by its limit. */
 function steadyTitle(sources: KeySources): string[] {
   const { found, title } = sources;
   if (found.title === undefined && found.text === undefined && found.token !== undefined) {
@@ -173,10 +173,7 @@ function partsOf(steady: SteadyWords | undefined): string[] | undefined {
   return steady.limit === undefined ? [steady.words] : [steady.words, steady.limit];
 }
 
-/**
- * A title that was made of a token's reading, in the words that it has had since the first version: keys are kept for
- * long.
- */
+/** A title that was made of a token's reading, in the words of the first version, since keys are kept for long. */
 function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, token: string): string {
   const shown = unit === undefined || unit.length > 20 ? "" : unit === "%" ? "%" : ` ${unit}`;
   const subject = `${value === undefined && threshold === undefined ? "Alert on " : ""}${shortenAddress(token)}`;
@@ -189,10 +186,7 @@ function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, to
     .toLowerCase();
 }
 
-/**
- * Whether an alert is about a state and no single event. A status that is read from a word of severity ("CRITICAL …")
- * says nothing about that.
- */
+/** Whether an alert describes a state and no single event. A status from a word of severity ("CRITICAL …") does not count. */
 function lastsAWhile({ found, title, measured }: KeySources): boolean {
   if (found.status === "resolved" || measured !== undefined) return true;
   const word = leadingWord(found.title ?? title);

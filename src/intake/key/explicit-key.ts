@@ -9,18 +9,17 @@ import { writeKey } from "./keys.ts";
 const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"] as const;
 
 /**
- * The key by which a sender marks its repeats, or undefined. It begins with where it was found (`webhook-id:…`,
- * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is
- * only unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
+ * The key by which a sender marks its repeats, or undefined. It begins with its place (`webhook-id:…`, `payload.event.id:…`),
+ * so equal words from two places are two keys. A long key is hashed. A CloudEvents id is unique only together with its source
+ * (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
  *
- * Senders of two hooks know nothing of each other's keys: a source's keys begin with its name (`github/webhook-id:…`).
+ * Senders of two hooks do not know each other's keys, so a source's keys begin with its name (`github/webhook-id:…`).
  *
  * @param request is read only for paths
- * @param paths such as `payload.event.id`, tried in order when no header has a key; the first scalar that is not empty
- * is it
- * @param source whose hook it came by; what it says comes first. Default: the account's
- * @param signed the key that the sender has signed; before it only what stands in the body, which is signed as well: a
- * header could have been changed by anybody
+ * @param paths such as `payload.event.id`, tried in order when no header has a key. The first scalar that is not empty counts
+ * @param source the source whose hook the request came by. Its places are tried first. Default: the account's hook
+ * @param signed the key that the sender has signed. Only a key in the body comes before it, since the body is signed as well:
+ *   anyone could have changed a header
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,
@@ -75,7 +74,7 @@ function keyOfPayload(payload: Json | undefined, paths: readonly string[]): stri
   return undefined;
 }
 
-/** Node joins the values of a header that came several times, and gives a list for `set-cookie` alone. */
+/** Node joins the values of a header that came several times. Only `set-cookie` is a list. */
 export function headerText(value: string | string[] | undefined): string {
   return String(value ?? "").trim();
 }

@@ -22,10 +22,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 
 const maxKeyLength = 200;
 
-/**
- * A key as text. The kind in front says where it was found, so that equal words from two places stay two keys. A long key
- * is hashed.
- */
+/** A key as text. The kind in front is its place, so equal words from two places are two keys. A long key is hashed. */
 export function writeKey(kind: string, value: string): string {
   const key = `${kind}:${value}`;
   return key.length <= maxKeyLength ? key : `${kind.slice(0, 60)}:sha256:${hash("sha256", key)}`;

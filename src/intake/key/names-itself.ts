@@ -5,16 +5,16 @@ import { readTime } from "../../ground/time/read-time.ts";
 import { listContent } from "../read/unwrap-payload.ts";
 
 /**
- * Ids that a sender makes anew for each event. A bare `id`, or an id of an alert, rule, metric or subscription, is not
- * among them: it stays the same when the same thing happens again, and dropping that would lose an alert.
+ * Names of ids that a sender makes anew for each event. A bare `id` is missing, and ids of an alert, rule, metric or
+ * subscription: they stay the same when the same thing happens again, and dropping that would lose an alert.
  */
 const eventIds = wordSet(
   `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`,
 );
 
 /**
- * Times of the event itself. When an alert began (`startsAt`) or a rule was made (`createdAt`) is the same in every
- * reminder.
+ * Names of times of the event itself. The beginning of an alert (`startsAt`) or the creation of a rule (`createdAt`) is the
+ * same in every reminder.
  */
 const eventTimes =
   wordSet(`timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
@@ -23,10 +23,10 @@ const eventTimes =
 const eventContainers = wordSet("data event alert payload message notification body heartbeat");
 
 /**
- * Whether a body carries its own event id or time, so that the very same bytes again are the same event sent again. In
- * doubt false: then the second is sent as something that truly happened again. Never throws.
+ * Whether a body has its own event id or time, so the same bytes again are the same event. In doubt false: then the second is
+ * sent as a new event. Never throws.
  *
- * @param leaves as `listContent` gives them for the payload
+ * @param leaves of the payload, from `listContent`
  */
 export function namesItself(payload: Json, leaves: Leaf[]): boolean {
   return isJsonObject(payload) && (isCloudEvent(payload) || isForgeEvent(payload) || leaves.some(namesEvent));
@@ -42,7 +42,10 @@ function isCloudEvent(payload: JsonObject): boolean {
   return typeof payload.specversion === "string" && typeof payload.id === "string";
 }
 
-/** What an event of GitHub, Gitea or Forgejo is about; each has the time of its last change, which every event on it sets. */
+/**
+ * Members with the subject of an event of GitHub, Gitea or Forgejo. Each has the time of its last change, which every event on
+ * it sets.
+ */
 const forgeSubjects =
   wordsOf(`issue pull_request comment review check_suite workflow_run workflow_job deployment deployment_status
   release discussion alert head_commit`);
@@ -58,11 +61,11 @@ function isForgeEvent(payload: JsonObject): boolean {
   });
 }
 
-/** What a place's names say: of a thing that is no event nothing, whatever its value. */
+/** The meaning of a place's names. `none` for a thing that is no event. */
 const eventNameOf = perPlace(({ names }): "id" | "time" | "none" => {
   if (!names.slice(0, -1).every((name) => eventContainers.has(name))) return "none";
   const name = names.at(-1) ?? "";
-  // `event.id` is the event's; `alert.id` and `data.id` may be the rule's.
+  // `event.id` is the event's. `alert.id` and `data.id` may be the rule's.
   if (eventIds.has(name) || (name === "id" && names.at(-2) === "event")) return "id";
   return eventTimes.has(name) ? "time" : "none";
 });

@@ -4,7 +4,7 @@ import { wordSet } from "../../ground/text/plain-text.ts";
 import { type Limit, type Roles, readSentence } from "../find/number-roles.ts";
 import type { Piece } from "../find/sentence.ts";
 
-/** What firing and resolved say differently about the same thing. */
+/** Words that differ between firing and resolved. */
 const linking = wordSet(
   `is are was were now currently current at has have had been crossed crosses crossing fell falls fallen dropped
   drops rose rises risen went moved back again to from before previously previous value threshold limit the
@@ -17,13 +17,13 @@ const durationEnds = wordSet("ago late behind old left overdue");
 /** "outside 0.98 and 1.02": two limits, which look like readings. */
 const rangeWords = wordSet("between outside range");
 const feeWords = wordSet("fee fees pool tier");
-/** What a number right behind them names, however it is spelt: "vault 12,001", "tier 1.5". */
+/** Words before a number that is a name, in any spelling: "vault 12,001", "tier 1.5". */
 const numbered = wordSet("vault strike tier loan cdp trove proposal validator ticket invoice");
 /** A date next to them is a part of the thing's name: "2026-12-25 expiry". */
 const dated = /^(?:expir|matur|settle)/;
-/** "3.912,20" as it is written on the Continent: no value is read from it, and it differs. */
+/** "3.912,20", the spelling of the Continent. It is not read as a value, but it differs between messages. */
 const continental = /^[$€£]?\d{1,3}(?:\.\d{3})*,\d{1,8}[$€£%]?$/;
-/** Percentages that name a pool and say nothing about it, right after its pair. */
+/** Percentages that are part of a pool's name, right after its pair. */
 const feeTiers = wordSet("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
 
 export interface SteadyWords {
@@ -33,10 +33,10 @@ export interface SteadyWords {
 }
 
 /**
- * A line without what differs from one message about a thing to the next: readings, amounts, changes, times, counters,
- * and the words around them. What may name the thing stays: bare whole numbers ("pool 3"), everything glued to letters,
- * fee tiers, and the limit, since two limits on one metric are two alerts and a mute of one must not silence the other.
- * Undefined when there is nothing of the kind in it.
+ * A line without the parts that differ between messages about one thing: readings, amounts, changes, times, counters, and the
+ * words around them. Parts that may name the thing stay: bare whole numbers ("pool 3"), digits in words, and fee tiers. The
+ * limit stays too: two limits on one metric are two alerts, and a mute of one must not silence the other. Undefined when there
+ * is nothing to remove.
  */
 export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
   if (!/\d/.test(line)) return undefined;
@@ -50,7 +50,7 @@ export function steadyWords(line: string, status: AlertStatus): SteadyWords | un
   }
   if (!isChanged) return undefined;
   const steady = kept.filter((word) => !linking.has(word)).join(" ");
-  // What is left must distinguish one thing from another.
+  // The remaining words must distinguish one thing from another.
   if (!/\p{L}{2}/u.test(steady)) return undefined;
   return { words: steady, limit: roles.limit && describeLimit(roles.limit, pieces, roles, status) };
 }
@@ -77,7 +77,7 @@ function differs(pieces: readonly Piece[], at: number, roles: Roles): boolean {
 function wordDiffers(word: string, before: string, after: string): boolean {
   if (word.length > 40) return false;
   if (continental.test(word)) return true;
-  // A time of day, a date, both; "×3" and "2nd time".
+  // A time of day, a date, or both. "×3" and "2nd time".
   if (/^\d{4}-\d\d-\d\d$/.test(word) && (dated.test(before) || dated.test(after))) return false;
   if (
     /^\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?z?$/.test(word) ||
@@ -89,7 +89,7 @@ function wordDiffers(word: string, before: string, after: string): boolean {
   return /^\d{1,6}(?:\.\d{1,3})?(?:ms|s|m|h|d|w)$/.test(word) && (durationLeads.has(before) || durationEnds.has(after));
 }
 
-/** "above 4000", whichever way it was spelt, and the same when it resolves. */
+/** "above 4000", in one spelling, and the same when it resolves. */
 function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, status: AlertStatus): string {
   const piece = pieces[limit.at] as Piece;
   const amount = piece.lower.replace(/[$€£¥₿,\s]/g, "");
@@ -98,8 +98,8 @@ function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, sta
 }
 
 /**
- * On which side it fires. A resolution may repeat the condition ("above 5") or say where the value is now ("back below
- * 5"); its value, which is on the other side, says which.
+ * The side on which the alert fires. A resolution may repeat the condition ("above 5") or tell the present side ("back below
+ * 5"). Its value, which is on the other side, shows which.
  */
 function sideOf({ side, isBack }: Limit, limit: Piece, value: Piece | undefined, status: AlertStatus): string {
   if (status !== "resolved" || (side !== "above" && side !== "below")) return side;

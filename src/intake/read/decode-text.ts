@@ -1,14 +1,14 @@
 import { isAscii } from "node:buffer";
 
-/** Bytes as text, or what they are instead. */
+/** The text of bytes, or the kind of binary data. */
 export type DecodedText =
   | { kind: "text"; text: string /** What had to be guessed, in words. */; note?: string }
   | { kind: "binary" /** E.g. "PNG image"; "data" when unknown. */; what: string };
 
 /**
- * Finds the character set from the bytes, since headers are often wrong: a byte order mark decides, then bytes that are
- * valid UTF-8, then UTF-16 without its mark (every second byte is zero), then the header's `charset`, then Latin-1
- * (as Windows-1252). Bytes of a known binary format, and bytes that are no text in any of these, are `binary`.
+ * Finds the character set from the bytes, since headers are often wrong. The order is: a byte order mark, valid UTF-8, UTF-16
+ * without its mark (every second byte is zero), the header's `charset`, Latin-1 (as Windows-1252). Bytes of a known binary
+ * format, and bytes that are no text in any of these, are `binary`.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | undefined): DecodedText {
   const plain = decodePlain(bytes);
@@ -32,8 +32,8 @@ export function decodeText(bytes: Uint8Array, contentType: string | undefined): 
 }
 
 /**
- * ASCII that begins as JSON does, without a NUL in its head: it is no other text and no binary format, and costs a
- * tenth.
+ * Decodes ASCII that begins as JSON does, without a NUL at its beginning. It cannot be another text or a binary format, and
+ * this costs a tenth.
  */
 function decodePlain(bytes: Uint8Array): string | undefined {
   if ((bytes[0] !== 0x7b && bytes[0] !== 0x5b) || !isAscii(bytes)) return undefined;
@@ -48,7 +48,7 @@ function decodeForeign(bytes: Uint8Array, contentType: string | undefined): Deco
   const damaged = decode(bytes, "utf-8");
   const faults = count(damaged, (code) => code === 0xfffd);
   const beyondAscii = count(damaged, (code) => code >= 0x80 && code < 0xfffd);
-  // A cut or damaged UTF-8 text has many good characters and few bad ones; Latin-1 hardly ever forms a good one.
+  // A cut or damaged UTF-8 text has many good characters and few bad ones. Latin-1 hardly ever forms a good one.
   if (beyondAscii > faults) {
     const what = faults === 1 ? "one byte sequence is" : `${faults} byte sequences are`;
     return { kind: "text", text: damaged, note: `${what} not valid UTF-8 and shown as \ufffd` };
@@ -122,13 +122,13 @@ function isMostlyControls(text: string): boolean {
   return found * 5 > end;
 }
 
-/** White space and the escape character of terminal colours are fine in a text. */
+/** White space and the escape character of terminal colours are allowed in a text. */
 function isControl(code: number): boolean {
   if (code < 0x20) return code < 0x09 || (code > 0x0d && code !== 0x1b);
   return code >= 0x7f && code <= 0x9f;
 }
 
-/** A loop: a million matches of a pattern are a million objects. */
+/** A loop: a pattern would make an object for each of a million matches. */
 function count(text: string, counts: (code: number) => boolean): number {
   let found = 0;
   for (let at = 0; at < text.length; at += 1) if (counts(text.charCodeAt(at))) found += 1;

@@ -1,15 +1,13 @@
 import { type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 
-/** A text beyond one of these limits is refused, even if it is valid. */
+/** Limits beyond which even a valid text is refused. */
 export interface JsonLimits {
   /** Arrays and objects within each other. Default 64. */
   maxDepth: number;
   /** Members of all objects together, repeated names included. Default 10,000. */
   maxKeys: number;
-  /**
-   * Values of every kind, lists and objects included: each takes some 100 bytes whatever little it is. Default 100,000.
-   */
+  /** Values of every kind, with lists and objects: each takes some 100 bytes, however small it is. Default 100,000. */
   maxValues: number;
 }
 
@@ -19,7 +17,7 @@ export type ParsedJson =
   | { ok: true; value: Json }
   | {
       ok: false;
-      /** What is wrong, for a person, without the place. */
+      /** The fault in words for people, without its place. */
       message: string;
       /** Counted from 1. */
       line: number;
@@ -27,14 +25,14 @@ export type ParsedJson =
       column: number;
       /** The fault's index in the text. */
       offset: number;
-      /** What was complete before the fault, inside the containers that were open. Absent when nothing was. */
+      /** The values that were complete before the fault, inside the open containers. Absent when there were none. */
       partial?: Json;
     };
 
 /**
- * Reads JSON (RFC 8259) in one pass without recursion, so that neither depth nor length of a hostile text can hurt. It
- * takes and refuses what `JSON.parse` does, within the limits, and differs in the result: numbers keep their digits
- * (`JsonNumber`), and objects have no prototype. The last value of a repeated name wins. Never throws.
+ * Reads JSON (RFC 8259) in one pass without recursion, so neither depth nor length of a hostile text can hurt. It accepts and
+ * refuses the same texts as `JSON.parse`, within the limits. The result differs: numbers keep their digits (`JsonNumber`), and
+ * objects have no prototype. The last value of a repeated name wins. Never throws.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): ParsedJson {
   const reader = new JsonReader(text, limits);
@@ -73,9 +71,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * One pass over one text. `stack` holds the open containers; each is hung into its parent when it opens, so that what
- * was read before a fault is already in place. `fresh` is true between an opening bracket and its first member.
- * Every method answers false once `problem` is set.
+ * One pass over one text. `stack` has the open containers. Each is added to its parent when it opens, so values before a fault
+ * are already in place. `fresh` is true between an opening bracket and its first member. Every method returns false once
+ * `problem` is set.
  */
 class JsonReader {
   root: Json | undefined;
@@ -201,7 +199,7 @@ class JsonReader {
       const code = text.charCodeAt(index);
       if (code === quote) {
         this.at = index + 1;
-        // Put together piece by piece, a text of escapes would take fifty times its size.
+        // Building a text of escapes piece by piece would take fifty times its size.
         if (isEscaped) this.string = JSON.parse(text.slice(start, this.at)) as string;
         else this.string = text.slice(start + 1, index);
         return true;
@@ -237,7 +235,7 @@ class JsonReader {
     }
   }
 
-  /** `whole`: the message says all; otherwise what stands at the place is added. */
+  /** `whole`: the message is complete. Otherwise the text at the place is added. */
   private fail(message: string, whole = false): false {
     const ended = this.at >= this.text.length && !message.startsWith("it ends");
     this.problem = ended && !whole ? `it ends too early (${message})` : message;

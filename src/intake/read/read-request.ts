@@ -7,39 +7,39 @@ import { salvageJson } from "./salvage-json.ts";
 
 export type RequestReading = ReturnType<typeof readRequest>;
 
-/** A batch of alerts, or one alert whatever it is. */
+/** A batch of alerts, or a single one of any form. */
 export type RequestContent =
   | {
       kind: "batch";
       items: JsonObject[];
-      /** The object that held the list. */
+      /** The object that contained the list. */
       envelope?: JsonObject;
       notes: string[];
     }
   | {
       kind: "single";
       body: BodyContent;
-      /** How many alerts the list holds, when it is too long to be split. */
+      /** The number of alerts in a list that is too long to be split. */
       unsplit?: number;
     };
 
-/** A body in the shape it turned out to have. `notes`: what had to be guessed, in words for the page. */
+/** A body by its actual format. `notes`: guesses, in words for the page. */
 export type BodyContent =
   | { format: "json"; value: Json; notes: string[] }
-  /** `found`: what could be saved of it; `text`: all of it, as text. */
+  /** `found`: the members that could be saved. `text`: the whole body as text. */
   | { format: "broken-json"; found: JsonObject | undefined; text: string; notes: string[] }
   | { format: "form"; value: JsonObject; notes: string[] }
   | { format: "text"; text: string; notes: string[] }
   | { format: "binary"; what: string; notes: string[] }
   | { format: "empty"; notes: string[] };
 
-/** More than this in one request becomes one alert. */
+/** More alerts in one request become one alert. */
 const maxAlertsOfBatch = 1_000;
 
-/** 10,000 names are plenty for one alert and too few for a thousand; the body's 1 MiB bounds the work either way. */
+/** 10,000 names are plenty for one alert and too few for a thousand. The body's 1 MiB bounds the work either way. */
 const batchLimits: JsonLimits = { ...defaultJsonLimits, maxKeys: 100_000 };
 
-/** A request's body. It is read once, at the first question that needs it read. Nothing here throws. */
+/** Reads a request's body, once, when the first question needs it. Nothing here throws. */
 export function readRequest(body: Uint8Array, contentType?: string) {
   const couldBeBatch = mayBeBatch(body);
   let read: RequestContent | undefined;
@@ -52,8 +52,8 @@ export function readRequest(body: Uint8Array, contentType?: string) {
   return {
     content,
     /**
-     * How many alerts the request holds, always the length of what `translateRequest` makes of it. An ordinary single
-     * object costs only a search of its bytes.
+     * The number of alerts in the request: always the length of `translateRequest`'s result. An ordinary single object costs
+     * only a search of its bytes.
      */
     countAlerts(): number {
       if (!couldBeBatch) return 1;
@@ -61,7 +61,8 @@ export function readRequest(body: Uint8Array, contentType?: string) {
       return found.kind === "batch" ? found.items.length : 1;
     },
     /**
-     * What a path looks into: the JSON or the form, of a batch what stands round its list. Undefined when it is neither.
+     * The value that paths look into: the JSON or the form. For a batch: the object around its list. Undefined for other
+     * bodies.
      */
     payload(): Json | undefined {
       const found = content();
@@ -72,8 +73,8 @@ export function readRequest(body: Uint8Array, contentType?: string) {
 }
 
 /**
- * The one gate before a batch is looked for, so that counting and translating cannot disagree: a body that begins with
- * "{" and does not spell `"alerts"` is one alert.
+ * The only test before a batch is looked for, so counting and translating always agree: a body that begins with "{" and does
+ * not contain `"alerts"` is one alert.
  */
 function mayBeBatch(body: Uint8Array): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -92,8 +93,8 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). An empty list, one that
- * holds anything but objects, or one of more than 1,000 stays one alert, with a note.
+ * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). An empty list, a list with anything
+ * but objects, or one of more than 1,000 stays one alert, with a note.
  */
 function splitBatch(body: BodyContent): RequestContent {
   if (body.format !== "json") return { kind: "single", body };
@@ -118,8 +119,8 @@ const whyStillCompressed =
   "the body is compressed: it was damaged or cut off on its way, or its Content-Encoding does not say gzip";
 
 /**
- * Finds out what a body is by its content; the header only breaks ties, because senders call JSON `text/plain` and
- * all that `curl -d` posts a form. JSON inside a JSON string or in a form's `payload` field is taken out.
+ * Finds the format of a body by its content. The header only breaks ties, because senders call JSON `text/plain` and `curl -d`
+ * calls everything a form. JSON inside a JSON string or in a form's `payload` field is unpacked.
  */
 function readBody(body: Uint8Array, contentType: string | undefined, limits: JsonLimits): BodyContent {
   const multipart = readMultipart(body);
@@ -147,7 +148,7 @@ function readText(text: string, contentType: string | undefined, notes: string[]
   return readFields(form, notes, limits);
 }
 
-/** "[FIRING] TVL fell" and "{brackets} in a text" are no JSON; `{"title": …` and `[{` are. */
+/** "[FIRING] TVL fell" and "{brackets} in a text" are no JSON. `{"title": …` and `[{` are. */
 function beginsLikeJson(text: string): boolean {
   return /^\s*(?:\{\s*(?:["'}]|[A-Za-z_$][\w$]*\s*:)|\[\s*[{["\]])/.test(text);
 }
@@ -158,7 +159,7 @@ function readBroken(text: string, fault: Extract<ParsedJson, { ok: false }>, not
   return { format: "broken-json", found, text, notes: [...notes, note] };
 }
 
-/** Some senders encode twice: the JSON is then one string that holds JSON. */
+/** Some senders encode twice: the JSON is then one string that contains JSON. */
 function unwrapString(value: Json, limits: JsonLimits): Json {
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   const inner = parseJson(value, limits);

@@ -3,12 +3,12 @@ import { type Leaves, listLeaves } from "../../facts/leaves.ts";
 import { wordSet, wordsOf } from "../../ground/text/plain-text.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** A payload without its packing, and its leaves. */
+/** An unpacked payload and its leaves. */
 export interface Content extends Leaves {
   content: Json;
 }
 
-/** `listLeaves` of a payload without its packing. */
+/** The leaves of the unpacked payload, see `listLeaves`. */
 export function listContent(payload: Json): Content {
   const content = isJsonObject(payload) ? unwrapPayload(payload) : payload;
   const { leaves, more } = listLeaves(content);
@@ -18,19 +18,17 @@ export function listContent(payload: Json): Content {
 /** Members in which senders put a whole JSON document as a string. */
 const stringified = wordSet("message msg payload body data detail details content event alert raw");
 
-/**
- * Proof of origin, and the link that ends the subscription: a chat does not show them, because anybody there may follow a link.
- */
+/** Signatures, and the link that ends the subscription. Chats do not show them, because any reader may follow a link. */
 const snsPlumbing = wordsOf(
   "Signature SignatureVersion SigningCertURL SigningCertUrl UnsubscribeURL UnsubscribeUrl Token",
 );
 
 /**
- * A payload without its packing: JSON in strings is taken out (an SNS envelope's `Message`, one level), the plumbing of
- * SNS is left out, and messages in the form of Slack or Discord become plain members. The argument stays as it is.
+ * Unpacks a payload: JSON in strings is parsed (an SNS envelope's `Message`, one level), technical members of SNS are left out,
+ * and messages in the form of Slack or Discord become plain members. The argument is not changed.
  */
 function unwrapPayload(payload: JsonObject): JsonObject {
-  // Most payloads have no packing, and a copy costs as much as reading them.
+  // Most payloads need no unpacking, and a copy costs as much as reading them.
   let unwrapped = payload;
   const change = () => {
     if (unwrapped === payload) unwrapped = Object.assign(Object.create(null) as JsonObject, payload);
@@ -48,7 +46,7 @@ function unwrapPayload(payload: JsonObject): JsonObject {
   return readChatMessage(unwrapped) ?? unwrapped;
 }
 
-/** Members of a Slack or Discord message that say how it looks, not what it says. */
+/** Members of a Slack or Discord message about its look. */
 const layout =
   wordSet(`channel icon_emoji icon_url link_names mrkdwn mrkdwn_in unfurl_links unfurl_media thread_ts avatar_url tts
   allowed_mentions components flags thread_name short inline callback_id attachment_type footer_icon image_url thumb_url
@@ -57,9 +55,8 @@ const layout =
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
 /**
- * A message meant for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members:
- * `title`, `text`, `link`, `color`, the fields as `{name, value}` pairs, and whatever else it has. Undefined: it is
- * neither.
+ * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`,
+ * `text`, `link`, `color`, the fields as `{name, value}` pairs, and its other members. Undefined for other payloads.
  */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (!mayBeChatMessage(payload)) return undefined;
@@ -90,7 +87,7 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   return message;
 }
 
-/** With blocks the text is only their stand-in for small screens, unless it has a number that they lack. */
+/** Whether the text only replaces the blocks on small screens. It does not if it has a number that they lack. */
 function standsIn(text: string | undefined, lines: (string | undefined)[], title: string | undefined): boolean {
   const said = lines.filter((line) => line !== undefined);
   if (text === undefined || said.length === 0) return false;
@@ -151,7 +148,7 @@ function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Slack's text without its stars and underlines for bold, italic and struck words. */
+/** Slack's text without its marks for bold, italic and struck words. */
 function markless(text: string | undefined): string | undefined {
   if (text === undefined || !/[*_~]/.test(text)) return text;
   return markedWords.reduce((plain, marked) => plain.replace(marked, "$1$2"), text);

@@ -16,39 +16,39 @@ import { createReadingTime } from "./reading-time.ts";
 export interface BodyReaderOptions extends Partial<TranslatorOptions> {
   /** The compiled entry of the thread. Default: `thread.js` in this folder. */
   entry?: URL;
-  /**
-   * Processor time that one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a
-   * tenth of that.
-   */
+  /** Processor time for one body, and as much again for each MiB of it. Default 1 s: reading a MiB takes a tenth of that. */
   limitMs?: number;
-  /** A thread that has read nothing for this long is ended, and gives its memory back. Default 30 s. */
+  /** A thread that is idle for this long is ended, which frees its memory. Default 30 s. */
   restAfterMs?: number;
   /** Memory of the thread. Default 256 MB, and 64 more for each MiB above the first that a body may have. */
   maxHeapMb?: number;
-  /** The largest body that the hook takes. Default 1 MiB. */
+  /** The largest body that the hook accepts. Default 1 MiB. */
   maxBodyBytes?: number;
 }
 
 const mebibyte = 1024 * 1024;
-/** Bodies of one order, or one that is larger: what is read before the thread answers lies in its memory until then. */
+/**
+ * The size of the bodies of one order, unless a single body is larger. Their results stay in the thread's memory until it
+ * answers.
+ */
 const maxOrderBytes = 256 * 1024;
-/** A thread that says nothing for this long after its start will not say anything. */
+/** A thread that has not reported within this time after its start never will. */
 const startLimitMs = 30_000;
-/** Shapes that wait to be described once more. Beyond these, a shape is asked for again when it comes again. */
+/** The most shapes that wait to be described once more. Further ones are requested again when they come again. */
 const maxForgotten = 100;
 
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
 /**
- * Reads bodies in a thread that can be ended. The thread has one order of bodies at a time and says in shared memory at
- * which body it is. When that takes too long, or the thread dies (memory, a crash), this body is `unreadable`, and a new
- * thread reads the rest. Where nobody knows which body it was, each is read alone.
+ * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and notes the present body in
+ * shared memory. When that body takes too long, or the thread dies (memory, a crash), the body is `unreadable`, and a new
+ * thread reads the rest. If the body is unknown, each is read alone.
  */
 export class ReadingThread implements BodyReader {
   readonly #forgotten = new Set<string>();
-  /** Each ends the wait of a call. */
+  /** Each function ends the wait of a call. */
   readonly #leave = new Set<() => void>();
-  /** The thread starts with the first body that is not read where it arrives; most are. */
+  /** The thread starts with the first body that is not read on arrival, which is rare. */
   #thread: Thread | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #resting: NodeJS.Timeout | undefined;
@@ -57,12 +57,12 @@ export class ReadingThread implements BodyReader {
 
   constructor(private readonly options: BodyReaderOptions = {}) {}
 
-  /** Why nothing can be read at present: no thread can be started. Undefined when all is well. */
+  /** Why no thread can be started, so nothing can be read. Undefined when all is well. */
   problem(): string | undefined {
     return this.#problem;
   }
 
-  /** The next body of this shape is described once more: the caller does not know what it is made of. */
+  /** Describes the next body of this shape once more, as the caller lacks the description. */
   forgetShape(id: string): void {
     if (this.#forgotten.size < maxForgotten) this.#forgotten.add(id);
   }
@@ -84,14 +84,14 @@ export class ReadingThread implements BodyReader {
     });
   }
 
-  /** What is being read is `not_read`. */
+  /** Bodies that are being read become `not_read`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const leave of this.#leave) leave();
     await this.#rest();
   }
 
-  /** An order a turn, so that a call with many bodies does not keep the next one waiting. */
+  /** One order per turn, so a call with many bodies does not delay the next one. */
   async #readAll(bodies: StoredBody[], readings: BodyReading[], call: { isOver: boolean }): Promise<void> {
     for (const order of inOrders(bodies)) {
       const turn = this.#turn.then(() => this.#readOrder(order, call));
@@ -129,7 +129,7 @@ export class ReadingThread implements BodyReader {
     return readings;
   }
 
-  /** The next body starts another thread. */
+  /** Ends the thread. The next body starts another one. */
   async #rest(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
@@ -140,11 +140,11 @@ export class ReadingThread implements BodyReader {
 
 type End =
   | { readings: BodyReading[] }
-  | { reason: string /** Which body it was. Undefined: nobody knows. */; at?: number };
+  | { reason: string /** The body that was being read. Undefined: unknown. */; at?: number };
 
 /** One thread, from its start to its end. */
 class Thread {
-  /** Why it could not start. Never rejects. */
+  /** The reason why it could not start. Never rejects. */
   readonly started: Promise<string | undefined>;
   readonly #worker: Worker;
   readonly #progress = new Int32Array(new SharedArrayBuffer(4));
@@ -160,7 +160,7 @@ class Thread {
     const workerData: ReadingThreadData = {
       progress: this.#progress.buffer,
       mapping,
-      // What else a source has may not be cloned, nor has it any business there.
+      // Other members of a source may not be cloneable, and the thread must not have them.
       sources: sources.map(({ name, mapping: own }) => ({ name, mapping: own })),
       readsShapes,
     };
@@ -193,7 +193,7 @@ class Thread {
     await this.#worker.terminate();
   }
 
-  /** @param forgotten ids of shapes that are to be described once more; emptied */
+  /** @param forgotten ids of shapes that are to be described once more. The set is emptied */
   async read(bodies: StoredBody[], forgotten: Set<string>): Promise<End> {
     Atomics.store(this.#progress, 0, 0);
     const ended = new Promise<{ answer: string } | { reason: string }>((resolve) => {
@@ -212,7 +212,7 @@ class Thread {
     return { readings: bodies.map((body, index) => toReading(body, readings[index] as WireReading)) };
   }
 
-  /** Looks a few times within the limit for as long as there is something to read. */
+  /** Looks a few times within the limit while bodies are being read. */
   #watch(bodies: StoredBody[]): NodeJS.Timeout {
     const lookEveryMs = this.#limitMs / 4;
     const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place - 1]?.body.length ?? 0) / mebibyte);

@@ -5,34 +5,34 @@ import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { readPayloads } from "../read-payloads.ts";
 import type { Translator, TranslatorOptions } from "../translator.ts";
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface ReadingThreadData extends TranslatorOptions {
   /**
-   * One 32-bit integer, shared: the place in its order, from 1, of the body that is being read; 0 before the first one, and
-   * `answering` behind the last.
+   * One shared 32-bit integer: the place in its order, from 1, of the body that is being read. 0 before the first body, and
+   * `answering` after the last.
    */
   progress: SharedArrayBuffer;
 }
 
 export const answering = -1;
 
-/** Bodies to read, behind each other in one buffer: cloning many windows would copy the blocks below them. */
+/** Bodies to read, one after another in one buffer: cloning many windows would copy their underlying blocks. */
 interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
-  /** The sources whose hooks they came by. Absent: all came by the account's. */
+  /** The sources whose hooks the bodies came by. Absent: all came by the account's. */
   sources?: (string | undefined)[];
   /** Ids of shapes that are to be described once more. */
   forgotten: string[];
 }
 
-/** One body as read: all of its translations but their payloads, which stay in the body. */
+/** The result for one body: its translations without payloads, which stay in the body. */
 export type WireReading = { read: Omit<Translation, "payload">[]; hasPayloads: boolean } | { problem: string };
 
 /**
- * `readings`: those of one order, as JSON. Cloning the facts costs twice as much as writing and parsing them, and one
- * text costs less than many.
+ * `readings`: of one order, as JSON. Cloning the facts costs twice as much as writing and parsing them, and one text costs less
+ * than many.
  */
 export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
@@ -54,7 +54,7 @@ function toWire(translations: Translation[]): WireReading {
   return {
     // Member by member: a spread costs more.
     read: translations.map(({ facts, namesItself, mapped, shape }) => ({ facts, namesItself, mapped, shape })),
-    // All of a body have one, or none has.
+    // Either all alerts of a body have a payload, or none.
     hasPayloads: translations[0]?.payload !== undefined,
   };
 }
@@ -73,10 +73,10 @@ export function fromWire(
 }
 
 /**
- * Most rules look at facts alone, so the payload stays in the body until somebody asks for it: that body has been read
- * behind the fence within the limit already, and a payload on the way back would cost as much as its facts.
+ * Reads the payload from the body when it is first used, since most rules look only at facts. The thread has read that body
+ * within the limit already, and sending a payload back would cost as much as its facts.
  *
- * A class, since a getter in an object of its own makes each such object another kind to the engine, and slow.
+ * A class, since an object with its own getter is slow: the engine gives each one its own hidden class.
  */
 class TranslationOfBody implements Translation {
   facts: AlertFacts;
@@ -100,9 +100,7 @@ class TranslationOfBody implements Translation {
   }
 }
 
-/**
- * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
- */
+/** The thread's side: reads one order after the other, and notes the present body in shared memory. */
 export function serveReading(
   translator: Pick<Translator, "translate"> & Partial<Pick<Translator, "forgetShapes">>,
 ): void {
@@ -111,7 +109,7 @@ export function serveReading(
   const progress = new Int32Array((workerData as ReadingThreadData).progress);
   const say = (message: FromReadingThread) => port.postMessage(message);
 
-  /** Written at once, so that only text is held until the order is done. */
+  /** Written at once, so only text is kept until the order is done. */
   function read(body: StoredBody): string {
     try {
       return JSON.stringify(toWire(translator.translate(body)));

@@ -1,38 +1,33 @@
-/** What is seen of a reading thread at one moment. */
+/** The state of a reading thread at one moment. */
 export interface Look {
-  /** The body that is being read, from 1; see `protocol.ts`. */
+  /** The body that is being read, from 1. See `protocol.ts`. */
   place: number;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   now: number;
-  /** Milliseconds of processor time that all threads of this process have had. */
+  /** Processor time of all threads of this process, milliseconds. */
   cpuMs: number;
 }
 
 export interface ReadingTimeOptions {
-  /** Between two looks. */
+  /** The time between two looks, milliseconds. */
   lookEveryMs: number;
-  /** How long the body at this place may take, of the time that the thread has had. */
+  /** The processor time allowed for the body at this place, milliseconds. */
   limitOf(place: number): number;
   start: Pick<Look, "now" | "cpuMs">;
 }
 
-/**
- * A thread that waits for what never comes uses no processor. This many times the limit is long also for a busy
- * machine.
- */
+/** A thread that waits forever uses no processor time. This many times the limit is long even on a busy machine. */
 const patience = 30;
 
 /**
- * Judges whether a body has had its time, by what the thread could do and not by a clock on the wall. A process that is
- * stopped, a machine that sleeps, and one that is busy with others would otherwise be the fault of the body that was
- * being read.
+ * Judges whether a body has used up its time, by processor time and not by wall time. Otherwise a stopped process, a sleeping
+ * machine or a busy one would count against the body that is being read.
  *
- * Node 20 does not say what one thread has used; the process's time is the most that it can be. Others of the process
- * that work meanwhile take as much as the thread at most each, since the kernel is fair to those that can run, and the
- * limit is ten times what a body takes. What looks late was kept from looking, as the thread may have been, so no single look
- * counts for much.
+ * Node 20 does not report the time of one thread, so the process's time is an upper bound. Each other busy thread of the
+ * process takes at most as much as this one, since the kernel is fair, and the limit is ten times what a body takes. A late
+ * look means that this thread was held up, perhaps with the reading one, so no single look counts for much.
  *
- * @returns to be called at each look: whether the body at this place has had its time.
+ * @returns a function for each look: whether the body at this place has used up its time
  */
 export function createReadingTime({ lookEveryMs, limitOf, start }: ReadingTimeOptions) {
   let last: Look = { place: 0, ...start };
