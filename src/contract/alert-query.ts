@@ -7,7 +7,7 @@ import { writtenInstant } from "./encode.ts";
 import type { FailedFilter } from "./operations.ts";
 import { parseSearch, type Search, stateFilters } from "./search-language.ts";
 
-/** The hint of what is refused in an address or a body. */
+/** The hint of refused parameters and bodies. */
 export const describedAt = "The parameters and bodies are described at /api.";
 
 export const defaultPageSize = 50;
@@ -18,7 +18,7 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export const trueOrFalse = z.enum(["true", "false"], { error: "must be true or false" }).optional();
 
-/** The filters of the log, as they stand in an address. */
+/** The filters of the log, as in an address. */
 export const alertFilters = z.object({
   q: z.string().max(500, "must be at most 500 characters").optional(),
   severity: z.enum(severities, { error: `must be one of ${severities.join(", ")}` }).optional(),
@@ -32,7 +32,7 @@ export const alertFilters = z.object({
 });
 export type AlertFilters = z.infer<typeof alertFilters>;
 
-/** What of the log is to be resent: its filters, of the states only those that failed. */
+/** The filters of alerts to resend: those of the log, with states that failed only. */
 export const failedFilters = alertFilters.extend({
   state: z.enum(failedStates, { error: `must be one of ${failedStates.join(", ")}` }).optional(),
   failedUntil: writtenInstant.optional(),
@@ -42,9 +42,9 @@ export const failedFilters = alertFilters.extend({
 export type FailedFilters = z.infer<typeof failedFilters>;
 
 /**
- * The filters with what the search says (`search-language.ts`) among them, as the log is asked.
+ * The filters together with the terms of the search (`search-language.ts`), as a query of the log.
  *
- * @throws AppError `invalid_request` for a search that cannot be read, or that says of a field what a filter says too.
+ * @throws AppError `invalid_request` for a search that cannot be read, or that repeats a field of the filters
  */
 export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
   filters: F,
@@ -57,7 +57,7 @@ export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
   return { ...others, ...search, fromAt: from, toAt: to };
 }
 
-/** What a search says, and what is wrong with it together with these filters. */
+/** Parses a search, and finds its problems together with these filters. */
 export function readSearch(q: string | undefined, filters: object): ReturnType<typeof parseSearch> {
   if (q === undefined) return { search: {}, problems: [] };
   const { search, problems } = parseSearch(q);
@@ -76,9 +76,9 @@ export function toFailedFilter(filters: FailedFilters): FailedFilter {
 }
 
 /**
- * The cursor of an address: the position of the last alert of a page.
+ * Reads the cursor of an address: the position of the last alert of a page.
  *
- * @throws AppError `invalid_request` for what is none.
+ * @throws AppError `invalid_request` for any other text
  */
 export function readCursor(store: Pick<AlertLog, "isPosition">, text: string | undefined): Position | undefined {
   if (text === undefined || store.isPosition(text)) return text;
@@ -96,20 +96,20 @@ export const limitSchema = z.coerce
 
 export interface AlertPage {
   alerts: AlertSummary[];
-  /** Position to go on from; absent at the end of the log. */
+  /** The position for the next page. Absent at the end of the log. */
   nextCursor?: Position;
-  /** The page is not full though the log goes on: alerts older than this were not looked at yet. */
+  /** Set when the page is not full though the log continues: older alerts were not searched yet. */
   searchedTo?: number;
-  /** How many were looked at, about, where that is so. */
+  /** About how many alerts were searched in that case. */
   looked?: number;
 }
 
-/** Matches that are counted at most: beyond, the number says no more than "many". */
+/** The most matches that are counted. Beyond it the page only says "many". */
 const mostMatches = 1_000;
-/** In addition to the list itself. */
+/** The time for counting, after the list itself. Milliseconds. */
 const mostCountMs = 6;
 
-/** How many alerts pass the filters in all, `isMore` where they are that many at least. */
+/** Counts the alerts that pass the filters. `isMore`: the count is a minimum. */
 export function countMatches(
   store: Pick<AlertLog, "countMatches">,
   filters: AlertFilters,
@@ -118,10 +118,10 @@ export function countMatches(
   return store.countMatches({ ...withSearch(filters), ...view, limit: mostMatches }, mostCountMs);
 }
 
-/** The reader waits for the page, and other readers for their turn. */
+/** The time for one page: its reader waits, and so do other readers. Milliseconds. */
 const mostListMs = 40;
 
-/** One keyset page, newest first. Asks for one more than it returns, to know whether more follow. */
+/** Lists one keyset page, newest first. Asks for one alert more, to know whether another page follows. */
 export async function listAlertPage(
   store: Pick<AlertLog, "listAlertsWithin">,
   filters: AlertFilters,

@@ -10,30 +10,30 @@ import * as relays from "./views/status.ts";
 import * as status from "./views/status.ts";
 import * as watches from "./views/watches.ts";
 
-/** What may go wrong in addition to what `failuresOf` finds in the route itself. */
+/** Failures besides those that `failuresOf` finds in the route itself. */
 type Failure = 400 | 404 | 409 | 502 | 503;
 
-/** One route of the API. Handlers, client, document and access come from this. */
+/** One route of the API. Handlers, client, document and access rights come from it. */
 export interface Route {
   path: `${"GET" | "POST" | "DELETE"} /api/${string}`;
-  /** In one line, and what else there is to know. */
+  /** One line. `more`: further explanations. */
   says: string;
   more?: string;
   query?: z.ZodObject;
-  /** JSON. Where nothing in it is required, it may be left out. */
+  /** JSON. May be left out if nothing in it is required. */
   body?: z.ZodObject;
-  /** What the answer means. */
+  /** The meaning of the answer. */
   answers: string;
-  /** The content of an answer. Absent: it has none, or one of these media types. */
+  /** The content of the answer. Absent: no content, or one of these media types. */
   data?: z.ZodType;
   meta?: z.ZodObject;
   media?: readonly string[];
-  /** Default: 200, and 204 without content. */
+  /** Default: 200, or 204 without content. */
   status?: 201;
   fails?: Partial<Record<Failure, string>>;
-  /** How long a client waits. Default: its own. Milliseconds. */
+  /** How long a client waits, milliseconds. Default: the client's own limit. */
   timeoutMs?: number;
-  /** What to do where a relay is too old to have it. */
+  /** Advice for a relay that is too old for this route. */
   instead?: string;
 }
 
@@ -42,15 +42,15 @@ const route = <const P extends Route["path"], const R extends Omit<Route, "path"
   ...rest,
 });
 
-/** Each destination that refuses may take 20 s to say so again. */
+/** Each destination that refuses may take 20 s to refuse again. */
 const tryTimeoutMs = 60_000;
-/** 100,000 take half a minute. */
+/** Resending 100,000 alerts takes half a minute. */
 const resendTimeoutMs = 10 * 60_000;
 /** One call of the service for each metric, with rests between. */
 const checkTimeoutMs = 5 * 60_000;
 
 const { state, ...filters } = alertFilters.shape;
-/** The filters of the log with what they mean. */
+/** The filters of the log with their meanings. */
 const filterQuery = {
   ...filters,
   q: filters.q.describe(
@@ -375,7 +375,7 @@ export const api = {
 
 export type Api = typeof api;
 export type RouteName = keyof Api;
-/** The routes as a list, where a route is one of many. */
+/** The routes as a list. */
 export const routes: readonly (readonly [RouteName, Route])[] = Object.entries(api) as [RouteName, Route][];
 
 /** `:name` of a path becomes `{ name: string }`. */
@@ -387,10 +387,10 @@ type Params<P extends string> = P extends `${string}:${infer A}/${infer R}`
 type Given<R> = (R extends { query: infer Q extends z.ZodType } ? z.output<Q> : unknown) &
   (R extends { body: infer B extends z.ZodType } ? z.output<B> : unknown);
 
-/** What a route is asked: what stands in its path, its query and its body, in one. */
+/** A route's input: path, query and body in one object. */
 export type Asked<N extends RouteName> = Params<Api[N]["path"]> & Given<Api[N]>;
 
-/** What it says: its data, or with a `meta` both. */
+/** A route's output: its data, or with a `meta` both. */
 export type Said<N extends RouteName> = Api[N] extends {
   data: infer D extends z.ZodType;
   meta: infer M extends z.ZodType;
@@ -400,18 +400,18 @@ export type Said<N extends RouteName> = Api[N] extends {
     ? z.output<D>
     : undefined;
 
-/** Its data as JSON. */
+/** A route's data as JSON. */
 export type Written<N extends RouteName> = Api[N] extends { data: infer D extends z.ZodType } ? z.input<D> : undefined;
 
-/** The routes that answer in JSON, or with nothing. */
+/** The routes that answer with JSON, or with nothing. */
 export type JsonRoute = Exclude<RouteName, "exportAlerts" | "openStream">;
 
-/** One function a route, on both sides: what answers it, and what asks for it. */
+/** One function for each route, for the server and the client alike. */
 export type Answers<N extends JsonRoute = JsonRoute> = {
   [K in N]: (...asked: unknown extends Asked<K> ? [] : [Asked<K>]) => Promise<Said<K>>;
 };
 
-/** The answer of a route as JSON. */
+/** A route's answer as JSON. */
 export function toAnswer(name: JsonRoute, said: unknown): { data: unknown; meta?: Record<string, unknown> } {
   const { data, meta }: Route = api[name];
   if (data === undefined) return { data: undefined };

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { type Answers, type Route, routes } from "./api.ts";
 import { encode } from "./encode.ts";
 
-/** The API as functions. What it says arrives as the program has it, with the defaults of what an older relay leaves out. */
+/** The API as functions. Results are in the program's form. Fields that an older relay leaves out get their defaults. */
 export type Client = Answers;
 
-/** A route with what is asked of it put in. */
+/** A route with its input. */
 export interface ApiCall {
   route: Route;
   method: "GET" | "POST" | "DELETE";
@@ -13,7 +13,7 @@ export interface ApiCall {
   body?: unknown;
 }
 
-/** @param send makes a call and reads its answer by the schema; without one there is nothing to read */
+/** @param send makes a call and reads its answer by the schema. Without a schema there is nothing to read */
 export function createClient(send: (call: ApiCall, answer: z.ZodObject | undefined) => Promise<unknown>): Client {
   const methods = routes.map(([name, route]) => [
     name,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isInstant } from "../ground/time/time-format.ts";
 
-/** An instant that no date can hold is 1970. */
+/** An instant beyond all dates becomes 1970. */
 export function toIso(at: number): string {
   return new Date(isInstant(at) ? at : 0).toISOString();
 }
@@ -18,19 +18,19 @@ export const writtenInstant = z.codec(
   codec,
 );
 
-/** Undefined stands for a value that goes out as it is. */
+/** Undefined: the value stays unchanged. */
 type Write = ((value: unknown) => unknown) | undefined;
 
 const writers = new WeakMap<z.core.$ZodType, { write: Write }>();
 
 /**
- * A view as JSON: only the fields that its schema has, in its order, and what a codec reads as the codec writes it. An
- * optional instant that no date can hold (senders write anything) is left out.
+ * Writes a view as JSON: only the fields of its schema, in its order, and codec values by their codec. An optional instant
+ * beyond all dates (senders write anything) is left out.
  *
- * Unlike `z.encode` it checks nothing: one odd value in what is stored must not cost the whole answer. It takes half of the
- * time, and a log of any length is exported through it.
+ * It checks nothing, unlike `z.encode`: one odd stored value must not fail the whole answer. It takes half of the time, which
+ * matters for the export of a long log.
  *
- * @throws Error for a schema of a kind that it cannot write: a defect of the contract.
+ * @throws Error for a schema of a kind that it cannot write: a defect of the contract
  */
 export function encode<S extends z.ZodType>(schema: S, value: z.output<S>): z.input<S> {
   const write = writerOf(schema);
@@ -72,10 +72,10 @@ function createWriter(schema: z.core.$ZodType): Write {
     case "default":
       return writerOf(def.innerType);
     case "lazy":
-      // What holds itself is not looked into until there is a value.
+      // A recursive schema is looked into only when there is a value.
       return (value) => encode(def.getter() as z.ZodType, value);
     default: {
-      // No view has anything to write within a union, a tuple or a record.
+      // No view has codecs inside a union, a tuple or a record.
       const parts = plainTypes.has(def.type) ? [] : partsOf(def);
       if (parts === undefined || parts.some((part) => writerOf(part) !== undefined))
         throw new Error(`how a ${def.type} of these is written is not known`);
@@ -91,7 +91,7 @@ function partsOf(def: z.core.$ZodTypes["_zod"]["def"]): readonly z.core.$ZodType
   return def.type === "tuple" ? def.items : def.type === "union" ? def.options : undefined;
 }
 
-/** A codec gets it with the value, for what is wrong. */
+/** A codec gets it with the value, to report problems. */
 const unchecked = { value: undefined, issues: [] };
 
 function isOfInstants(schema: z.core.$ZodType): boolean {

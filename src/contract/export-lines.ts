@@ -23,7 +23,7 @@ const columns: Column[] = [
   ["page", (alert) => alert.url],
 ];
 
-/** Under their names in lower case, words joined by `_`. */
+/** Columns in lower case, words joined by `_`. */
 function factColumns(...names: TextFact[]): Column[] {
   return names.map((name) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -33,15 +33,15 @@ function factColumns(...names: TextFact[]): Column[] {
 type Facts = NonNullable<AlertView["facts"]>;
 type TextFact = { [K in keyof Facts]-?: Facts[K] extends string | undefined ? K : never }[keyof Facts];
 
-/** What a spreadsheet takes for the beginning of a formula, which it runs (OWASP, CSV injection); some look past what is invisible. */
+/** The beginning of a formula, which a spreadsheet would run (OWASP, CSV injection). Some skip invisible characters before it. */
 const formula = /^[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u;
-/** The same behind what may end a cell where a spreadsheet cuts at semicolons or tabs and does not see our quotes. */
+/** The same after characters that may end a cell, where a spreadsheet splits at semicolons or tabs and ignores our quotes. */
 const formulaWithin = /([;\t\r\n]"{0,3})(?=[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@])/gu;
 const plainNumber = /^[-+]?\d{1,40}(?:\.\d{1,40})?$/;
-/** Controls that no cell shows, and a terminal may obey. */
+/** Control characters: cells cannot show them, and a terminal may obey them. */
 const controls = /[^\P{Cc}\t\r\n]/gu;
 
-/** What an export begins with, and one alert of it: in NDJSON as lists give it, in CSV a record of RFC 4180. */
+/** The head of an export, and a writer of one alert: in NDJSON as in lists, in CSV a record of RFC 4180. */
 export const exportLines: Readonly<Record<ExportFormat, { head: string; write(alert: AlertView): string }>> = {
   ndjson: { head: "", write: (alert) => `${JSON.stringify(encode(alertView, alert))}\n` },
   csv: {
@@ -50,7 +50,7 @@ export const exportLines: Readonly<Record<ExportFormat, { head: string; write(al
   },
 };
 
-/** Senders write anything: of what is no instant the cell is empty. */
+/** An empty cell for a number that is no instant: senders write anything. */
 function writeInstant(at: number | null | undefined): string | undefined {
   return typeof at === "number" && isInstant(at) ? toIso(at) : undefined;
 }
@@ -64,7 +64,7 @@ function toLine(cells: string[]): string {
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-/** A formula is text behind an apostrophe; a number with its sign stays one. */
+/** An apostrophe turns a formula into text. A number with its sign stays a number. */
 function toCell(text: string): string {
   const shown = text.replace(controls, "\u{fffd}").replace(formulaWithin, "$1'");
   const inert = formula.test(shown) && !plainNumber.test(shown) ? `'${shown}` : shown;

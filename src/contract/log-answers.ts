@@ -7,7 +7,7 @@ import type { Answers } from "./api.ts";
 import { type ViewContext, viewAlert, viewAlertDetail, viewMute, viewRefused } from "./make-views.ts";
 import type { Operations } from "./operations.ts";
 
-/** Routes that the log alone answers, whether a relay runs or not. */
+/** Routes that need only the log, whether a relay runs or not. */
 export const logRoutes = [
   "listAlerts",
   "findAlert",
@@ -29,7 +29,7 @@ export interface LogAnswersDeps extends ViewContext {
 /** More than a person compares. */
 const mostNamed = 10;
 
-/** What answers them: for a relay over its store, for a command over what a relay has left. */
+/** The answers of these routes: for a relay from its store, for a command from the store of a stopped relay. */
 export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
   const { store, operations, clock } = deps;
   return {

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { ExpiringKey, ExpiringKeyStore } from "../core/ports/shared.ts";
 import { hashText, isSameText, type Secret, signText } from "../core/secret.ts";
 
-/** How long a login link is good for, milliseconds. */
+/** How long a login link is valid, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;
 
 /**
- * An address that logs one browser in, once, within 15 minutes. It holds no admin token, only a code signed with it,
+ * An address that logs one browser in, once, within 15 minutes. It contains no admin token, only a code that is signed with it,
  * so any process that knows the token can make one.
  */
 export function loginLink(publicUrl: string, adminToken: Secret, now: number): string {
@@ -22,12 +22,9 @@ export interface LoginCodesDeps {
   now(): number;
 }
 
-/** Checks codes without any record of those that were made; the store keeps those that were used until they run out. */
+/** Checks codes without a record of the issued ones. The store keeps used codes until they expire. */
 export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
-  /**
-   * What stands in the store when the code has been used; undefined for a code that was not made here, or has run
-   * out.
-   */
+  /** The entry of the store for a used code. Undefined for a code that was not made here, or has expired. */
   function readCode(code: string): ExpiringKey | undefined {
     const [expiry, nonce, signature, ...rest] = code.split(".");
     if (!expiry || !nonce || !signature || rest.length > 0) return undefined;
@@ -38,14 +35,14 @@ export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
   }
 
   return {
-    /** Whether the code would log in now. Uses nothing up. */
+    /** Whether the code would log in now. Does not use it up. */
     async isValid(code: string): Promise<boolean> {
       const entry = readCode(code);
       return entry !== undefined && !(await store.hasKey("used-login-code", entry.key, now()));
     },
     /**
-     * True once for each valid code, over restarts and for all processes together.
-     * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anybody in.
+     * True once for each valid code, across restarts and all processes.
+     * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anyone in
      */
     async use(code: string): Promise<boolean> {
       const entry = readCode(code);

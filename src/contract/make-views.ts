@@ -9,19 +9,19 @@ import type { alertDetailView, alertView } from "./views/alerts.ts";
 import type { muteView } from "./views/mutes.ts";
 import type { refusedDetailView } from "./views/refused.ts";
 
-/** What outsiders see that is not what the program itself works with. */
+/** Views whose form differs from the program's own objects. */
 
-/** What alerts are shown with. */
+/** The context in which alerts are shown. */
 export interface ViewContext {
-  /** How browsers reach the page, without a trailing slash. */
+  /** The page's address for browsers, without a trailing slash. */
   publicUrl: string;
-  /** See `TokenNames.find`. Default: no name is known that alerts do not say. */
+  /** See `TokenNames.find`. Default: only names in alerts are known. */
   learnedName?: (facts: AlertFacts) => LearnedName | undefined;
-  /** What became of the picture that was to join the message of a delivery; known of the latest. Default: of none. */
+  /** The result of the picture for a delivery's message, for the latest ones. Default: none is known. */
   pictureOf?: PictureOf;
 }
 
-/** An alert as lists and the event stream give it. Field by field: a spread takes twice the time, and logs are long. */
+/** An alert for lists and the event stream. Field by field: a spread takes twice the time, and logs are long. */
 export function viewAlert(alert: AlertSummary, { publicUrl, learnedName }: ViewContext): z.output<typeof alertView> {
   const { id, version, origin, source, receivedAt, facts } = alert;
   const { routedAt = null, routingError, unmatched, dropped, repeatOf, deliveries } = alert;
@@ -61,14 +61,14 @@ export function viewAlertDetail(alert: AlertDetail, context: ViewContext): z.out
   };
 }
 
-/** A text where the bytes are UTF-8. */
+/** The body as text where it is UTF-8. */
 function viewBody(body: Uint8Array): { body: string; bodyEncoding: "utf8" | "base64" } {
   const text = readText(body);
   if (text !== undefined) return { body: text, bodyEncoding: "utf8" };
   return { body: Buffer.from(body).toString("base64"), bodyEncoding: "base64" };
 }
 
-/** Undefined for bytes that are no UTF-8. */
+/** Undefined for bytes that are not UTF-8. */
 export function readText(body: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);

@@ -5,7 +5,7 @@ const errorView = z
   .object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }) })
   .meta({ id: "Error" });
 
-/** What is used of a JSON Schema. */
+/** The used part of a JSON Schema. */
 export interface SchemaObject {
   $ref?: string;
   type?: string | string[];
@@ -46,7 +46,7 @@ const unauthorized = {
   429: "A wrong admin token after many others. The right one is taken at any time.",
 };
 
-/** The failures by status, with those that the route itself shows: what is asked cannot be read, or is not there. */
+/** The failures by status, with those that follow from the route: input that cannot be read, or is missing. */
 function failuresOf({ path, query, body, fails }: Route): [status: string, why: string][] {
   const none = Object.entries(missing).find(([begin]) => path.includes(begin))?.[1];
   const unread = body ? "The body cannot be read." : query && "A parameter cannot be read.";
@@ -55,11 +55,11 @@ function failuresOf({ path, query, body, fails }: Route): [status: string, why: 
 }
 const saysOfParameters: Record<string, string> = { id: "An id of the log.", name: "The name of the destination." };
 
-/** The OpenAPI 3.1 document of the API, made from its routes. Takes some tens of milliseconds. */
+/** Makes the OpenAPI 3.1 document of the API from its routes. Takes some tens of milliseconds. */
 export function createDocument(publicUrl: string): ApiDocument {
   const schemas: Record<string, SchemaObject> = {};
 
-  /** As JSON has it outside; what has a name of its own stands among the components. */
+  /** Describes the outside JSON. Schemas with a name go into the components. */
   function describe(schema: z.ZodType): SchemaObject {
     const made = z.toJSONSchema(z.object({ schema }), { io: "input", unrepresentable: "any", override });
     const { $defs, properties } = JSON.parse(JSON.stringify(made).replaceAll("#/$defs/", "#/components/schemas/"));
@@ -129,18 +129,18 @@ export function createDocument(publicUrl: string): ApiDocument {
   return unbroken(document);
 }
 
-/** Descriptions are broken in the code alone. */
+/** Joins descriptions to one line: their line breaks belong to the code. */
 const unbroken = (document: ApiDocument): ApiDocument =>
   JSON.parse(JSON.stringify(document), (_, value) =>
     typeof value === "string" ? value.replace(/\n\s*/g, " ") : value,
   );
 
-/** The status of an answer that is no failure. */
+/** The status of a successful answer. */
 export function statusOf({ status, data, media }: Route): 200 | 201 | 204 {
   return status ?? (data === undefined && media === undefined ? 204 : 200);
 }
 
-/** Patterns and limits that say no more than the type. */
+/** Removes patterns and limits that only repeat the type. */
 function override({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;

@@ -23,97 +23,100 @@ export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 /** One destination as page and API show it. Holds no secret. */
 export type DestinationView = z.output<typeof destinations.destinationView>;
 
-/** What of that which is held is to be sent now. */
+/** Which held deliveries to send now. */
 export interface HeldFilter {
   /** Default: every destination. */
   destination?: string;
-  /** Default: everything that quiet hours hold. */
+  /** Default: all deliveries that quiet hours hold. */
   alertIds?: string[];
 }
 
 export type Release = z.output<typeof destinations.releaseView>;
 
-/** Whether the relay is ready; or, asked of alerts, whether its hook answers 202. */
+/** Whether the relay is ready. For `alerts`: whether its hook answers 202. */
 export interface Readiness {
   ready: boolean;
-  /** Alerts that wait in its spool, where any do. */
+  /** Alerts that wait in the relay's spool, if there are any. */
   spooled?: number;
-  /** For the log and `doctor`; never on the open route. */
+  /** For the log and `doctor`. Never on the open route. */
   reasons: string[];
-  /** Absent: it is the newest, as with one relay. What has an older one accepts, and is ready. */
+  /** Absent: the newest configuration, as always with one relay. A relay with an older one accepts alerts, and is ready. */
   configuration?: Exclude<ConfigurationState, "newest">;
 }
 
-/** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
+/** A relay that runs on the database, as it announced itself some seconds ago. Holds no secret. */
 export type RunningRelay = z.output<typeof status.runningRelayView>;
 
-/** What the relay says of itself. */
+/** The relay's own state. */
 export type RelayView = StatusView["relay"];
 
-/** What the store knows, whether a relay runs or not. */
+/** The state of the store, whether a relay runs or not. */
 export type LogView = z.output<typeof status.logView>;
 
-/** What the relay knows of the account, as far as its watch has heard of it. Asking for it asks nobody outside. */
+/** The relay's knowledge of the account, from its watch. Reading it makes no call to the service. */
 export type AccountView = StatusView["account"];
 
-/** One watch over alerts that do not come, as it is now. `alertKey`: of its notices, what a mute of it matches. */
+/** The present state of one watch over alerts that do not come. `alertKey`: of its notices, for a mute. */
 export type SilenceView = z.output<typeof status.statusView>["silence"][number] & { alertKey: string };
 
-/** Where a canary did not get through. */
+/** The stage that a canary did not pass. */
 export const canaryStages = ["name", "connection", "tls", "answer", "body", "stored", "routed"] as const;
 export type CanaryStage = (typeof canaryStages)[number];
 
-/** The test that Tocsin sends to its own public address, as it is now. */
+/** The present state of the test that Tocsin sends to its own public address. */
 export type CanaryView = NonNullable<StatusView["canary"]>;
 
-/** One named hook, as it is now. Holds no secret. */
+/** The present state of one named hook. Holds no secret. */
 export type SourceView = StatusView["sources"][number];
 
 export type ReleasedRefused = z.output<typeof refused.releasedRefusedView>;
 
-/** What one look for missing alerts has found. `sight`: what it could see, by which a later one judges what seemed lost. */
+/** The result of one look for missing alerts. `sight`: the scope of the look, by which a later one judges missing alerts. */
 export type GapReport = z.output<typeof watches.gapsView> & { sight: GapSight };
 export type MissingAlert = GapReport["missing"][number];
 export type GapOutage = GapReport["outages"][number];
 export type UnknownGap = GapReport["unknown"][number];
 
-/** What one watch knows now. `name` is a label of the metrics, so no text of a sender and no chat id. Holds no secret. */
+/**
+ * The present state of one watch. `name` is a label of the metrics, so it contains no sender's text and no chat id. Holds no
+ * secret.
+ */
 export type WatchView = StatusView["watches"][number];
 
 export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-/** One thing that is wrong now, as the strip on every page says it. Holds no secret. */
+/** One problem for the strip on every page. Holds no secret. */
 export type Trouble = StatusView["troubles"][number];
 
-/** What one line about all is made of. Holds no secret. */
+/** The data of the line about the whole state. Holds no secret. */
 export interface HealthView {
-  /** What is wrong now, worst first. */
+  /** Present problems, worst first. */
   troubles: Trouble[];
-  /** Undefined: the store does not say it. */
+  /** Undefined: the store does not answer. */
   destinations: DestinationView[] | undefined;
   watches: WatchView[];
-  /** When the last one came from a sender, and is kept; null: none is. Absent: the store does not say it. */
+  /** When the last kept alert of a sender came. Null: none is kept. Absent: the store does not answer. */
   lastAlertAt?: number | null;
 }
 
-/** What would be sent to one destination. */
+/** The delivery to one destination, if the alert were sent now. */
 export interface ExplainedDelivery {
   destination: string;
   channel: ChannelType;
-  /** A mail goes to each on its own. */
+  /** Each recipient gets a mail of its own. */
   recipients: string[];
   route: string;
   state: "queued" | "muted" | "held";
   reason: string;
-  /** Not before: quiet hours. Epoch milliseconds. */
+  /** The end of quiet hours, before which nothing is sent. Epoch milliseconds. */
   dueAt?: number;
-  /** What people read, part by part. Empty when it is muted. */
+  /** The parts of the message for people. Empty when it is muted. */
   texts: string[];
 }
 
-/** A name that `match` takes, with the value that it would be compared with. */
+/** A name for `match`, with the value that it would be compared with. */
 interface MatchField {
   field: string;
   value: string;
@@ -121,105 +124,103 @@ interface MatchField {
 
 export interface MatchFields {
   facts: MatchField[];
-  /** Places of the payload that hold a value, in its order. */
+  /** Places of the payload with a value, in its order. */
   payload: MatchField[];
-  /** How many more places were found than are listed here. */
+  /** How many further places were found and are not listed. */
   more: number;
 }
 
-/** A fact for which the configuration names places. */
+/** A fact with places in the configuration's mapping. */
 export interface MappedFact {
   fact: MappableFact;
-  /** Where it is looked for. */
+  /** The configured places. */
   paths: string[];
-  /** Where it was found; absent: nowhere, so that it is guessed. */
+  /** The place with the value. Absent: none, so the fact is guessed. */
   path?: string;
-  /** Where no path gave a value, what is wrong with the first: "there is payload.rule.name". */
+  /** If no path gave a value, what is wrong with the first: "there is payload.rule.name". */
   why?: string;
   value?: string;
-  /** What it would be without the mapping. */
+  /** The value without the mapping. */
   guess?: string;
 }
 
-/** What becomes of one alert of a body that is only tried: nothing of it is stored or sent. */
+/** The routing of one alert of a tried body. Nothing is stored or sent. */
 export interface Explanation {
   facts: AlertFacts;
-  /** Reading it failed: it would go out as it came. */
+  /** Why reading failed. The alert would go out as it came. */
   unreadable?: string;
-  /** What a matcher can ask it for. */
+  /** The fields for matchers. */
   fields: MatchFields;
-  /** What a mapping gives, next to what would be guessed. Absent: that was not compared. */
+  /** The mapping's facts with the guesses. Absent: they were not compared. */
   mapping?: MappedFact[];
   decisions: Decision[];
   deliveries: ExplainedDelivery[];
 }
 
-/** What today's configuration and mutes make of a stored alert, next to what was decided then. */
+/** A stored alert under the present configuration and mutes, compared with its past decisions. */
 export type RoutedAgain = z.output<typeof alerts.routedAgainView>;
-/** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
+/** One side's result for one destination: a decision, or `nothing` with the reason why no route sends it there. */
 export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
-/** A route, and how often it took an alert. */
+/** A route with how often it took an alert. */
 export interface RouteView extends Route {
   day: number;
   week: number;
-  /** Absent: never, since routes are counted. */
+  /** Absent: never since counting began. */
   last?: { at: number; id: string };
 }
 
 export interface RoutesView {
-  /** In the order of the configuration. */
+  /** The routes in the order of the configuration. */
   routes: RouteView[];
-  /** Since when they are counted. Absent: no alert was routed yet. */
+  /** The beginning of counting. Absent: no alert was routed yet. */
   since?: number;
 }
 
-/** One interface of the service, as far as it is asked for what decorates messages and pages. Holds no secret. */
+/** One interface of the service, as used for additions to messages and pages. Holds no secret. */
 export interface MarketServiceView {
   /** A label of the metrics. */
   interface: "alerting" | "pricing";
-  /** Calls in the last hour, and how many there may be. */
+  /** Calls in the last hour, and their limit. */
   calls: { made: number; most: number };
-  /** Nothing is asked until then; absent: it may be asked. Epoch milliseconds. */
+  /** No call is made until then. Absent: calls are allowed. Epoch milliseconds. */
   pausedUntil?: number;
-  /** Words that follow "because". */
+  /** The reason, in words that follow "because". */
   pausedBecause?: string;
 }
 
-/** How the relay and its machine are, in addition to `StatusView`. Holds no secret. */
+/** The state of the relay and its machine, besides `StatusView`. Holds no secret. */
 export interface SystemView {
   /** The version of Node.js. */
   nodeVersion: string;
   configuration: {
-    /** Absent: there is none, the environment alone. */
+    /** Absent: there is no file, only the environment. */
     file?: string;
     /** The first 12 digits of the file's SHA-256, as it was read at the start. */
     hash?: string;
     /** Whether the file on disk is the one in force. */
     onDisk: "same" | "differs" | "gone" | "none";
-    /** Why what is on disk is not taken over, a line for each mistake. Absent: it was not refused. */
+    /** Why the file on disk was refused, one line for each mistake. Absent: it was not refused. */
     refused?: string[];
   };
   /** Alerts accepted in the last minute, hour and day. */
   accepted: { minute: number; hour: number; day: number };
-  /** Absent: fewer than 1,000 alerts say nothing of their size on disk. */
+  /** Absent: fewer than 1,000 alerts do not show their size on disk. */
   growth?: {
     /** Estimated from the size of an alert on disk and the alerts of the last day. */
     bytesPerDay: number;
-    /**
-     * Days until the disk is full, if the log grows as it does. Absent: not in ten years, or it is not known how much is free.
-     */
+    /** Days until the disk is full at the present growth. Absent: more than ten years, or the free room is unknown. */
     fullInDays?: number;
-    /** `retention` removes as much before that happens. */
+    /** Whether `retention` keeps the disk from filling up. */
     heldByRetention: boolean;
   };
   parts: { name: string; verdict: WatchVerdict; detail: string }[];
 }
 
-/** What was answered 202 and waits on this machine's disk for the database. */
+/** Alerts that were answered 202 and wait on this machine's disk for the database. */
 export type SpoolView = NonNullable<StatusView["spool"]>;
 
-/** Why requests were turned away at the door, before anything of them was stored. */
+/** Why requests were refused at the door, before anything was stored. */
 export const doorRefusals = [
   "unknown_secret",
   "too_large",
@@ -232,21 +233,21 @@ export type DoorRefusal = (typeof doorRefusals)[number];
 
 export interface DoorRefusalView {
   reason: DoorRefusal;
-  /** Since the start. */
+  /** Since the relay's start. */
   total: number;
   /** In the last 24 hours, in whole hours. */
   day: number;
   lastAt?: number;
 }
 
-/** How the relay is. Holds no secret. */
+/** The relay's state. Holds no secret. */
 export type StatusView = z.output<typeof status.statusView>;
 
-/** What of the log is to be resent: the log's own filters. */
+/** The alerts to resend, by the log's own filters. */
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
   /** Default: both. */
   state?: FailedState;
-  /** Default: now. With the instant of a preview, what failed after the preview is not resent. Epoch milliseconds. */
+  /** Default: now. With the instant of a preview, later failures are not resent. Epoch milliseconds. */
   failedUntil?: number;
 }
 
@@ -255,116 +256,120 @@ export type FailedAtDestination = ResendPreview["destinations"][number];
 
 export type ResendResult = z.output<typeof destinations.resendResultView>;
 
-/** What came of asking a destination whether it works. Nothing was sent to people. */
+/** The result of probing a destination. People get no message. */
 export type TryResult = z.output<typeof destinations.tryResultView>;
 
-/** A test that was sent straight to one destination: an alert of origin `test`, with a delivery for each recipient. */
+/** A test for one destination: an alert of origin `test`, with a delivery for each recipient. */
 export interface DestinationTest {
-  /** False: this is an earlier one, which is still on its way or less than 10 s old. No second one was sent. */
+  /** False: this is an earlier test, still under way or less than 10 s old. No second one was sent. */
   isNew: boolean;
   alert: AlertDetail;
 }
 
-/** Two that are the same are of the same alerts. */
+/** Two states with the same version have the same alerts. */
 export interface LogState {
   version: ChangeCursor;
   counts: AlertCounts;
 }
 
 export interface PreviewOptions {
-  /** How many are looked at, the newest. Default 10,000, and 1,000 where a matcher looks into bodies. */
+  /** The most alerts that are looked at, the newest. Default 10,000, or 1,000 where a matcher looks into bodies. */
   mostAlerts?: number;
-  /** As the store has just said, so that it is not asked again. */
+  /** The latest state of the store, so it is not read again. */
   asOf?: LogState;
 }
 
 export type MuteView = z.output<typeof mutes.muteView>;
 
-/** What a mute would have held of the last 24 hours. */
+/** The alerts of the last 24 hours that a mute would have held. */
 export type MutePreview = z.output<typeof mutes.mutePreviewView>;
 
-/** One place that alerts of a kind have had, with one type. */
+/** One place in alerts of a kind, with one type. */
 export type ShapePlaceView = ShapeKindView["places"][number];
 
 /** Alerts of the same shape. */
 export type ShapeKindView = ShapesView["kinds"][number];
 
-/** What alerts are made of. The kind that was seen last comes first. */
+/** The shapes of alerts. The kind that was seen last comes first. */
 export type ShapesView = z.output<typeof watches.shapesView>;
 
-/** What people can do to a running relay, whichever way they ask: page, API or command. */
+/** Operations of a running relay, for page, API and commands alike. */
 export interface Operations {
-  /** What waits on this machine for the database. Undefined: it has no spool. */
+  /** Alerts that wait on this machine for the database. Undefined: the relay has no spool. */
   spool(): SpoolView | undefined;
   /**
-   * Sends an alert once more, marked as a resend: to every destination that it had, or to those named. The new
+   * Sends an alert once more, marked as a resend: to every destination that it had, or to the named ones. Returns the new
    * deliveries.
-   * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it).
+   * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it)
    */
   resend(alertId: string, destinations?: readonly string[]): Promise<DeliverySummary[]>;
   /**
-   * Sends now what quiet hours hold; once, however often it is asked. For alerts that the filter names it also repeats what is
-   * held because nobody knows whether it arrived, marked as a possible repeat. Without destinations that held nothing.
-   * @throws AppError `not_found` (alert, destination).
+   * Sends deliveries that quiet hours hold now, once, however often it is called. For named alerts it also repeats deliveries
+   * that are held because they may have arrived, marked as a possible repeat. Destinations without held deliveries are left
+   * out.
+   * @throws AppError `not_found` (alert, destination)
    */
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
-  /** What `resendFailed` with this filter would take up. */
+  /** The deliveries that `resendFailed` with this filter would take up. */
   previewResend(filter: FailedFilter): Promise<ResendPreview>;
   /**
-   * Resends everything that failed and was not resent, one message in four while other alerts are due, and as digests when
-   * it is much. A destination that refuses everything is tried first, and nothing is resent to it while it still does.
+   * Resends all failures that were not resent: one message in four while other alerts are due, and as digests when there are
+   * many. A destination that refuses everything is tried first, and gets nothing while it still does.
    */
   resendFailed(filter: FailedFilter): Promise<ResendResult>;
-  /** Asks a destination at once whether it works. @throws AppError `not_found`. */
+  /** Probes a destination at once. @throws AppError `not_found` */
   tryDestination(name: string): Promise<TryResult>;
   /**
-   * Sends one marked message straight to a destination, whatever routes, mutes and quiet hours say, and also where it is
-   * dead or paused. It goes as any delivery does: at its turn, in the destination's pace, and on the log.
+   * Sends one marked message straight to a destination, whatever routes, mutes and quiet hours say, even to a dead or paused
+   * one. Like any delivery it waits for its turn and the destination's pace, and is in the log.
    * @param severity default `info`
-   * @throws AppError `not_found`.
+   * @throws AppError `not_found`
    */
   testDestination(name: string, severity?: Severity): Promise<DestinationTest>;
   /**
-   * Sends nothing there until it is resumed: what comes waits and is not given up, fallbacks are called upon as ever, and
-   * what a person asks for (a test, one resend) goes. Outlives a restart. Nothing changes at one that is paused already.
+   * Pauses a destination until it is resumed. Its deliveries wait and do not fail, fallbacks are called as usual, and requests
+   * of people (a test, one resend) are sent. A pause outlives a restart. A paused destination stays unchanged.
    * @param by `page`, `api` or `command`
-   * @throws AppError `not_found`; `store_unavailable` when it cannot be put on record.
+   * @throws AppError `not_found`; `store_unavailable` when the pause cannot be saved
    */
   pauseDestination(name: string, by: string): Promise<DestinationView>;
-  /** Nothing changes at one that is not paused. @throws AppError `not_found`, `store_unavailable`. */
+  /** A destination that is not paused stays unchanged. @throws AppError `not_found`, `store_unavailable` */
   resumeDestination(name: string): Promise<DestinationView>;
-  /** What became of the deliveries of each destination, in the order of the configuration. */
+  /** How the deliveries of each destination ended, in the order of the configuration. */
   destinationStatistics(): Promise<DestinationStatistics[]>;
   /** Each route with how often it took an alert. */
   routes(): Promise<RoutesView>;
-  /** When no relay ran in the last eight days, the oldest first, to a minute. */
+  /** The times in the last eight days when no relay ran, the oldest first, to a minute. */
   downtimes(): Promise<Downtime[]>;
   /**
-   * What would become of a body now, alert by alert, at most 20; nothing is stored or sent.
-   * @param source whose hook it is read as. Default: the account's
-   * @throws AppError `too_large` (the hook would refuse it), `not_found` (source), `failed` (it cannot be read just now).
+   * How a body would be routed now, alert by alert, at most 20. Nothing is stored or sent.
+   * @param source the source whose hook it would come by. Default: the account's
+   * @throws AppError `too_large` (the hook would refuse it), `not_found` (source), `failed` (it cannot be read now)
    */
   tryBody(
     body: Uint8Array,
     contentType: string | undefined,
     source?: string,
   ): Promise<{ alerts: Explanation[]; total: number }>;
-  /** Undefined: no route was asked then. What was read then counts; nothing is stored or sent. */
+  /** Routes a stored alert again by its stored facts. Nothing is stored or sent. Undefined: no route was tried then. */
   routeAgain(alert: AlertDetail): RoutedAgain | undefined;
-  /** The largest body that the hook takes. */
+  /** The largest body that the hook accepts. */
   maxBodyBytes: number;
   /** @throws AppError `store_unavailable` */
   system(): Promise<SystemView>;
-  /** What was turned away at the door since the start. */
+  /** Requests that were refused at the door since the start. */
   doorRefusals(): DoorRefusalView[];
   destinations(): Promise<DestinationView[]>;
-  /** The configured destinations, in the configuration's order, without asking the store. */
+  /** The configured destinations, in the configuration's order, without reading the store. */
   destinationNames(): string[];
-  /** The configured routes, in the configuration's order, without asking the store. */
+  /** The configured routes, in the configuration's order, without reading the store. */
   routeNames(): string[];
-  /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
+  /** Active and future mutes, also those of the configuration. With `includeEnded` also past ones. */
   listMutes(includeEnded?: boolean): Promise<(Mute & Pick<MuteView, "silenced">)[]>;
-  /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts; `conflict` when it is over already. */
+  /**
+   * @throws AppError `invalid_request` when a matcher cannot be read or the mute ends before it starts; `conflict` when the key
+   *   is over already
+   */
   addMute(input: {
     matchers: Matcher[];
     reason: string;
@@ -375,65 +380,65 @@ export interface Operations {
     createdBy: string;
   }): Promise<Mute>;
   /**
-   * Counts by the router's own matchers; bounded, and takes nobody's time for long.
-   * @throws AppError `invalid_request` when a matcher cannot be read.
+   * Counts with the router's own matchers. Bounded, so it delays nothing for long.
+   * @throws AppError `invalid_request` when a matcher cannot be read
    */
   previewMute(matchers: Matcher[], options?: PreviewOptions): Promise<MutePreview>;
-  /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
+  /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which has to be ended there */
   endMute(id: string): Promise<void>;
   /**
-   * Makes the account send here again, as setup had registered it.
-   * @param source whose account. Default: that of the environment
-   * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or as
-   *   the service refuses it.
+   * Restores the account's outputs, as setup had registered them.
+   * @param source the source with the account. Default: the account of the environment
+   * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or the
+   *   service's refusal
    */
   putBackOutputs(source?: string): Promise<"put-back" | "unchanged">;
-  /** What the payloads of alerts are made of, as far as it was seen. @throws AppError `store_unavailable` */
+  /** The known shapes of alerts' payloads. @throws AppError `store_unavailable` */
   shapes(): Promise<ShapesView>;
   /** Named hooks, in the order of the configuration. */
   sources(): SourceView[];
-  /** What did not pass the check of its source, newest first. */
+  /** Requests that did not pass their source's check, newest first. */
   listRefused: RefusedLog["listRefused"];
   /** @throws AppError `not_found`. */
   findRefused(id: string): Promise<RefusedDetail>;
   /**
-   * Accepts a refused request now, as if its sender had passed; once, however often it is asked.
-   * @throws AppError `not_found`.
+   * Accepts a refused request now, as if its sender had passed. Only once, however often it is called.
+   * @throws AppError `not_found`
    */
   releaseRefused(id: string): Promise<ReleasedRefused>;
   /**
-   * What the last look for alerts that did not come has found; undefined: none was made since the start.
-   * @param source whose account. Default: that of the environment
+   * The result of the last look for missing alerts. Undefined: none since the start.
+   * @param source the source with the account. Default: the account of the environment
    * @throws AppError `store_unavailable`
    */
   gaps(source?: string): Promise<GapReport | undefined>;
   /**
-   * Looks for alerts that should have come in that time and did not: asks the service, and may take a minute. Tells nobody.
-   * @param source whose account. Default: that of the environment
-   * @throws AppError `conflict` when this relay does not look for any, `not_found` for a source without an account.
+   * Looks for missing alerts of that time. Calls the service, and may take a minute. Sends no notice.
+   * @param source the source with the account. Default: the account of the environment
+   * @throws AppError `conflict` when this relay does not look for missing alerts, `not_found` for a source without an account
    */
   checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
   /**
-   * Within a second, whatever the store does. `alerts`: whether the hook answers 202, which with a spool it does while the store
-   * is away.
+   * Answers within a second, whatever the store does. `alerts`: whether the hook answers 202. With a spool it does, even while
+   * the store is away.
    * @param of default: `relay`
    */
   readiness(of?: "relay" | "alerts"): Promise<Readiness>;
   /** All relays that run on the database, this one first. */
   relays(): RunningRelay[];
   /**
-   * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.
-   * @throws AppError `store_unavailable` when that does not answer.
+   * Takes the same few milliseconds with a million stored alerts, and reads only the store.
+   * @throws AppError `store_unavailable` when the store does not answer
    */
   status(): Promise<StatusView>;
-  /** Never rejects; any number of readers cost the store three short questions a second. */
+  /** Never rejects. Any number of readers cost the store three short reads a second. */
   health(): Promise<HealthView>;
-  /** What the relay watches around it. */
+  /** The relay's watches over its surroundings. */
   watches(): WatchView[];
-  /** Each watch over alerts that do not come. */
+  /** The watches over alerts that do not come. */
   silence(): SilenceView[];
-  /** Undefined: none is sent. */
+  /** Undefined: no canary is sent. */
   canary(): CanaryView | undefined;
-  /** Prometheus text, within a second whatever the store does. Labels hold no user text and no chat ids. */
+  /** Prometheus text, within a second whatever the store does. Labels contain no user text and no chat ids. */
   metricsText(): Promise<string>;
 }

@@ -3,7 +3,7 @@ import { deliveryStates } from "../core/delivery.ts";
 import type { AlertQuery, FactCondition } from "../core/ports/alert-log.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 
-/** What `state` may be: a state of at least one delivery, or of the alert itself. */
+/** The values of `state`: a state of at least one delivery, or of the alert itself. */
 export const stateFilters = [
   ...deliveryStates,
   "problem",
@@ -14,7 +14,7 @@ export const stateFilters = [
   "unrouted",
 ] as const;
 
-/** What a search box asks for. */
+/** The query of a search box. */
 export type Search = Pick<
   AlertQuery,
   "q" | "phrases" | "raw" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
@@ -23,13 +23,13 @@ export type Search = Pick<
 type Term = ReturnType<typeof readTerms>[number];
 
 /**
- * Reads `token:USDC severity:critical value>1000000 "free text" depeg`: what has a field's name, a colon or a
- * comparison and a text is a filter; the rest is searched for, what is in quotes as it stands. Every filter must hold.
- * An address (`https://…`) and what is in quotes name no field.
+ * Reads `token:USDC severity:critical value>1000000 "free text" depeg`. A field's name with a colon or a comparison and a text
+ * is a filter. Other words are searched for, quoted text as a phrase. Every filter must hold. Addresses (`https://…`) and
+ * quoted text name no field.
  */
 export function parseSearch(text: string) {
   const search: Search = {};
-  /** What could not be read, for people. Then `search` has the rest. */
+  /** Problems in words for people. `search` then has the other terms. */
   const problems: string[] = [];
   const words: string[] = [];
   const phrases: string[] = [];
@@ -44,7 +44,7 @@ export function parseSearch(text: string) {
   return { search, problems };
 }
 
-/** The same search with its words and phrases looked for in payloads as they came; undefined where it has none. */
+/** The same search with its words and phrases for raw payloads. Undefined where it has none. */
 export function inPayloads(text: string): string | undefined {
   const read = readTerms(text);
   if (read.every(({ field }) => field !== undefined)) return undefined;
@@ -55,10 +55,10 @@ export function inPayloads(text: string): string | undefined {
   return written.join(" ");
 }
 
-/** A name with its operator, if a text has one, and the text: in quotes, or up to the next space. */
+/** A field and its operator, if any, and the text: in quotes, or up to the next space. */
 const terms = /\s*(?:([a-z]+)(?!:\/\/)([<>]=|[:=<>]))?(?:"([^"]*)"?|(\S*))/gi;
 
-/** Those without a field are words. */
+/** Terms without a field are words. */
 function readTerms(text: string) {
   const found = [...text.matchAll(terms)].map(([, field, operator, quoted, word = ""]) => {
     return { field, operator, text: (quoted ?? word).trim(), isQuoted: quoted !== undefined };
@@ -71,7 +71,7 @@ interface Found {
   facts: FactCondition[];
 }
 
-/** Adds a term to what was found. Returns what is wrong with the term, if anything is. */
+/** Adds a term to the found ones. Returns the problem of the term, if any. */
 type Add = (found: Found, text: string, operator: string) => string | undefined;
 
 const factIs =
@@ -83,7 +83,7 @@ const factHas =
   ({ facts }, has) =>
     void facts.push({ fact, has });
 
-/** One of the filters of the log. `choices`: what it may be. */
+/** A filter of the log. `choices`: its possible values. */
 function filter(
   field: "severity" | "state" | "destination" | "route" | "source" | "key",
   choices?: readonly string[],
@@ -105,7 +105,7 @@ function choose<T extends string>(
   return void add(choice);
 }
 
-/** The fields of the language, in the order in which they are listed to people. */
+/** The fields of the language, in the order of lists for people. */
 const fields = {
   token: factIs("token"),
   chain: factIs("chain"),
@@ -123,7 +123,7 @@ const fields = {
 } satisfies Record<string, Add>;
 export const searchFields = Object.keys(fields) as (keyof typeof fields)[];
 
-/** What is wrong with a filter, if anything is; one that is right goes into what was found. */
+/** Adds a filter to the found ones. Returns its problems, if any. */
 function addFilter(name: string, { operator = ":", text }: Term, found: Found): string[] {
   const field = searchFields.find((one) => one === name);
   if (field === undefined) {

@@ -3,10 +3,10 @@ import { hasSeveralRecipients } from "../vendors/index.ts";
 import type { AlertView } from "./operations.ts";
 import type { stateFilters } from "./search-language.ts";
 
-/** `bad` needs a look, `busy` is not decided yet, `off` does not count. */
+/** `bad` needs a look, `busy` is undecided, `off` does not count. */
 export type Tone = "good" | "bad" | "busy" | "off";
 
-/** A state wherever it is shown or chosen: its words, and how it looks. Nothing is said by the colour alone. */
+/** The words and the tone of each state, wherever it is shown or chosen. The colour alone never carries information. */
 const states: Record<(typeof stateFilters)[number], readonly [words: string, tone: Tone]> = {
   sent: ["sent", "good"],
   digested: ["sent in a digest", "good"],
@@ -33,13 +33,13 @@ interface Looked {
   damped?: { by?: unknown };
 }
 
-/** The same of one delivery: of one that did not ring, whether a message says it already. */
+/** Words and tone of one delivery. For one that did not ring: whether a message mentions it already. */
 export function lookOf(delivery: Looked): (typeof states)["sent"] {
   if (!isHeldBack(delivery)) return states[delivery.state];
   return delivery.state === "held" ? states.damped : ["counted", "off"];
 }
 
-/** It did not ring, and no message of its own says it. */
+/** Whether the delivery did not ring, and has no message of its own. */
 const isHeldBack = ({ state, damped }: Looked) =>
   damped?.by !== undefined && (state === "held" || state === "digested");
 
@@ -48,7 +48,7 @@ export type Whereabouts = Pick<
   "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries"
 >;
 
-/** Why an alert has no deliveries; undefined when it has some. */
+/** Why an alert has no deliveries. Undefined when it has some. */
 export function whyNone(
   alert: Omit<Whereabouts, "routedAt" | "deliveries"> & { routedAt?: number | null; deliveries: readonly unknown[] },
 ): { words: string; tone: Tone } | undefined {
@@ -62,23 +62,23 @@ export function whyNone(
 }
 
 /**
- * Where an alert stands, in one line: `2 sent, 1 failed`, `1 did not ring`, `no route wanted it`, `dropped on purpose`, `not routed
- * yet`. What was resent counts as its resend does, as on the page.
+ * The state of an alert in one line: `2 sent, 1 failed`, `1 did not ring`, `no route wanted it`, `dropped on purpose`, `not
+ * routed yet`. A resent delivery counts by its resend, as on the page.
  */
 export function summarizeDeliveries(alert: Whereabouts): string {
   const counts = [...byState(alert)].map(([state, { length }]) => `${length} ${countedAs(state)}`);
   return whyNone(alert)?.words ?? counts.join(", ");
 }
 
-/** The word behind a count of them. */
+/** The word after a count of deliveries in this state. */
 export const countedAs = (state: DeliveryState | "damped"): string => (state === "damped" ? wordOf(state) : state);
 
-/** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
+/** The deliveries that count for an alert's state: a resend replaces the delivery that it resends, as on the page. */
 export function standingOf<T extends Standing>(alert: { deliveries: readonly T[] }): T[] {
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 
-/** In this order, what did not ring last; states that no delivery has are left out. */
+/** The deliveries by state, in a fixed order with those that did not ring last. States without deliveries are left out. */
 export function byState(
   alert: Pick<AlertView, "deliveries">,
   order: readonly DeliveryState[] = deliveryStates,

@@ -6,7 +6,7 @@ import { dampers } from "../../core/ring.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { bodyEncoding, channel, count, flag, headers, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** One alert: as lists give it, with all that is known of it, and as evidence. */
+/** Views of one alert: in lists, in full, and as evidence. */
 
 export const attemptView = view("Attempt", {
   at: instant,
@@ -69,7 +69,7 @@ export const deliveryDetailView = view("DeliveryWithAttempts", {
   }),
 });
 
-/** What was read of a body; title, severity and status stand next to it. */
+/** The facts of a body. Title, severity and status are next to it. */
 const factsView = view("Facts", {
   format: z.enum(bodyFormats).describe("`unreadable`: reading failed twice; it was sent as received, see `notes`."),
   text: text.optional(),

@@ -4,7 +4,7 @@ import { destinationVerdicts } from "../../vendors/verdict.ts";
 import { alertView } from "./alerts.ts";
 import { channel, count, flag, health, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** Destinations, and what people do about them. */
+/** Views of destinations, and of what people do with them. */
 
 export const destinationView = view("Destination", {
   name: text,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Matcher } from "../../core/rules.ts";
 import { count, flag, instant, text, view } from "./parts.ts";
 
-/** What is silenced. */
+/** Views of mutes. */
 
 const conditionView = view("Condition", {
   equals: z.array(text).optional(),

@@ -4,8 +4,8 @@ import { vendors } from "../../vendors/index.ts";
 export { instant } from "../encode.ts";
 
 /**
- * What the views are made of. They are what anybody outside sees, each view once: its type for the program, where instants are
- * epoch milliseconds, its JSON (`encode`), and its description at `/api`. Fields stand in the order of the answers.
+ * The parts of the views. Views are what outsiders see, each once: its type for the program (instants are epoch milliseconds),
+ * its JSON (`encode`), and its description at `/api`. Fields are in the order of the answers.
  */
 
 export const text = z.string();
@@ -17,8 +17,8 @@ export const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 export const bodyEncoding = z.enum(["utf8", "base64"]);
 export const headers = z.array(z.tuple([text, text]));
 export const view = <S extends z.ZodRawShape>(id: string, shape: S) => z.object(shape).meta({ id });
-/** An object that may be absent, with what it means. */
+/** An object that may be absent, with its meaning. */
 export const maybe = <S extends z.ZodRawShape>(says: string, shape: S) => z.object(shape).optional().describe(says);
-/** A list of objects, with what it means. */
+/** A list of objects, with its meaning. */
 export const listOf = <S extends z.ZodRawShape>(says: string, shape: S) => z.array(z.object(shape)).describe(says);
 export const notReady = z.array(text).describe("Why it is not ready; empty when it is.");

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { refusedReasons } from "../../core/source.ts";
 import { bodyEncoding, count, flag, headers, id, instant, maybe, text, view } from "./parts.ts";
 
-/** Requests whose sender did not pass the check of its source. */
+/** Views of requests that did not pass their source's check. */
 
 export const refusedView = view("RefusedRequest", {
   id,

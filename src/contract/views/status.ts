@@ -3,7 +3,7 @@ import { destinationView } from "./destinations.ts";
 import { count, flag, instant, listOf, maybe, notReady, text, view } from "./parts.ts";
 import { accountView, canaryView, silenceView, sourceView, troubleView, watchView } from "./watches.ts";
 
-/** How all is, in one answer: the relays of a log, and what each keeps. */
+/** Views of the whole state: the relays of a log, and each relay's own. */
 
 const relayView = view("Relay", {
   version: text,
@@ -89,7 +89,7 @@ const spoolView = view("Spool", {
   damagedFiles: z.array(text).describe("Files with alerts that cannot be read, kept aside."),
 });
 
-/** What the store knows, whether a relay runs or not. */
+/** The state of the store, whether a relay runs or not. */
 export const logView = z.object({
   alerts: alertCountsView,
   queue: queueView.describe("What is on its way, at the destinations that are configured."),

@@ -6,7 +6,7 @@ import { refusedReasons } from "../../core/source.ts";
 import { canaryStages } from "../operations.ts";
 import { count, flag, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** What a relay watches around it, and what is wrong. */
+/** Views of a relay's watches, and of problems. */
 
 export const accountView = view("Account", {
   publicUrl: text.optional().describe("Absent: `PUBLIC_URL` is not set."),
