@@ -69,13 +69,14 @@ describe("connections to PostgreSQL", () => {
     const url = await someDatabase();
     const database = await open(url);
     for (const name of ["a", "b"]) await database.transaction((tx) => save(tx, name));
-    let runs = 0;
+    let [runs, locked] = [0, 0];
     const change = (first: string, second: string) =>
       database.transaction(async (tx) => {
         runs += 1;
         await save(tx, first, `"${first}${second}"`);
+        locked += 1;
         // Until both have one.
-        await expect.poll(() => runs, { interval: 5 }).toBeGreaterThan(1);
+        await expect.poll(() => locked, { interval: 5 }).toBeGreaterThan(1);
         await save(tx, second, `"${first}${second}"`);
       });
     await Promise.all([change("a", "b"), change("b", "a")]);
