@@ -34,6 +34,15 @@ it("what is asked for in one turn is one statement, prepared with one text for o
   );
 });
 
+it("a statement of many rows is not prepared: no two turns have as many", async () => {
+  const { reading, asked, turn } = createScene();
+  for (const many of [6, 7]) {
+    for (let count = 0; count < many; count += 1) void reading.row(one("a"));
+    await turn();
+  }
+  expect(asked.map(({ isPrepared }) => isPrepared)).toEqual([true, false]);
+});
+
 it("nothing that is asked for after the latest row is read before it, also where that has to be read again", async () => {
   const { reading, asked, turn, answer } = createScene();
   let looks = 0;
