@@ -482,7 +482,7 @@ const ofTheRooms = [
   {
     name: "silences by a mute that is over",
     file: "src/routing/router.ts",
-    from: "now < mute.startsAt || now >= mute.endsAt || isItsEnd",
+    from: "!isActive(mute, now) || isItsEnd",
     to: "now < mute.startsAt || isItsEnd",
     tests: ["test/routing/router.test.ts"],
   },
@@ -664,7 +664,7 @@ const ofTheRooms = [
   {
     name: "sends a notice that is muted",
     file: "src/watch/watch.ts",
-    from: "if (muted !== undefined && this.isMuted(facts)) return this.keep(muted);",
+    from: "if (muted !== undefined && findMuteOf(facts, this.#deps.activeMutes?.() ?? [])) return this.keep(muted);",
     to: "",
     tests: ["test/watch/watch.test.ts"],
   },
