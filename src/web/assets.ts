@@ -9,7 +9,7 @@ export type Assets = ReturnType<typeof loadAssets>;
 
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" } as const;
 
-/** Reads them once. */
+/** Reads the files once. */
 export function loadAssets() {
   const style = toAsset("page", "css", read("page.css"));
   const script = toAsset("page", "js", readScript());
@@ -26,7 +26,7 @@ export function loadAssets() {
 
 const oneYearS = 365 * 24 * 60 * 60;
 
-/** `GET /assets/:file`, for good. */
+/** Serves `GET /assets/:file`. Browsers may keep the files for good. */
 export function addAssets(app: Hono<WebEnv>, assets: Assets): void {
   app.get("/assets/:file", (c) => {
     const asset = assets.find(c.req.param("file"));
@@ -41,7 +41,7 @@ export function addAssets(app: Hono<WebEnv>, assets: Assets): void {
   });
 }
 
-/** Compiled by the build; what runs from `src`, as tests do, takes the script of the last one. */
+/** The build compiles the script. Code that runs from `src`, such as tests, takes the script of the last build. */
 function readScript(): string {
   const isBuilt = !import.meta.url.endsWith(".ts");
   const folder = isBuilt ? new URL("./assets/", import.meta.url) : new URL("../../dist/web/assets/", import.meta.url);
@@ -52,7 +52,7 @@ function read(file: string): string {
   return readFileSync(new URL(`./assets/${file}`, import.meta.url), "utf8");
 }
 
-/** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
+/** A file of the page. Its name changes with its content, so browsers may keep it for good. */
 function toAsset(name: string, extension: keyof typeof types, content: string) {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
   return {

@@ -11,7 +11,7 @@ const formWords = {
   empty: "The body was empty.",
 };
 
-/** A request as it came: its body, laid out, and its headers. `whole`: where all of a long body is. */
+/** A request as it came: its laid-out body and its headers. `whole`: where to find all of a long body. */
 export function asReceived({ body, headers }: Pick<RefusedDetail, "body" | "headers">, whole: string): Panel {
   const { form, text, isCut } = showBody(body);
   return [
@@ -28,8 +28,8 @@ const mostCharacters = 100_000;
 const mostBytes = 4_096;
 
 /**
- * JSON is laid out with its digits as sent; text that holds control characters, and bytes, are shown as bytes. `isCut`: it is the
- * beginning, and the download has all of it.
+ * Shows a body. JSON is laid out with its digits as sent. Bytes, and text with control characters, are shown as bytes. `isCut`:
+ * the text is only the beginning, and the download has everything.
  */
 export function showBody(body: Uint8Array): { form: keyof typeof formWords; text: string; isCut: boolean } {
   if (body.length === 0) return { form: "empty", text: "", isCut: false };
@@ -46,7 +46,7 @@ export function showBody(body: Uint8Array): { form: keyof typeof formWords; text
   };
 }
 
-/** Controls that no text has; white space and the escape character of terminal colours are fine. */
+/** Whether there are controls that no text has. White space and the escape character of terminal colours are fine. */
 function hasControls(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);

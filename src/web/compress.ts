@@ -7,14 +7,16 @@ import type { WebEnv } from "./web-env.ts";
 
 const gzipText = promisify(gzip);
 
-/** Below, the head of an answer weighs as much. */
+/** A shorter answer weighs no more than its head. Bytes. */
 const leastLength = 600;
-/** A page of the log takes less than a millisecond. */
+/** Packs a page of the log in less than a millisecond. */
 const level = 3;
-/** A longer page is packed in a thread of its own, so that no alert waits for it; to hand it over costs a short one more than that. */
+/**
+ * A longer page is packed in its own thread, so no alert waits for it. A shorter page is packed sooner than handed over. Bytes.
+ */
 const mostAtOnce = 256 * 1024;
 
-/** Whether a request takes gzip, by its `Accept-Encoding`. */
+/** Whether the client accepts gzip, by its `Accept-Encoding`. */
 export function takesGzip(accepted: string | undefined): boolean {
   return (accepted ?? "").split(",").some((coding) => {
     const [name = "", ...parameters] = coding.split(";").map((part) => part.trim().toLowerCase());
@@ -22,7 +24,7 @@ export function takesGzip(accepted: string | undefined): boolean {
   });
 }
 
-/** A page's HTML, answered as `c.render(<Page />, status)`. */
+/** Answers with a page's HTML: `c.render(<Page />, status)`. */
 type AnswerPage = (page: string | Promise<string>, status?: ContentfulStatusCode) => Promise<Response>;
 
 declare module "hono" {
@@ -30,15 +32,14 @@ declare module "hono" {
 }
 
 /**
- * Pages as gzip for browsers that take it: on a slow line the first look waits for a sixth of them. A page that holds the
- * session's form token and repeats what its address says could be guessed letter by letter from its length by somebody
- * who sees the line (BREACH); so each has a random length (as Django does it: a name of up to 100 random letters in the
- * head of the file, which nobody reads). The answer is made once and whole: to read a `Response` again takes as long as to
- * pack it.
+ * Sends pages as gzip to browsers that accept it. On a slow line the first look then takes a sixth of the time. A page holds
+ * the session's form token and repeats its address. Somebody who sees the line could guess the token letter by letter from the
+ * page's length (BREACH). A name of up to 100 random letters in the file's head, which nobody reads, hides the length, as in
+ * Django. The answer is made once and whole: to read a `Response` again takes as long as to pack it.
  */
 export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
   c.setRenderer(async (page, status = 200) => {
-    // A page that waits for something is a promise until here.
+    // An asynchronous page is still a promise here.
     const text = String(await (await page).toString());
     const headers = { "content-type": "text/html; charset=UTF-8", vary: "accept-encoding" };
     const isWorthIt = text.length >= leastLength && c.req.method !== "HEAD";
@@ -49,13 +50,13 @@ export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
   return next();
 };
 
-/** Files that do not change, packed once and as small as they can be. */
+/** Packs a file that does not change: once, and as small as possible. */
 export function packFile(content: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
 }
 
 const mostLetters = 100;
-/** RFC 1952: the flags' place, the one that a name follows, and where it stands. */
+/** RFC 1952: the place of the flags, the flag for a name, and the place of the name. */
 const [flagsAt, nameFlag, nameAt] = [3, 0x08, 10];
 
 function withRandomName(packed: Uint8Array): Uint8Array<ArrayBuffer> {

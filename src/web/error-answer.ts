@@ -3,7 +3,7 @@ import { AppError, httpStatusOf } from "../core/errors.ts";
 import { bodyOfError, headersOfError } from "../http/plain-answer.ts";
 import type { WebContext } from "./web-env.ts";
 
-/** What a person may read of any failure; the words of an unexpected one stay in the log. */
+/** A failure as people may read it. The words of an unexpected failure stay in the log. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof HTTPException && thrown.status < 500) {
@@ -20,12 +20,12 @@ export function toAppError(thrown: unknown): AppError {
   });
 }
 
-/** Node's words for a sender that went away within the body: nobody hears the answer, and it is no fault of ours. */
+/** Whether the sender went away within the body, by Node's words. The sender gets no answer, and the relay has no fault. */
 function isBrokenOff(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message === "aborted" && "code" in thrown && thrown.code === "ECONNRESET";
 }
 
-/** `{"error":{"code","message","hint"?}}` with the status that belongs to the code. */
+/** Answers `{"error":{"code","message","hint"?}}` with the status of the code. */
 export function answerError(c: WebContext, error: AppError): Response {
   return c.json(bodyOfError(error), httpStatusOf(error.code), headersOfError(error));
 }

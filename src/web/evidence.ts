@@ -6,13 +6,13 @@ import type { WebDeps } from "./web-deps.ts";
 
 export type Evidence = z.output<typeof evidenceView>;
 
-/** The most alerts of the same key that it names. */
+/** The most alerts of the same key in the document. */
 const mostKeyEvents = 100;
 
 /**
- * All that is known of one alert in one document, for a person who has to show later what came, what was decided, and what was
- * sent. Credentials are not in it: the request is kept without those of its headers, and messages and configuration are
- * named without any.
+ * Collects all that is known of one alert in one document. It shows later which alert came, how it was decided, and which
+ * messages went out. It holds no credentials: the stored request has lost those of its headers, and messages and configuration
+ * are named without any.
  */
 export async function collectEvidence(deps: WebDeps, alert: AlertDetail): Promise<Evidence> {
   const { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock } = deps;

@@ -13,9 +13,9 @@ export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | 
   store: Pick<AlertLog, "listAlertsWithin">;
 }
 
-/** Exports that are being read; each holds one piece of it. */
+/** Exports at once. Each holds one piece of the log in memory. */
 const mostAtOnce = 10;
-/** Some milliseconds of work. */
+/** The alerts of one piece, some milliseconds of work. */
 const alertsInPiece = 50;
 
 /** Answers a request for an export. @throws AppError when the first page cannot be read, or too many are under way. */
@@ -24,23 +24,23 @@ export type AnswerExport = (request: ExportRequest) => Promise<Response>;
 export interface ExportRequest {
   filters: AlertFilters;
   format: ExportFormat;
-  /** The newest alert of each alert key alone. Default false. */
+  /** Only the newest alert of each key. Default false. */
   newestOfKey?: boolean;
   /**
-   * For somebody who opens the file: a byte order mark, without which spreadsheets take a CSV for the letters of their
+   * Adds a byte order mark for a person who opens the file. Without the mark spreadsheets read a CSV in the letters of their
    * own country. Default false.
    */
   isForPeople?: boolean;
-  /** Ends the connection before the end of the answer, behind what was written. */
+  /** Ends the connection after the written part, before the end of the answer. */
   breakOff?: () => void;
 }
 
 const contentTypes = { csv: "text/csv; charset=utf-8; header=present", ndjson: "application/x-ndjson; charset=utf-8" };
 
 /**
- * Every alert that passes the filters, newest first, as a file. It is read piece by piece as fast as the reader takes it,
- * so that a log of any length needs the memory of a piece. When the log cannot be read any further, a last line says so
- * and the connection breaks: no client takes the file for a whole one.
+ * Exports all alerts that pass the filters, newest first, as a file. It is read piece by piece at the reader's speed, so a long
+ * log needs the memory of one piece. When the log cannot be read further, a last line says so and the connection breaks. Then
+ * no client takes the file for complete.
  */
 export function createExports(deps: ExportDeps): AnswerExport {
   const read = new Set<ExportRequest>();
@@ -55,7 +55,7 @@ export function createExports(deps: ExportDeps): AnswerExport {
     try {
       return await answerExport(deps, request, read);
     } finally {
-      // Until its reader pulls: the reader of a HEAD never does.
+      // The place is free until the reader pulls, as the reader of a HEAD never does.
       read.delete(request);
     }
   };
@@ -73,7 +73,7 @@ async function answerExport(
   }
   const write = ({ alerts }: AlertPage) =>
     alerts.map((alert) => exportLines[format].write(viewAlert(alert, { publicUrl, learnedName }))).join("");
-  // Read before anything is answered: what is wrong from the start is an answer of its own.
+  // Read before the answer begins, so an early failure gets its own answer.
   let page = await readPage();
 
   async function* pieces() {
@@ -89,7 +89,7 @@ async function answerExport(
     } catch (thrown) {
       log.error("web.failed", { path: "export", alerts: count, error: String(thrown) });
       yield cutLines[format](count, toAppError(thrown).message);
-      // The last line is on its way by then.
+      // Now the last line is on its way.
       await nextTurn();
       if (breakOff === undefined) throw thrown;
       breakOff();
@@ -107,19 +107,19 @@ async function answerExport(
   });
 }
 
-/** Where few alerts pass, a page may be empty. */
+/** Encodes texts for the answer. Where few alerts pass, a piece may be empty. */
 async function* encoded(texts: AsyncIterable<string>) {
   const encoder = new TextEncoder();
   for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
-/** Breaks off the connection that an answer goes out by. */
+/** Returns what breaks off the connection of an answer. */
 export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
   const socket = c.env?.incoming?.socket;
   return socket && (() => socket.destroySoon());
 }
 
-/** The last line of a file that is not whole. */
+/** The last line of an incomplete file. */
 const cutLines: Record<ExportFormat, (count: number, why: string) => string> = {
   csv: (count, why) => `"NOT COMPLETE: the export broke off after ${count} alerts. ${why.replaceAll('"', "'")}"\r\n`,
   ndjson: (count, why) =>

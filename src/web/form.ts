@@ -1,10 +1,10 @@
 import { AppError } from "../core/errors.ts";
 import type { WebContext } from "./web-env.ts";
 
-/** The fields of a form as they were sent; each may come several times. */
+/** The fields of a sent form. Each may come several times. */
 export type SentForm = Record<string, string | File | (string | File)[]>;
 
-/** @throws AppError `invalid_request` for a body that claims to be a form and is none. */
+/** @throws AppError `invalid_request` for a body that claims to be a form and is not. */
 export async function readForm(c: WebContext): Promise<SentForm> {
   try {
     return await c.req.parseBody({ all: true });
@@ -16,19 +16,19 @@ export async function readForm(c: WebContext): Promise<SentForm> {
   }
 }
 
-/** One text field, trimmed; empty when it is missing. */
+/** One text field, trimmed. Empty when it is missing. */
 export function readField(form: SentForm, name: string): string {
   return readFields(form, name)[0] ?? "";
 }
 
-/** All texts of a field that may be given several times. */
+/** All texts of a field that may come several times. */
 export function readFields(form: SentForm, name: string): string[] {
   const given = form[name];
   const values = Array.isArray(given) ? given : [given];
   return values.filter((value) => typeof value === "string").map((value) => value.trim());
 }
 
-/** What a form asks for; where that is refused, the page again, with why and with what was typed. */
+/** Acts on a form. A refused form shows the page again, with the reason and the typed text. */
 export async function orProblem(
   act: () => Promise<Response>,
   showAgain: (problem: AppError) => Response | Promise<Response>,

@@ -5,20 +5,20 @@ import { type PictureName, readPictureName } from "./access/picture-address.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
 
-/** From the request to the picture. Slack refuses a message whose picture takes longer than some seconds. */
+/** The time from request to picture. Slack refuses a message whose picture takes longer than some seconds. */
 const drawWithinMs = 2_500;
-/** Different pictures that are given in a minute, and answers that have one: the rest is asked to come again. */
+/** Different pictures in a minute, and answers with a picture. Other requests are asked to come again. */
 const mostPictures = 60;
 const mostAnswers = 1_200;
 
-/** Why there is none now, nor later. */
+/** Reasons that stay: there is no picture later either. */
 const lasting: readonly NoAlertPicture[] = ["unknown_alert", "no_values", "no_renderer", "no_font"];
 
 type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture" | "notePictureFetched">;
 
 /**
- * Pictures for vendors that fetch them by an address which is signed and runs out. Nobody is logged in here: whatever is
- * wrong with an address gets the same 404, and a right one no more work than drawing a picture once.
+ * Serves pictures to vendors by signed addresses that run out. Requests have no login: any wrong address gets the same 404, and
+ * a right one costs no more than drawing its picture once.
  */
 export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture, notePictureFetched }: Deps): void {
   const limit = createLimit(clock.now);
@@ -35,7 +35,7 @@ export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture,
       "content-type": "image/png",
       "content-disposition": 'inline; filename="chart.png"',
       "cache-control": "private, max-age=300",
-      // Shown within a page of the vendor's.
+      // The vendor shows the picture within its own page.
       "cross-origin-resource-policy": "cross-origin",
     });
   });
@@ -49,7 +49,7 @@ function askLater(c: WebContext): Response {
   return c.text("Not now.\n", 503, { "retry-after": "10" });
 }
 
-/** Counts by the minute; a picture that was given in it may be given again, since it is not drawn again. */
+/** Counts by the minute. A picture of this minute may be given again, since it is not drawn again. */
 function createLimit(now: () => number) {
   let since = 0;
   let answers = 0;

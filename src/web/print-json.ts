@@ -1,14 +1,14 @@
 import { readJson } from "../ground/text/read-json.ts";
 
-/** Deeper levels are not indented further, so that a deeply nested body cannot grow a thousandfold. */
+/** Deeper levels are not indented further, so a deeply nested body cannot grow a thousandfold. */
 const deepestIndent = 32;
 
-/** A string, one structural character, or a run of anything else, each where the one before it ends. */
+/** A string, one structural character, or a run of other characters, each directly after the last. */
 const tokens = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^{}[\],:"\s]+)/gy;
 
 /**
- * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
- * least `maxUnits` of it where there is as much, cut after a token, which `isCut` says. Undefined when the text is not JSON.
+ * Lays JSON out for reading, token by token as sent: all digits, the order of keys and double keys stay. At least `maxUnits` of
+ * it where it is that long, cut after a token. `isCut` says so. Undefined when the text is not JSON.
  */
 export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY) {
   if (readJson(text) === undefined) return undefined;

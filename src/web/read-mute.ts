@@ -6,12 +6,12 @@ import { parseDuration } from "../ground/time/duration.ts";
 import { parseMatch } from "../matching/read-match.ts";
 import type { WebDeps } from "./web-deps.ts";
 
-/** A mute as people write it, whichever way it comes: as the API takes it. */
+/** A mute as people write it on any way, in the form of the API. */
 export type WrittenMute = Asked<"addMute">;
 
 export type MuteInput = Parameters<Operations["addMute"]>[0];
 
-/** Throws AppError `invalid_request` that says what is wrong and how to write it. */
+/** Throws AppError `invalid_request` with the mistake and the correct form. */
 export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, createdBy: string): MuteInput {
   const startsAt = written.from ?? deps.clock.now();
   const matchers = readMuted(written);
@@ -25,7 +25,7 @@ export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, cre
   };
 }
 
-/** What is muted. Throws AppError `invalid_request`. */
+/** The matchers of a mute. Throws AppError `invalid_request`. */
 export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): Matcher[] {
   if ((all === undefined) === (match === undefined)) {
     throw new AppError("invalid_request", "A mute needs either match or all.", {
@@ -37,7 +37,7 @@ export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): M
 
 const longestUntilOverMs = 24 * 60 * 60_000;
 
-/** The key that is muted until it is over. It begins with where it was found: without that its end would not be known. */
+/** The key that is muted until it is over. It must have its kind (`incident:42`), or the end could not be found. */
 function readKey(matchers: Matcher[]): string {
   const [key, ...others] = matchers.flatMap((one) =>
     "field" in one && one.field === "alertKey" ? (one.condition.equals ?? []) : [],
@@ -65,10 +65,7 @@ function readEnd(written: WrittenMute, startsAt: number): number {
   return startsAt + durationMs;
 }
 
-/**
- * For where a preview is only said along with something else, which must not fail when the log cannot be read: then
- * undefined.
- */
+/** A preview next to other content. It must not fail when the log cannot be read: then undefined. */
 export async function previewBeside(
   { operations, log }: Pick<WebDeps, "operations" | "log">,
   matchers: Matcher[],

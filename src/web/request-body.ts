@@ -6,26 +6,26 @@ import type { ClientNetworkOf, WebContext, WebEnv } from "./web-env.ts";
 
 export interface RequestBodyOptions {
   networkOf: ClientNetworkOf;
-  /** The most that somebody who has logged in may send to a path. Bytes. */
+  /** The most bytes that a logged-in caller may send to a path. */
   mostFor(path: string): number;
-  /** Room for all bodies that are being read or answered, and a quarter more for small ones, see `BodyRoom`. Bytes. */
+  /** Bytes for all bodies that are read or answered, and a quarter more for small ones, see `BodyRoom`. */
   roomBytes: number;
 }
 
-/** What somebody who has not logged in may send: a token or a code, and a path. Bytes. */
+/** The most bytes of a caller without a login: a token or a code, and a path. */
 export const mostOfStrangers = 8 * 1024;
 
 /**
- * Reads the body of a request that the guard has let through, so that nothing of any other is read. It stays in the room
- * for bodies until the request is answered.
+ * Reads the body of a request that the guard has let through. Other bodies are never read. The body keeps its room until the
+ * request is answered.
  *
- * 413 for one that is too large, 503 for one that has to go for others.
+ * 413 for a body that is too large, 503 for a body that has to go for others.
  */
 export function createBodyReader({ networkOf, mostFor, roomBytes }: RequestBodyOptions): MiddlewareHandler<WebEnv> {
   const room = new BodyRoom({ all: roomBytes * 1.25, large: roomBytes });
 
   return async (c, next) => {
-    // Their body is never read, and to look for one takes a third of a millisecond.
+    // Such requests have no body to read, and to look for one takes a third of a millisecond.
     if (c.req.method === "GET" || c.req.method === "HEAD" || c.req.raw.body === null) return next();
     const isKnown = c.get("identity") !== undefined;
     const sender = { to: isKnown ? "known" : "strangers", network: () => networkOf(c) };
@@ -49,7 +49,7 @@ export function createBodyReader({ networkOf, mostFor, roomBytes }: RequestBodyO
   };
 }
 
-/** Undefined when there is no room for it. */
+/** Undefined when there is no room for the body. */
 async function readWithin(
   c: WebContext,
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,

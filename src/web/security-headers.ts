@@ -1,6 +1,6 @@
 const twoYearsS = 2 * 365 * 24 * 60 * 60;
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** No other site's resources, no inline code, and no frame may hold the page. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -13,8 +13,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * What every answer but the hook's tells a browser. As a plain list, since probes are answered before the framework is
- * loaded, and are to look the same afterwards.
+ * Headers of every answer except the hook's. A plain list, since probes are answered before the framework is loaded and must
+ * look the same afterwards.
  */
 export function securityHeaders(isHttps: boolean): Record<string, string> {
   return {

@@ -16,43 +16,43 @@ import type { Tally } from "../core/tally.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import type { TokenCheck } from "./access/token-check.ts";
 
-/** What people read of an alert at one destination. */
+/** The texts of an alert at one destination. */
 export type ComposedMessage = z.output<typeof evidenceView>["messages"][number];
 
-/** All that pages and API are made from. `publicUrl` decides cookie flags and the origin that form posts must have. */
+/** The dependencies of pages and API. `publicUrl` decides cookie flags and the origin of forms. */
 export interface WebDeps extends ProxyTrust, ViewContext {
   store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
-  /** Checks the token of all that is asked with the admin token. */
+  /** Checks the admin token of each request. */
   tokenCheck: TokenCheck;
-  /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
+  /** The whole address for senders. Shown only on request to a logged-in reader. */
   hookUrl(): Secret;
-  /** The hook of each source. Default: there is none. */
+  /** The hook of each source. Default: there are no sources. */
   sourceHooks?(): { name: string; url: Secret }[];
-  /** The messages of an alert, made again from what is stored; none for deliveries that are muted. Default: none. */
+  /** Composes the messages of a stored alert again. None for muted deliveries. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];
-  /** What routes, mutes and causes of another file would have made of the newest 10,000 alerts since then. Default: nothing is tried. */
+  /** Tries routes, mutes and causes of another file on the newest 10,000 alerts since `from`. Default: no try. */
   tryFile?(text: string, from: number): Promise<Tally>;
   /**
-   * The last seven days of a metric at the market-data service; undefined when it does not say. Never rejects. Default:
-   * no service is configured.
+   * The last seven days of a metric at the market-data service. Undefined without an answer. Never rejects. Default: no service
+   * is configured.
    */
   metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
-  /** See `MarketContext`. Default: nothing is said of the market. */
+  /** See `MarketContext`. Default: no market lines. */
   market?: {
     describe(alertId: string, options: { deadlineMs: number }): Promise<string | undefined>;
     known(alert: AlertDetail): string | undefined;
   };
-  /** Makes a picture a PNG; undefined when it cannot be made now. Never rejects. Default: none is made. */
+  /** Converts a picture to PNG. Undefined when that is not possible now. Never rejects. Default: no PNG. */
   toPng?(svg: string): Promise<Uint8Array | undefined>;
-  /** Draws what signed addresses of pictures show. Default: there are no such addresses. */
+  /** Draws the pictures of signed addresses. Default: there are no such addresses. */
   drawPicture?: DrawAlertPicture;
-  /** Somebody has fetched the picture of an alert by the address in a message; `tag` says whose, see `PictureName`. */
+  /** Called when an alert's picture was fetched by the address in a message. `tag`: the destination, see `PictureName`. */
   notePictureFetched?(alertId: string, tag: string): void;
   /** The version of the relay. Default: `unknown`. */
   version?: string;
-  /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */
+  /** SHA-256 of the configuration in force without its secrets, hexadecimal. Default: not shown. */
   configurationHash?: string;
   clock: Clock;
   newId: NewId;

@@ -9,10 +9,10 @@ import type { Assets } from "./assets.ts";
 import type { AnswerExport } from "./export.ts";
 import type { WebDeps } from "./web-deps.ts";
 
-/** The caller: a script with the admin token, or a browser that has logged in with it. */
+/** The caller: a script with the admin token, or a logged-in browser. */
 export type Identity = { kind: "token" } | { kind: "session"; session: Session };
 
-/** What the HTTP server hands in with each request, and what the guard leaves for the handlers. */
+/** `Bindings` come from the HTTP server with each request. The guard sets `Variables` for the handlers. */
 export interface WebEnv {
   Bindings: { incoming?: IncomingMessage };
   Variables: { identity?: Identity };
@@ -20,23 +20,23 @@ export interface WebEnv {
 
 export type WebContext = Context<WebEnv>;
 
-/** The network that a request came from, see `createRequestNetwork`. */
+/** The network of a request, see `createRequestNetwork`. */
 export type ClientNetworkOf = (c: WebContext) => string;
 
-/** @param trust ranges as `createIpRanges` takes them; throws what that throws. */
+/** @param trust ranges as for `createIpRanges`. Throws as `createIpRanges` does. */
 export function createClientNetwork(trust: ProxyTrust): ClientNetworkOf {
   const networkOf = createRequestNetwork(trust);
   return (c) => networkOf(c.env?.incoming?.socket?.remoteAddress, (name) => c.req.header(name));
 }
 
-/** The session of a page's request; the guard lets nobody else through to a route whose access is `session`. */
+/** The session of a page's request. The guard lets only logged-in browsers through to a route with the access `session`. */
 export function sessionOf(c: WebContext): Session {
   const identity = c.get("identity");
   if (identity?.kind !== "session") throw new Error(`${c.req.path} was reached without a session`);
   return identity.session;
 }
 
-/** What every page's routes are made from. */
+/** The dependencies of all pages. */
 export interface PageDeps extends WebDeps {
   assets: Assets;
   sessions: Sessions;
@@ -46,10 +46,10 @@ export interface PageDeps extends WebDeps {
   answerExport: AnswerExport;
 }
 
-/** What every page that is behind the login is drawn with. */
+/** The common data of all pages behind the login. */
 export type Frame = ReturnType<typeof frameOf>;
 
-/** The zone that the reader's browser has named (IANA), or UTC: the script keeps it in a cookie. */
+/** The zone of the reader's browser (IANA), or UTC. The script keeps it in a cookie. */
 export function zoneOf(c: WebContext): string {
   const named = getCookie(c, "zone");
   return named === undefined || named.length > 60 ? "UTC" : zoneNamed(named);
@@ -63,20 +63,17 @@ const zoneNamed = oncePerZone((name) => {
   }
 });
 
-/**
- * Called before the page reads its own data, so that troubles are looked for meanwhile. `session`: given by a page that the guard
- * has not looked at.
- */
+/** Called before the page reads its own data, so troubles are read meanwhile. `session`: given by a page without the guard. */
 export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)) {
   const health = deps.operations.health();
-  // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
+  // A page may end before it awaits the health. Without a handler a failure would end the process.
   health.catch(() => {});
   return {
     assets: deps.assets,
     formToken: deps.sessions.formToken(session),
     now: deps.clock.now(),
     timeZone: zoneOf(c),
-    /** For the line that stands on every page. Never rejects. */
+    /** For the line of health on every page. Never rejects. */
     health: () => health,
   };
 }

@@ -32,16 +32,16 @@ import { createClientNetwork, type PageDeps, type WebContext, type WebEnv } from
 
 export type Web = Awaited<ReturnType<typeof createWeb>>;
 
-/** How long a session that was ended at another relay may count here, milliseconds. */
+/** How long a session may live here after it ended at another relay, milliseconds. */
 const lookForEndedEveryMs = 1_000;
 const maxFormBytes = 64 * 1024;
-/** A form writes many bytes as three. */
+/** Bytes that a form may write for one byte. */
 const mostPerByte = 3;
 const leastRoomBytes = 16 * 1024 * 1024;
-/** The one header that an answer may soften: pictures are made to be shown elsewhere. */
+/** The one header that an answer may replace: pictures are shown on other sites. */
 const policyForOthers = "cross-origin-resource-policy";
 
-/** Pages, API and event stream: everything over HTTP but the hook and the probes. */
+/** Pages, API and event stream: everything over HTTP except the hook and the probes. */
 export async function createWeb(deps: WebDeps) {
   const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
@@ -52,7 +52,7 @@ export async function createWeb(deps: WebDeps) {
   const closing = new AbortController();
   if (store.capabilities.sharedByRelays) {
     const look = sessions.lookForEnded;
-    // While the database is away, each page says so, and nothing can be read.
+    // A failure needs no report: while the database is away, each page says so, and nothing can be read.
     void createPoll({ look, everyMs: lookForEndedEveryMs, clock, onFailed: () => {} }).run(closing.signal);
   }
   const cookie = createSessionCookie(sessions, isHttps);
@@ -64,9 +64,9 @@ export async function createWeb(deps: WebDeps) {
   const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
     await next();
-    // Nobody reads it: an event stream would keep its place for good.
+    // The body has no reader. An event stream would keep its place for good.
     if (c.req.method === "HEAD") await c.res.body?.cancel();
-    // `c.header` is not used: it would read the whole body of a finished answer anew, which takes longer than to write it.
+    // `c.header` would read the whole body of a finished answer again, which takes longer than to write it.
     for (const [name, value] of headers) {
       if (name !== policyForOthers || !c.res.headers.has(name)) c.res.headers.set(name, value);
     }
@@ -96,7 +96,7 @@ export async function createWeb(deps: WebDeps) {
   app.use(createFormCheck(sessions));
 
   let made: ApiDocument | undefined;
-  /** Made when it is first asked for: it takes longer than all pages together. */
+  /** Made on first use: it takes longer to make than all pages. */
   const document = () => (made ??= createDocument(publicUrl));
   mountApi(app, createHandlers({ ...deps, sessions, streams, answerExport }));
   app.get("/api/openapi.json", (c) => c.json(document()));
@@ -117,11 +117,11 @@ export async function createWeb(deps: WebDeps) {
 
   return {
     fetch: (request: Request, env?: unknown) => app.fetch(request, (env ?? {}) as WebEnv["Bindings"]),
-    /** What answers, for tests that ask all of it: `GET /api/alerts/:id`. */
+    /** All routes, for tests: `GET /api/alerts/:id`. */
     routes: [
       ...new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
     ],
-    /** The relay is being stopped: ends the event streams, and refuses from now on what would change something. */
+    /** The relay stops: ends the event streams, and refuses changes. */
     close(): void {
       closing.abort();
       streams.close();
@@ -129,7 +129,7 @@ export async function createWeb(deps: WebDeps) {
   };
 }
 
-/** Everything that people see. */
+/** Adds all pages for people. */
 function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addLoginPages(app, deps);
   addHealth(app, deps);

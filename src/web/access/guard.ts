@@ -10,8 +10,8 @@ import type { SessionCookie, Sessions } from "./session.ts";
 import { admitToken } from "./token-check.ts";
 
 /**
- * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token or session`: that, or the
- * admin token; others get 401.
+ * `open`: anybody. `session`: a browser that has logged in. Other browsers are sent to the login. `token or session`: the admin
+ * token or such a browser. Others get 401.
  */
 type Access = "open" | "session" | "token or session";
 
@@ -19,11 +19,13 @@ const open = new Set([
   "GET /login",
   "POST /login",
   "GET /assets/:file",
-  // What is asked for proves by its signature that it may be.
+  // The signature in the address proves that the caller may have the picture.
   "GET /pictures/:name",
 ]);
 
-/** The access to a route, such as `GET /alerts/:id`. What no rule names needs a session, so that a forgotten one is shut. */
+/**
+ * The access to a route, such as `GET /alerts/:id`. A route without a rule needs a session, so a forgotten rule opens nothing.
+ */
 export function accessTo(route: string): Access {
   if (open.has(route)) return "open";
   return /^\w+ \/api\//.test(route) ? "token or session" : "session";
@@ -39,10 +41,10 @@ export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log" | "tokenChe
 export const formTokenField = "form_token";
 
 /**
- * Lets a request through to its route when the caller may use it, and leaves for the handler who that is.
+ * Lets a request through to its route when the caller may use it, and keeps the caller's identity for the handler.
  *
- * 401 without a token or with a wrong one, 429 for a wrong one after many (`createTokenCheck`);
- * browsers without a session are sent to the login; 403 for a form of another site.
+ * 401 without a token or with a wrong token, 429 after many wrong ones (`createTokenCheck`). Browsers without a session are
+ * sent to the login. 403 for a form of another site.
  */
 export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
@@ -83,8 +85,8 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
 }
 
 /**
- * Lets a form of a page through when it holds the token of its session, since a browser may send a form without saying
- * where it comes from. Stands behind the guard, because it reads what was sent.
+ * Lets a form of a page through when it holds the form token of its session. A browser may send a form without naming the
+ * form's site. Runs after the guard, as it reads the body.
  */
 export function createFormCheck(sessions: Pick<Sessions, "formToken">): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
@@ -122,7 +124,7 @@ function foreignForm(): AppError {
   });
 }
 
-/** Where the browser wanted to go, as far as it may be repeated; after a form, the page that the form was on. */
+/** The page that the browser wanted, without parameters that must not be repeated. After a form: the page of the form. */
 function nextOf(c: WebContext): string {
   const url = new URL(c.req.url);
   if (c.req.method === "GET" || c.req.method === "HEAD") return safeNext(`${url.pathname}${url.search}`);
@@ -130,11 +132,11 @@ function nextOf(c: WebContext): string {
   return safeNext(section === "alerts" ? `/alerts/${id}` : `/${section}`);
 }
 
-/** What pages read in an address and is worth coming back to: the filters of the log, its place, and the mute to release. */
+/** Parameters that a page reads and that are kept over a login: the filters of the log, its place, and the mute to release. */
 const parameters = new Set([...Object.keys(failedFilters.shape), "view", "span", "cursor", "format", "before"]);
 
 /**
- * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is
+ * The address after the login: a path of this site, or the log. An address that a browser could read as another site becomes
  * the log. Parameters that no page has are dropped: one may be a token that somebody put into the address.
  */
 export function safeNext(next: string | undefined): string {
@@ -145,7 +147,7 @@ export function safeNext(next: string | undefined): string {
   if (url.origin !== base || url.pathname.startsWith("//")) return "/";
   if (url.pathname === "/login" || url.pathname === "/logout") return "/";
   for (const name of [...url.searchParams.keys()]) if (!parameters.has(name)) url.searchParams.delete(name);
-  // Each alert key says of what kind it is, as "rule:…"; a token has no colon.
+  // Each alert key begins with its kind, as `rule:…`. A token has no colon.
   if (url.searchParams.get("key")?.includes(":") === false) url.searchParams.delete("key");
   return `${url.pathname}${url.search}`;
 }
@@ -157,18 +159,17 @@ export interface OriginHeaders {
   host?: string;
 }
 
-/** Where a request that changes something came from, by the browser's word. */
+/** The origin of a request that changes something, as the browser says it. */
 type OriginVerdict = "same" | "foreign" | "unknown";
 
 /**
- * Works behind a proxy that ends TLS, where this process sees http and perhaps another host: an origin is ours when it
- * is the public one, or the host that the browser itself addressed. The public host counts only with its own scheme.
+ * Works behind a proxy that ends TLS, where this process sees http and perhaps another host. An origin is ours when it is the
+ * public one, or the host that the browser addressed. The public host counts only with its own scheme.
  *
- * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`; the session's form
- * token has to speak for it.
+ * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`. Then the session's form
+ * token decides.
  *
- * Not Hono's `csrf()`: it has no such third answer, lets JSON pass, and is content when one of the two headers is
- * right.
+ * Not Hono's `csrf()`: it has no third answer, lets JSON pass, and accepts a request when one of the two headers is right.
  */
 export function judgeOrigin(headers: OriginHeaders, publicUrl: string): OriginVerdict {
   const { origin, secFetchSite, host } = headers;

@@ -1,22 +1,24 @@
 import { isSameText, type Secret, signText } from "../../core/secret.ts";
 
-/** How long the address of a picture is good for, milliseconds: some phones show a notification when it is opened. */
+/**
+ * The lifetime of a picture's address, milliseconds. Some phones load the picture only when somebody opens the notification.
+ */
 export const pictureLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** What an address shows. */
+/** The picture that an address shows. */
 export interface PictureName {
   alertId: string;
   theme: "light" | "dark";
-  /** IANA name for the times in it. */
+  /** IANA name of the zone for the times in the picture. */
   timeZone: string;
-  /** The tag of the destination whose message it is in, see `destinationTag`. Absent: an address made before there were tags. */
+  /** The tag of the message's destination, see `destinationTag`. Absent in addresses from before there were tags. */
   tag?: string;
 }
 
 /**
- * The address of an alert's picture, for vendors that fetch it by themselves. It opens this one picture and nothing else,
- * to everybody who has it, for a day: all that it says is signed with a key derived from the admin token, so a new token ends
- * all addresses.
+ * The address of an alert's picture, for vendors that fetch pictures themselves. For a day it opens this one picture to
+ * everybody who has the address. All parts are signed with a key derived from the admin token, so a new token ends all
+ * addresses.
  *
  *     /pictures/<alert>.<expiry>.<theme>.<zone>.<tag>.<signature>.png
  */
@@ -28,7 +30,7 @@ export function pictureAddress(publicUrl: string, adminToken: Secret, now: numbe
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${text}.${signText(adminToken, "picture", text)}.png`;
 }
 
-/** A tag in the place of a destination in addresses: nobody can read the name from it. */
+/** Stands in addresses for a destination. The name cannot be read from it. */
 export function destinationTag(adminToken: Secret, name: string): string {
   return signText(adminToken, "picture", `destination ${name}`).slice(0, 10);
 }
@@ -37,8 +39,8 @@ const form =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-z]{1,10})\.(light|dark)\.([\w-]{0,80})(?:\.([\w-]{10}))?\.([\w-]{43})\.png$/;
 
 /**
- * Undefined for one that was not made here, was changed, or has run out. The signature is computed and compared for
- * each, so that the time says nothing of what is wrong.
+ * Undefined for an address that was not made here, was changed, or has run out. The signature is always computed and compared,
+ * so the time of an answer does not show the fault.
  */
 export function readPictureName(given: string, adminToken: Secret, now: number): PictureName | undefined {
   const [, alertId = "", expiry = "0", theme = "", zone = "", tag, signature = ""] =

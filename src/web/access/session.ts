@@ -6,10 +6,10 @@ import { hourMs } from "../../ground/time/spans.ts";
 import type { WebContext } from "../web-env.ts";
 
 export interface Session {
-  /** Random; in no log and on no page. */
+  /** Random. Never in a log or on a page. */
   id: string;
   startedAt: number;
-  /** When the cookie was last made anew. */
+  /** The instant of the cookie's last renewal. */
   seenAt: number;
 }
 
@@ -17,7 +17,7 @@ export interface SessionDeps {
   adminToken: Secret;
   store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
   now(): number;
-  /** Called when sessions have been ended, here (at once, before that is on record) or by another relay. */
+  /** Called when sessions were ended by another relay, or here: then at once, before the store has the record. */
   onEnded(): void;
 }
 
@@ -25,16 +25,16 @@ export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
 /** A session ends this long after its last request. */
 const idleMs = 12 * hourMs;
-/** A session ends this long after the login, whatever happens. */
+/** A session ends this long after the login, even in use. */
 const absoluteMs = 7 * 24 * hourMs;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**
- * Sessions are signed cookies, so that a restart logs nobody out, keyed from the admin token, so that a new token logs
- * everybody out. Those that were ended by a logout are kept in the store until they would have run out, as hashes; a
- * copy in memory answers for each request.
+ * Sessions are signed cookies, so a restart logs nobody out. Their key comes from the admin token, so a new token logs
+ * everybody out. The store keeps hashes of the sessions that a logout ended until they would have run out. A copy in memory
+ * answers for each request.
  *
- * Not Hono's signed cookies: they sign as strongly, but write another form, so that an upgrade would log everybody out.
+ * Not Hono's signed cookies: they are as strong, but have another form, so an upgrade would log everybody out.
  */
 export async function openSessions({ adminToken, store, now, onEnded }: SessionDeps) {
   const known = await store.listKeys("ended-session", now());
@@ -54,7 +54,7 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
 
   return {
     start: () => ({ id: randomBytes(16).toString("base64url"), startedAt: now(), seenAt: now() }),
-    /** The session of a cookie, when it is genuine and has not ended. */
+    /** The session of a cookie that is genuine and has not ended. */
     read(cookie: string | undefined): Session | undefined {
       const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
       if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
@@ -62,10 +62,10 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
       const session = { id, startedAt: Number.parseInt(startedAt, 36), seenAt: Number.parseInt(seenAt, 36) };
       return lifetimeMs(session) > 0 ? session : undefined;
     },
-    /** The session as seen just now; undefined while the cookie is fresh enough. */
+    /** The session with the present time as `seenAt`. Undefined while the cookie is fresh enough. */
     renew: (session: Session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
     /**
-     * It counts as ended in this process at once, and everywhere and over restarts when this resolves.
+     * Ends the session in this process at once. When this resolves, it is ended at all relays and over restarts.
      * @throws AppError `store_unavailable` when that cannot be recorded.
      */
     async end(session: Session): Promise<void> {
@@ -75,7 +75,7 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
       onEnded();
       await store.putKeyIfAbsent("ended-session", entry, now());
     },
-    /** Takes for ended what other relays have ended since. @throws AppError `store_unavailable` */
+    /** Learns of sessions that other relays have ended. @throws AppError `store_unavailable` */
     async lookForEnded(): Promise<void> {
       const news = (await store.listKeys("ended-session", now())).filter(({ key }) => !ended.has(key));
       if (news.length === 0) return;
@@ -87,9 +87,9 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
       const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;
       return `${text}.${signText(adminToken, "session", text)}`;
     },
-    /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
+    /** Milliseconds from now until the cookie is worthless. 0 when the session is over. */
     lifetimeMs,
-    /** Proves that a form came from a page of this session, where a browser says nothing of its origin. */
+    /** Proves that a form came from a page of this session, where the browser does not say the origin. */
     formToken: (session: Session) => signText(adminToken, "form", session.id),
   };
 }
@@ -97,8 +97,8 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 /**
- * HttpOnly and SameSite=Lax, so that links from a chat open the page and no foreign form acts. With https also
- * Secure, and named `__Host-`, which no other host or path can set.
+ * HttpOnly and SameSite=Lax, so links from a chat open the page and no foreign form can act. With https also Secure, and named
+ * `__Host-`: no other host or path can set such a cookie.
  */
 export function createSessionCookie(sessions: Sessions, isHttps: boolean) {
   const name = isHttps ? "__Host-tocsin_session" : "tocsin_session";

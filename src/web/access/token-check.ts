@@ -5,24 +5,24 @@ import type { Allowance, SharedAllowances } from "../../core/ports/shared.ts";
 import { isSameText, type Secret } from "../../core/secret.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** How many wrong tokens are taken. */
+/** The number of wrong tokens that get an answer. */
 type GuessLimit = Omit<Allowance, "name">;
 
 export interface TokenCheckOptions {
-  /** For one network. Default: 10, then one every 6 s. */
+  /** The limit for one network. Default: 10, then one every 6 s. */
   perNetwork?: GuessLimit;
-  /** Networks remembered; the one that was silent longest is forgotten first. Default 10,000. */
+  /** Networks that are remembered. The network that was silent longest is forgotten first. Default 10,000. */
   maxNetworks?: number;
 }
 
 export interface TokenCheckDeps {
   adminToken: Secret;
-  /** What other relays count too. Default: there are none. */
+  /** The counts that relays share. Default: there are no other relays. */
   store?: Partial<SharedAllowances>;
   clock: Pick<Clock, "now" | "sleep">;
 }
 
-/** `limited`: the token is wrong as well, and more were sent than are answered at once. */
+/** `limited`: the token is wrong too, and the limit of answers is reached. */
 export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limited"; waitMs: number };
 
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
@@ -30,22 +30,21 @@ export type TokenCheck = ReturnType<typeof createTokenCheck>;
 /** For all networks together. */
 const together: GuessLimit = { burst: 100, intervalMs: 600 };
 
-/** While the database is away or slow, each relay counts by itself. */
+/** The longest wait for the database. After it each relay counts by itself, milliseconds. */
 const longestLookMs = 1_000;
 
 /**
- * Judges what is given as the admin token. The right one passes whatever was guessed before it, from wherever: many
- * people share an address, and a limit that refused them would be in the hands of a guesser. It costs nothing,
- * since a token that others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing,
- * limited or not. What the limit holds down is the noise of wrong ones: answers, and lines in the log.
+ * Judges a given admin token. The right token always passes, after any number of wrong ones from anywhere. Many people share an
+ * address, and a limit that refused them would be in the hands of a guesser. A token that others can reach has 128 bits or more
+ * (`findTokenWeakness`), so nobody finds it by guessing. The limit only reduces noise: answers, and lines in the log.
  *
- * Relays count together what each of them alone would answer, so that a flood costs the database nothing: whom it has
- * refused is refused in memory from then on.
+ * Relays share the count of the tokens that each of them would answer. A refused network is then refused from memory, so a
+ * flood costs the database nothing.
  */
 export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}) {
   const { adminToken, store, clock } = deps;
   const { perNetwork = { burst: 10, intervalMs: 6_000 }, maxNetworks = 10_000 } = options;
-  /** Until when the failures of a network would have been paid off, one interval each. */
+  /** The instant at which the failures of a network are paid off, one interval each. */
   const paidOffAt = new RecentMap<string, number>(maxNetworks);
   let allPaidOffAt = 0;
 
@@ -53,7 +52,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     return Math.max(0, paidOff - clock.now() - (burst - 1) * intervalMs);
   }
 
-  /** When it would have been paid off that for so long none is answered. */
+  /** The paid-off instant that belongs to a wait: none of the network is answered for that long. */
   function paidOffAfter(wait: number, { burst, intervalMs }: GuessLimit): number {
     return wait === 0 ? 0 : clock.now() + wait + (burst - 1) * intervalMs;
   }
@@ -63,7 +62,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     paidOffAt.set(network, Math.max(paidOffAt.get(network) ?? 0, clock.now()) + perNetwork.intervalMs);
   }
 
-  /** @returns how long the relays together answer none of this network, milliseconds */
+  /** @returns how long the relays together answer nothing from this network, milliseconds */
   async function countForAll(network: string): Promise<number> {
     const asked = store?.useAllowances?.([
       { name: "wrong tokens", ...together },
@@ -84,7 +83,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
   return {
     /**
      * Never rejects.
-     * @param networkOf whom the limit counts; asked only for a wrong one.
+     * @param networkOf the network to count, asked only for a wrong token.
      */
     async judge(given: string, networkOf: () => string): Promise<TokenVerdict> {
       if (isSameText(given, adminToken.reveal())) return { kind: "right" };
@@ -99,10 +98,10 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
 }
 
 /**
- * Passes a request that brings the admin token.
- * @param authorization its header of this name
+ * Passes a request with the admin token.
+ * @param authorization the header of this name
  * @param networkOf see `TokenCheck.judge`
- * @throws AppError `unauthorized` without the token or with a wrong one, `rate_limited` for a wrong one after many.
+ * @throws AppError `unauthorized` without the token or with a wrong one, `rate_limited` after many wrong ones.
  */
 export async function admitToken(
   authorization: string | undefined,

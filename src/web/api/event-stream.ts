@@ -17,43 +17,43 @@ export interface EventStreamsDeps extends ViewContext {
 }
 
 export interface StreamRequest {
-  /** Changes after this one are sent. Absent: changes from now on. */
+  /** Changes after this one are sent. Absent: only new changes. */
   after?: ChangeCursor;
-  /** Milliseconds from now for which it may go on; the stream ends when none are left. */
+  /** Milliseconds from now for which the reader may read. The stream ends at 0. */
   allowedMs(): number;
 }
 
 export type EventStreams = ReturnType<typeof createEventStreams>;
 
 const batch = 50;
-/** A hundred open pages stand at the same change, or a few changes behind: about 100 KB each. */
+/** A hundred open pages are at the same change, or a few changes behind. A batch is about 100 KB. */
 const mostBatchesKept = 8;
 const encoder = new TextEncoder();
 const reconnectMs = 2_000;
 /** Comments keep proxies from ending a silent stream. */
 const heartbeatMs = 15_000;
 
-/** Changes as one piece of a stream, ready to be sent to any number of readers. */
+/** Changes as one piece of a stream, for any number of readers. */
 interface ChangeBatch {
   events: Uint8Array<ArrayBuffer>;
-  /** The last of them: what its reader goes on from. */
+  /** The last change of the batch, from which its reader continues. */
   cursor: ChangeCursor;
 }
 
 /**
- * Reads and writes out what follows a change once for all who stand there. What was found stays true for a reader who comes
- * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
+ * Reads and writes the changes after a cursor once for all readers at that cursor. Found changes stay true for later readers,
+ * since newer changes follow them. The answer "nothing found" holds only until the next signal.
  */
 class ChangeReader {
   #asked = new Map<ChangeCursor, Promise<ChangeBatch | undefined>>();
   #kept = new RecentMap<ChangeCursor, ChangeBatch>(mostBatchesKept);
 
   constructor(private readonly deps: EventStreamsDeps) {
-    // Before any stream listens, so that what a signal has woken asks anew.
+    // Subscribed before any stream, so a stream that a signal wakes reads anew.
     deps.store.subscribe("changed", () => this.askAnew());
   }
 
-  /** Nobody gets any more what was asked before: it may not know of what has changed since. */
+  /** Forgets earlier answers, which may miss newer changes. */
   askAnew(): void {
     this.#asked.clear();
   }
@@ -85,9 +85,8 @@ class ChangeReader {
 }
 
 /**
- * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the
- * store for what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
- * states in between, never an alert.
+ * The log as server-sent events. A stream keeps only the cursor of its reader. It asks the store for newer changes when the
+ * reader has taken the last piece. A slow reader costs no memory and skips states in between, but never an alert.
  * @param maxStreams readers at once
  */
 export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } = {}) {
@@ -96,7 +95,7 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
   const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
   const reader = new ChangeReader(deps);
 
-  /** The first piece says where the stream begins: what changes from then on is in it. */
+  /** The first piece says where the stream begins. All later changes are in it. */
   async function* follow({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
     let changed = true;
     let wake = () => {};
@@ -110,10 +109,10 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
     });
     const isOver = () => ended.aborted || allowedMs() <= 0;
 
-    // A database that was put back from a copy knows fewer changes than its reader has seen.
+    // A database that was restored from a copy has fewer changes than its reader has seen.
     const isAhead = after !== undefined && !(await store.knowsChange(after));
     let cursor = after === undefined || isAhead ? await store.latestChange() : after;
-    // With its place, from which a reader goes on that has seen no alert when the connection breaks.
+    // Holds the cursor: a reader without any alert yet continues from it when the connection breaks.
     yield encoder.encode(`retry: ${reconnectMs}\n\nevent: ${isAhead ? "reset" : "ready"}\nid: ${cursor}\ndata: {}\n\n`);
     while (!isOver()) {
       if (!changed) {
@@ -122,14 +121,14 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
         await clock.sleep(Math.min(heartbeatMs, allowedMs()), waking.signal);
       }
       const isBeat = !changed;
-      // A signal may have been lost, and others have been told that there is nothing.
+      // A signal may have been lost, and the kept answer may say "nothing found".
       if (isBeat) reader.askAnew();
       changed = false;
       const found = isOver() ? undefined : await reader.read(cursor);
       if (isOver()) break;
       if (found !== undefined) {
         cursor = found.cursor;
-        // More may have followed since it was read.
+        // More changes may have followed since.
         changed = true;
         yield found.events;
       } else if (isBeat) yield encoder.encode(": still here\n\n");
@@ -139,8 +138,8 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
 
   return {
     /**
-     * Resolves when it is known where the stream begins: all that changes from then on is in it.
-     * @throws AppError `relay_stopping`, `store_unavailable`; else as the store does
+     * Resolves when the beginning of the stream is known. All later changes are in it.
+     * @throws AppError `relay_stopping`, `store_unavailable`; otherwise as the store does
      */
     async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
       if (closing.signal.aborted) {
@@ -167,16 +166,16 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
       });
       return toReadable(begin.value as Uint8Array, events, { cancelling, log });
     },
-    /** Ends those at once that may not go on any more: their session was ended. */
+    /** Ends at once the streams whose session has ended. */
     closeEnded(): void {
       for (const { allowedMs, cancelling } of open) if (allowedMs() <= 0) cancelling.abort();
     },
-    /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
+    /** Called when the relay stops: warns the readers, ends all streams, and refuses new ones. */
     close: () => closing.abort(),
   };
 }
 
-/** Reads a piece only when its reader has taken the one before. */
+/** Reads a piece only when the reader has taken the last one. */
 function toReadable(
   begin: Uint8Array,
   events: AsyncIterator<Uint8Array, void>,
@@ -187,7 +186,7 @@ function toReadable(
       start: (controller) => controller.enqueue(begin),
       async pull(controller) {
         const next = await events.next().catch((error: unknown) => {
-          // Its reader comes back behind what it has seen, and hears then why nothing can be read.
+          // The reader reconnects after the last change that it has seen, and then gets the reason.
           if (!(error instanceof AppError)) log.error("stream.failed", { error: errorText(error) });
         });
         if (next?.value !== undefined) return controller.enqueue(next.value);

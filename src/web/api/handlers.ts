@@ -30,7 +30,7 @@ export interface HandlerDeps extends WebDeps {
   answerExport: AnswerExport;
 }
 
-/** What answers the routes of the API. */
+/** Creates the handlers of the API's routes. */
 export function createHandlers(deps: HandlerDeps): Handlers {
   const { store, operations, clock } = deps;
 
@@ -91,13 +91,13 @@ export function createHandlers(deps: HandlerDeps): Handlers {
   };
 }
 
-/** What answers each route. A route whose answer is no JSON writes it itself. */
+/** The handler of each route. A route without a JSON answer writes its response itself. */
 type Handlers = {
   [N in RouteName]: (asked: Asked<N>, c: WebContext) => Answer<N> | Promise<Answer<N>>;
 };
 type Answer<N extends RouteName> = N extends JsonRoute ? Said<N> : Response;
 
-/** Has the routes of the API answered. Who may use them is decided before. */
+/** Adds the routes of the API. The guard has already decided who may use them. */
 export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
   for (const [name, route] of routes) {
     const [method = "", path = ""] = route.path.split(" ");
@@ -114,7 +114,7 @@ export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
 
 const nothing = z.strictObject({});
 
-/** What no route knows is refused everywhere: a filter with a slip of the pen would have it act on all. */
+/** Parameters that the route does not know are refused: with a misspelt filter it would act on all alerts. */
 function readQuery(c: WebContext, { query = nothing }: Route): object {
   // A parameter that is given twice is no text, so its check fails.
   const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]);
@@ -123,7 +123,7 @@ function readQuery(c: WebContext, { query = nothing }: Route): object {
 
 async function readBody(c: WebContext, { body }: Route): Promise<object> {
   const text = c.req.method === "POST" ? await c.req.text() : "";
-  // A body of another type would be ignored, and a resend to one destination would go to all of them.
+  // A body of another type would be ignored, and a resend to one destination would go to all.
   if (text !== "" && !/^application\/([^;\s]+\+)?json\b/i.test(c.req.header("content-type") ?? "")) {
     throw new AppError("invalid_request", "The body must be JSON.", {
       hint: "Add the header Content-Type: application/json.",

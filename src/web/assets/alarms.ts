@@ -1,9 +1,9 @@
 import { keepWish, wish } from "./wishes.ts";
 
-/** Alerts that the reader has heard of: each sounds once. */
+/** Alerts that have sounded. Each sounds once. */
 const told = new Set<string>();
 
-/** Sounds and notifies, as the reader wished, for the first alert in each row of the log. */
+/** Sounds and notifies, as the reader chose, for the first alert in each row of the log. */
 export function alarm(rows: readonly HTMLTableRowElement[]): void {
   const idOf = ({ dataset }: HTMLTableRowElement) => dataset.alert ?? "";
   const [first, ...more] = rows.filter((row) => !told.has(idOf(row)));
@@ -40,7 +40,7 @@ function beep(): void {
   }
 }
 
-/** What is done when one is switched on; says why it cannot be. */
+/** Acts when the reader switches an alarm on. Returns the reason where that cannot work. */
 async function begin(name: string): Promise<string | undefined> {
   if (name === "sound") return void beep();
   if (!("Notification" in window)) return "This browser has none here.";

@@ -1,4 +1,4 @@
-// One key for what is done often, on every page. "?" says which.
+// Keyboard shortcuts on every page. "?" lists them.
 import { keepWish, wish } from "./wishes.ts";
 
 const alertLinks = () => [...document.querySelectorAll<HTMLAnchorElement>("#rows .what > a")];
@@ -29,7 +29,7 @@ function search(): void {
 
 const goTo = (path: string) => () => location.assign(path);
 
-/** Each key with what it does; Enter is the browser's own. Two letters are pressed one after the other. */
+/** Each key with its action. Enter is the browser's own. Two letters are pressed one after the other. */
 const keys: readonly (readonly [keys: string, words: string, act?: () => void])[] = [
   ["/", "search", search],
   ["j", "next alert", () => moveBy(1)],
@@ -48,7 +48,7 @@ const keys: readonly (readonly [keys: string, words: string, act?: () => void])[
 
 let begun = "";
 
-/** Whether the key says something. */
+/** Whether the key has a meaning. */
 function press(key: string): boolean {
   const pressed = `${begun}${key}`;
   begun = pressed === "g" ? "g " : "";
@@ -99,8 +99,8 @@ export function offerKeys(): void {
 }
 
 /**
- * "m" on a row leads to the form, which is closed until somebody wants it. The browser gives the focus to where an address
- * leads by itself, and takes it from anything else.
+ * "m" on a row leads to the mute form, which is closed at first. The browser itself gives the focus to the target of an
+ * address, and takes the focus from other elements.
  */
 function openMuteForm(): void {
   if (location.hash !== "#mute") return;

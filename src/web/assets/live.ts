@@ -4,17 +4,17 @@ import { wish } from "./wishes.ts";
 
 const refreshEveryMs = 1_000;
 const reopenAfterMs = 5_000;
-/** A page that nobody sees gives its connection back: browsers have only six of them for one site. */
+/** A hidden page closes its connection: browsers have only six for one site. */
 const closeHiddenAfterMs = 60_000;
 const pollDestinationsMs = 15_000;
-/** Troubles are no events of the log, and most pages follow no events. */
+/** The stream has no events for troubles, and most pages have no stream. */
 const pollHealthMs = 15_000;
 
 const { version, alert: ownAlert } = document.body.dataset;
 const lostMark = document.getElementById("lost");
 /**
- * Others learn only from the line of health that the relay is gone, or that the session is over: a page that does not
- * change must say so.
+ * Whether the page follows the stream. Other pages learn only from the line of health that the relay is gone, or that the
+ * session is over.
  */
 const hasStream = version !== undefined;
 
@@ -25,18 +25,18 @@ let refreshTimer: number | undefined;
 let refreshing = false;
 let refreshWanted = false;
 let lastVersion = version;
-/** Ids of what has changed since the page was last asked for again. */
+/** Ids of alerts that have changed since the page was last fetched. */
 export const changedAlerts = new Set<string>();
 
-/** What the log does in its own way. */
+/** Points at which the log page acts in its own way. */
 export const hooks = {
-  /** Where the page is asked for again; the log may want more rows of it. */
+  /** The address to fetch the page again. The log may want more rows. */
   refreshAddress: pageAddress,
-  /** A fresh copy of the page has come; `changed`: for these alerts. */
+  /** Called with a fresh copy of the page, fetched because these alerts had changed. */
   onFresh: (_fresh: Document, _changed: ReadonlySet<string>): void => {},
 };
 
-/** What the line of health says is not known to be true any more: this stands in its place. */
+/** Shows that the connection is lost, in place of a line of health that may be old. */
 function showLost(text: string, link?: string): void {
   if (!lostMark) return;
   lostMark.hidden = false;
@@ -80,7 +80,7 @@ function openStream(): void {
   opened.addEventListener("error", () => {
     delete document.body.dataset.stream;
     showLost(isStopping ? "Tocsin was stopped, trying again …" : isLost);
-    // The browser tries again by itself unless it was given an answer that is no stream.
+    // The browser reconnects by itself unless the answer was no stream.
     if (stream?.readyState === EventSource.CLOSED) reopenLater();
   });
 }
@@ -98,17 +98,17 @@ async function reopenLater(): Promise<void> {
   }, reopenAfterMs);
 }
 
-/** After a refused form the address is the form's, which cannot be fetched. */
+/** The page's address. After a refused form the browser shows the form's address, which cannot be fetched. */
 export function pageAddress(): string {
   return ownAlert ? `/alerts/${ownAlert}` : `${location.pathname}${location.search}`;
 }
 
-/** Without what nobody has asked for, e.g. a token that somebody put into the address. */
+/** The page's address without unknown parameters, e.g. a token that somebody put into it. */
 function cleanAddress(): string {
   return document.getElementById("news")?.getAttribute("href") ?? pageAddress().replace(/\?.*/, "");
 }
 
-/** Any number of events cost one request a second. */
+/** Any number of events cause at most one request a second. */
 export function wantRefresh(): void {
   refreshWanted = true;
   if (refreshing || refreshTimer !== undefined) return;
@@ -122,7 +122,7 @@ async function refresh(): Promise<void> {
   const address = hooks.refreshAddress();
   const changed = new Set(changedAlerts);
   changedAlerts.clear();
-  // Where there is none, the stream shows that the connection is lost, and the next event asks again.
+  // Without a fresh copy the stream shows that the connection is lost, and the next event fetches again.
   const { fresh } = await load(address);
   if (fresh) {
     hooks.onFresh(fresh, changed);
@@ -132,7 +132,7 @@ async function refresh(): Promise<void> {
   if (refreshWanted) refreshTimer = window.setTimeout(refresh, refreshEveryMs);
 }
 
-/** A fresh copy of a page, whose live parts are here then. */
+/** Fetches a fresh copy of a page and updates its live parts. */
 async function load(address: string): Promise<{ fresh?: Document; isLoggedOut?: boolean; isGone?: boolean }> {
   try {
     const answer = await fetch(address, { redirect: "manual" });
@@ -149,7 +149,7 @@ async function load(address: string): Promise<{ fresh?: Document; isLoggedOut?: 
   }
 }
 
-/** Whether the session is over. */
+/** Resolves to whether the session is over. */
 async function refreshHealth(): Promise<boolean> {
   const { fresh, isLoggedOut = false, isGone } = await load("/strip");
   if (isLoggedOut) showLost("Logged out.", `/login?next=${encodeURIComponent(cleanAddress())}`);
@@ -158,12 +158,12 @@ async function refreshHealth(): Promise<boolean> {
   return isLoggedOut;
 }
 
-/** Makes a part of the page what its fresh copy is; what is focused, opened or pointed at stays. */
+/** Changes a part of the page into its fresh copy. Focused, opened or pointed-at elements stay. */
 export function morph(part: Element, next: Element): void {
   Idiomorph.morph(part, next, {
     morphStyle: "outerHTML",
     callbacks: {
-      // What the reader has opened, or ticked to see all of.
+      // Keeps parts that the reader has opened or ticked.
       beforeAttributeUpdated: (name: string) => name !== "open" && name !== "checked",
       // A row of the log says which version of its alerts it shows.
       beforeNodeMorphed: (old: Node, fresh: Node) =>

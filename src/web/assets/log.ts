@@ -5,9 +5,9 @@ import { dayBefore } from "./zones.ts";
 
 type Row = HTMLTableRowElement;
 
-/** Rows of one page of the log, as the relay gives it unasked. */
+/** Rows on one page of the log by default. */
 const rowsOfPage = 50;
-/** A page that stays open for days keeps this many rows. */
+/** The most rows on a page that is open for days. */
 const mostRows = 300;
 
 const plainTitle = document.title;
@@ -16,20 +16,20 @@ const rows = () => document.getElementById("rows");
 const shownRows = () => rowsIn(document, "tr[data-alert]");
 const rowsIn = (root: ParentNode, which: string) => [...root.querySelectorAll<Row>(`#rows > ${which}`)];
 
-/** The rows of the page as the relay gave it last; `goesOn`: it has older ones on another page. */
+/** The rows of the page's last copy. `goesOn`: older rows are on another page. */
 let given: { rows: Row[]; goesOn: boolean } = { rows: [], goesOn: false };
-/** Came, and wait to be shown. */
+/** New rows that are not shown yet. */
 let waiting = 0;
-/** The page that was asked for last is longer than the newest one. */
+/** Whether the last fetched page was longer than the newest page. */
 let isWhole = false;
-/** What the last page did not reach has changed meanwhile. */
+/** Whether alerts below the last fetched page have changed meanwhile. */
 let isBehind = false;
 let paused = false;
 let unseen = 0;
 
 // ---- days
 
-/** Days as the zone has them that times are shown in. */
+/** Groups rows by days in the zone of the shown times. */
 function groupByDays(): void {
   const body = rows();
   if (!body) return;
@@ -66,7 +66,7 @@ function localText(at: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** In the zone that the reader has chosen. */
+/** Shows times in the zone that the reader has chosen. */
 export function showLogTimes(): void {
   groupByDays();
   for (const field of timeFields) {
@@ -76,7 +76,7 @@ export function showLogTimes(): void {
   }
 }
 
-/** An address without what is empty, and with times that say their zone. */
+/** Removes empty fields from the form's address, and adds the zone to its times. */
 function tidyForm(): void {
   for (const field of timeFields) {
     field.addEventListener("change", () => {
@@ -92,7 +92,7 @@ function tidyForm(): void {
 
 // ---- what is new
 
-/** The newest page, or as many rows as something needs that has changed below it. */
+/** The address of the newest page, with more rows where an alert below the page has changed. */
 function refreshAddress(): string {
   const shown = shownRows();
   const isBelow = shown.slice(rowsOfPage).some((row) => alertsOf(row).some((id) => changedAlerts.has(id)));
@@ -105,7 +105,7 @@ function refreshAddress(): string {
   return `/?${query}`;
 }
 
-/** All that stand in a row: it may be of two that differ in severity alone. */
+/** All alerts of a row. A row may hold two that differ only in severity. */
 function alertsOf({ dataset: { alert = "", also = "" } }: Row): string[] {
   return [alert, ...also.split(" ").filter((id) => id !== "")];
 }
@@ -122,10 +122,10 @@ function onFresh(fresh: Document, changed: ReadonlySet<string>): void {
 }
 
 /**
- * Makes the rows what the page gives: new ones at the top, each known one in its place, and what the page does not reach as
- * it was.
+ * Merges the fetched page into the shown rows: new rows at the top, known rows at their places. Rows below the fetched page
+ * stay.
  *
- * @param changed ids of the alerts for which the page was asked for again.
+ * @param changed ids of the alerts for which the page was fetched.
  */
 function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string> = new Set()): void {
   const shown = shownRows();
@@ -133,15 +133,15 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
   const isKnown = (row: Row) => alertsOf(row).some((id) => known.has(id));
   const firstKnown = given.rows.findIndex(isKnown);
   const isNewest = body.parentElement?.hasAttribute("data-newest");
-  // Only what stands above all that is known: the filters may meanwhile let an older alert through.
+  // Only rows above all known rows are new: the filters may meanwhile let an older alert through.
   const above = given.rows.slice(0, !isNewest ? 0 : firstKnown === -1 ? given.rows.length : firstKnown);
-  // A more severe twin takes the first place in a row that is there.
+  // A more severe twin takes the first place in a known row.
   alarm(
     given.rows.filter(
       (row, index) => isNewest && !known.has(row.dataset.alert ?? "") && (index < above.length || isKnown(row)),
     ),
   );
-  // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
+  // No known row is on the newest page any more. Only a reload shows the log without a gap.
   const isMore = given.goesOn && above.length > 0 && above.length === given.rows.length;
   const inserted = isToShow && !isMore ? above : [];
   const kept = settle(shown, inserted, isKnown, changed);
@@ -153,9 +153,9 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
 }
 
 /**
- * What becomes of the rows that are shown: each is what the fresh page has for it, be it as one of two that are one row now. The
- * page does not reach the rows below its last. For any other row that it does not have, a filter no longer lets the alert
- * through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
+ * Settles the shown rows. A row becomes its fresh row, also where that row joins two. Rows below the fetched page stay. For
+ * other rows there are two reasons: a filter no longer lets the alert through, and then the row says so. Or the row was drawn
+ * before the alert was read, and a newer alert of the same key has a row.
  */
 function settle(
   shown: Row[],
@@ -172,10 +172,10 @@ function settle(
     const next = nextOf(row);
     if (next !== undefined) {
       if (placed.has(next)) return [];
-      // Its turn comes when the new ones are shown.
+      // This row is replaced when the new rows are shown.
       if (!isKnown(next)) return [row];
       placed.add(next);
-      // The row stays the same to a reader who has it focused.
+      // Keeps the focus: the row stays the same element for a reader.
       if (document.getElementById(next.id) === null) row.id = next.id;
       return [next];
     }
@@ -202,7 +202,7 @@ function become(body: HTMLElement, next: readonly Row[]): void {
 
 const topOf = (element: Element | null | undefined) => element?.getBoundingClientRect().top ?? 0;
 
-/** At the top; what is being read, pointed at or focused stays where it is on the screen. */
+/** Adds rows at the top. The row that is read, pointed at or focused stays where it is on the screen. */
 function insert(body: HTMLElement, inserted: readonly Row[], kept: readonly Row[]): void {
   const isUsed = body.matches(":hover") || body.contains(document.activeElement);
   const isAbove = topOf(body) < 0;
@@ -224,7 +224,7 @@ function countNews(count: number, isMore: boolean): void {
   document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
 }
 
-/** A page that leaves something out between what it shows and what is new; only a reload shows that. */
+/** Rows between the shown and the new ones are missing. Only a reload shows them. */
 const hasGap = () => news?.textContent.includes("+") === true;
 
 function showNews(event: Event): void {
@@ -238,7 +238,7 @@ function showNews(event: Event): void {
   shownRows()[0]?.querySelector<HTMLElement>(".what > a")?.focus({ preventScroll: true });
 }
 
-/** Alerts that came while nobody looked count as seen once their rows are in sight. */
+/** Alerts that came to a hidden page count as seen once their rows are in sight. */
 function see(): void {
   if (unseen === 0 || document.hidden || topOf(rows()) < 0) return;
   unseen = 0;
@@ -268,7 +268,7 @@ type Bar = SVGAElement | undefined | null;
 const barOf = (target: EventTarget | null): Bar =>
   target instanceof Element ? target.closest<SVGAElement>(".over-time a[data-from]") : undefined;
 
-/** From one bar to another: the time between them. The arrows go from bar to bar. */
+/** Selects the time from one bar to another. The arrow keys go from bar to bar. */
 function watchBars(): void {
   let begun: Bar;
   document.addEventListener("pointerdown", ({ target }) => {
@@ -297,7 +297,7 @@ function watchBars(): void {
   if (document.querySelector("[data-counting]")) setTimeout(wantRefresh, 1_000);
 }
 
-/** Does nothing on other pages than the log. */
+/** Does nothing on pages other than the log. */
 export function showLog(): void {
   if (!news) return;
   hooks.refreshAddress = refreshAddress;

@@ -1,4 +1,4 @@
-// Everything here is a convenience: without it each page shows the same after a reload.
+// This script is a convenience: without it each page shows the same after a reload.
 import { offerAlarms } from "./alarms.ts";
 import { offerKeys } from "./keys.ts";
 import { followLive, wantRefresh } from "./live.ts";
@@ -15,7 +15,7 @@ function offerCopying(): void {
   }
 }
 
-/** The clipboard is open to https pages only; elsewhere the text is selected for the reader to copy. */
+/** Only https pages may use the clipboard. Elsewhere the text is selected for the reader to copy. */
 async function copy(source: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(source.textContent);
@@ -26,7 +26,7 @@ async function copy(source: HTMLElement): Promise<boolean> {
   }
 }
 
-/** What the line next to the picture is made of is known once the picture is there. */
+/** The relay knows the text of the line next to the picture once the picture is loaded. */
 function fillMarketLine(): void {
   const picture = document.querySelector<HTMLImageElement>("img.metric");
   if (!picture || document.querySelector('[data-live="market"]')?.childElementCount !== 0) return;
@@ -36,7 +36,7 @@ function fillMarketLine(): void {
 
 offerZones(() => {
   showLogTimes();
-  // Pictures and bars are drawn by the relay.
+  // The relay draws pictures and bars, so they are fetched again.
   wantRefresh();
 });
 showTimes();

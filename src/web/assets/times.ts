@@ -6,7 +6,7 @@ export const utc = formatsOf("UTC");
 const own = formatsOf(undefined);
 const ownIsUtc = own.exact.resolvedOptions().timeZone === "UTC";
 
-/** In which the page shows its times: the reader's own zone, or UTC when that was asked for. */
+/** The zone of the page's times: the reader's own zone, or UTC on request. */
 export const zone = (): Zone => (wish("zone") === "utc" ? utc : own);
 
 export function showTimes(root: ParentNode = document): void {
@@ -25,7 +25,7 @@ export function showTimes(root: ParentNode = document): void {
   }
 }
 
-/** As the server says it: `21:42 CET`, and of another day `20 Nov, 21:42 CET`. */
+/** The server writes times in the same way: `21:42 CET`, and for another day `20 Nov, 21:42 CET`. */
 function sinceText(at: number, now: number): string {
   const { clock, day, name } = zone();
   const time = `${clock.format(at).slice(0, 5)} ${name}`;
@@ -33,14 +33,14 @@ function sinceText(at: number, now: number): string {
   return date === day.format(now) ? time : `${date.replace(/^\w+,? | \d{4}$/g, "")}, ${time}`;
 }
 
-/** The relay draws its pictures in this zone. */
+/** Keeps the zone in a cookie, since the relay draws its pictures in this zone. */
 function keepZone(): void {
   const name = zone().exact.resolvedOptions().timeZone;
   // biome-ignore lint/suspicious/noDocumentCookie: other browsers than Chromium have no other way.
   document.cookie = `zone=${encodeURIComponent(name)}; path=/; max-age=31536000; samesite=lax`;
 }
 
-/** The reader's own zone and UTC, one press apart. */
+/** Offers a switch between the reader's own zone and UTC. */
 export function offerZones(onChanged: () => void): void {
   keepZone();
   const button = document.getElementById("zone");

@@ -1,4 +1,4 @@
-/** What this browser keeps of a reader's wishes; some keep nothing, and then it holds until the page is left. */
+/** The reader's choices, which the browser stores. Without storage they hold until the reader leaves the page. */
 const wishes = new Map<string, string>();
 
 export function wish(name: string): string | undefined {
@@ -9,7 +9,7 @@ export function wish(name: string): string | undefined {
   }
 }
 
-/** @param text undefined: it is no wish any more */
+/** @param text undefined removes the choice */
 export function keepWish(name: string, text: string | undefined): void {
   if (text === undefined) wishes.delete(name);
   else wishes.set(name, text);
@@ -17,6 +17,6 @@ export function keepWish(name: string, text: string | undefined): void {
     if (text === undefined) localStorage.removeItem(`tocsin.${name}`);
     else localStorage.setItem(`tocsin.${name}`, text);
   } catch {
-    // As said above.
+    // Without storage, as above.
   }
 }

@@ -1,7 +1,7 @@
 const clockStyle = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 const dateStyle = { day: "numeric", month: "short", year: "numeric" } as const;
 
-/** How times are written in one zone. */
+/** The formats for times in one zone. */
 export type Zone = ReturnType<typeof formatsOf>;
 
 /** @param timeZone IANA; undefined: the browser's */
@@ -13,7 +13,7 @@ export function formatsOf(timeZone: string | undefined) {
   return { exact, clock: format(clockStyle), day: format({ ...dateStyle, weekday: "short" }), name };
 }
 
-/** Not 24 hours ago: where clocks are set, a day has 23 or 25. */
+/** Counts days, not 24 hours: a day of a clock change has 23 or 25. */
 export function dayBefore(now: number, day: Intl.DateTimeFormat): string {
   let at = now;
   while (day.format(at) === day.format(now)) at -= 1_800_000;

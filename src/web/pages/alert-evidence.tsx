@@ -12,13 +12,13 @@ import { PanelView } from "./panel.tsx";
 interface EvidenceProps {
   alert: AlertDetail;
   seen: AlertDetailView;
-  /** Absent: none can be made here. */
+  /** Absent: this relay cannot compose messages. */
   messages?: ComposedMessage[];
   publicUrl: string;
   frame: Frame;
 }
 
-/** What shows how it was, folded away: what was read, what people got, the request, and how others get at it. */
+/** The evidence, folded away: the facts, the messages, the request, and how to share it. */
 export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidenceProps) {
   const { id, request } = alert;
   const fold = (id: string, summary: string, panel: Panel) => (
@@ -45,7 +45,7 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
   );
 }
 
-/** Messages that were made of the alert, equal texts once. */
+/** The messages of the alert. Equal texts are shown once. */
 function messagesPanel(messages: readonly ComposedMessage[]): Panel {
   const made = messages.filter(({ texts }) => texts.length > 0);
   const byText = groupBy(made, ({ texts }) => texts.join("\u0000"));
@@ -61,12 +61,12 @@ function messagesPanel(messages: readonly ComposedMessage[]): Panel {
   ];
 }
 
-/** What is sent as JSON goes as one line, in which nobody finds anything. */
+/** JSON is sent as one line, which nobody can read. */
 function layOut(text: string): string {
   return text.startsWith("{") ? (printJson(text)?.text ?? text) : text;
 }
 
-/** Its address, all of it as one file, and both from a terminal. */
+/** The alert's address, all of it as one file, and both from a terminal. */
 function sharePanel({ id, request }: AlertDetail, publicUrl: string): Panel {
   const line = (blockId: string, what: string, text: string): Panel => [
     aside`${{ words: what }}`,
@@ -92,7 +92,7 @@ function sharePanel({ id, request }: AlertDetail, publicUrl: string): Panel {
   ];
 }
 
-/** A type that a shell could read otherwise is left out: the body is read without it as well. */
+/** Leaves out a type that a shell could read differently. The body is readable without it. */
 function contentTypeOf(type: string | undefined): string {
   return type !== undefined && /^[\w./+-]+(?:; ?charset=[\w-]+)?$/.test(type) ? ` -H 'Content-Type: ${type}'` : "";
 }

@@ -13,15 +13,13 @@ import { type Cell, say, tableOf } from "../../panels/panel.ts";
 import type { Frame } from "../web-env.ts";
 import { PanelView, Text } from "./panel.tsx";
 
-/** Alerts of one key that the page looks at. */
+/** The most alerts of one key that the page reads. */
 export const mostKeyEvents = 60;
 
-/** This many are listed on either side of the alert; the log has all. */
+/** The alerts that are listed on each side of this alert. The log has all. */
 const shownBeside = 4;
 
-/**
- * Whether the key fires or is over, since when, and how often it has fired: what a reader who comes from a message asks first.
- */
+/** Whether the key fires or is over, since when, and how often it fired. Readers who come from a message ask this first. */
 export function KeyLine({ history, id, frame }: { history: KeyHistory; id: string; frame: Frame }) {
   const state = describeKey(history, id);
   if (state === undefined) return null;
@@ -58,7 +56,7 @@ interface KeyProps {
   canPng: boolean;
 }
 
-/** What came with the same key: value and threshold as a picture, and the alerts around it. */
+/** The history of the key: values and threshold as a picture, and the alerts before and after this one. */
 export function KeySection({ alert, history, frame, canPng }: KeyProps) {
   const { events } = history;
   if (alert.facts === undefined || events.length < 2) return null;
@@ -94,7 +92,7 @@ function wordsOf({ status, severity, isRepeat }: KeyEvent): string {
   return severity === "unknown" ? "came" : severity;
 }
 
-/** Two of them, for a wide and for a narrow window; a style shows the one that fits. */
+/** Draws two pictures, for a wide and for a narrow window. A style shows the fitting one. */
 function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: LineChart; canPng: boolean }) {
   if (chart === undefined) return null;
   return (
@@ -114,7 +112,7 @@ function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: Line
   );
 }
 
-/** The values of a key's alerts; undefined where no two of them have one. */
+/** The values of a key's alerts. Undefined with fewer than two values. */
 function keyChart(alert: AlertDetail, history: KeyHistory, timeZone: string): LineChart | undefined {
   const { facts } = alert;
   const happened = sameSeries(alert, history);
@@ -131,7 +129,7 @@ function keyChart(alert: AlertDetail, history: KeyHistory, timeZone: string): Li
   };
 }
 
-/** What happened of its key, of the same metric in the same unit. */
+/** The events of the alert's key with the same metric and unit. */
 const sameSeries = ({ facts }: AlertDetail, { events }: KeyHistory) =>
   facts === undefined ? [] : events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
 
@@ -141,7 +139,7 @@ const marksOf = (alert: AlertDetail, events: readonly KeyEvent[]) =>
     return { at: receivedAt, kind: status === "resolved" ? over : fires };
   });
 
-/** The last seven days of an alert's metric, with its threshold and when its key fired: a picture of its own. */
+/** Draws the last seven days of an alert's metric, with its threshold and the moments when its key fired. */
 export function drawMetricPicture(
   alert: AlertDetail,
   history: KeyHistory,
@@ -149,7 +147,7 @@ export function drawMetricPicture(
   { isNarrow, ...drawn }: { now: number; theme: ChartTheme; timeZone: string; isNarrow: boolean },
 ): string {
   const { facts } = alert;
-  // "M USD" next to single units, a change in percent: then the records are of another unit.
+  // A value like "M USD" next to single units, or a change in percent, means that the records have another unit.
   const isOther = facts !== undefined && toNumber(facts.value) !== null && valueAmong(facts, points ?? []) === null;
   return drawLineChart({
     title: facts?.metric ?? "",
@@ -168,15 +166,15 @@ export function drawMetricPicture(
   });
 }
 
-/** As a file for others: undefined where there is nothing to draw. */
+/** The picture as a file for others. Undefined without enough values. */
 export function drawKeyPicture(alert: AlertDetail, history: KeyHistory, timeZone: string): string | undefined {
   const chart = keyChart(alert, history, timeZone);
   return chart && drawLineChart({ ...chart, title: alert.facts?.title ?? chart.title, theme: lightTheme });
 }
 
 /**
- * Loaded by itself, so that the page never waits for the service. What the market does is known once the picture is
- * there; until then the place for it is empty, and the script looks again.
+ * Loaded by the browser, so the page never waits for the service. The market line is known once the picture is loaded. Until
+ * then its place is empty, and the script looks again.
  */
 export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: string }) {
   const address = `/alerts/${alert.id}/metric.svg`;

@@ -32,12 +32,12 @@ import { PanelView } from "./panel.tsx";
 import { PanelPage } from "./panel-page.tsx";
 import { alertResendPanel } from "./resend-page.tsx";
 
-/** One alert: what it is, who got it, why, the history of its key, and what shows all that; and what can be done about it. */
+/** One alert: its facts, who got it and why, the history of its key, the evidence, and the possible actions. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
   addAlertFiles(app, deps);
 
-  /** What was asked for has failed as it may; the page says so and still shows the alert. */
+  /** Shows the alert, with the problem where the reader's action was refused. */
   async function render(c: WebContext, id: string, problem?: AppError, asked?: MuteChoice) {
     const shown = await readAlert(c, deps, id);
     const choice = asked ?? { chosen: likeByDefault, preview: await previewDefault(shown.alert, shown) };
@@ -45,7 +45,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.render(<AlertPage {...{ ...shown, choice, done, problem }} />, statusOf(problem));
   }
 
-  /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
+  /** Counts for the mute form. Each view of the page counts, so it looks at fewer alerts than a preview on request. */
   async function previewDefault({ facts, request }: AlertDetail, asOf: LogState): Promise<MutePreview | undefined> {
     if (facts === undefined || request === undefined) return undefined;
     return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 500, asOf });
@@ -130,7 +130,7 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
     const [points, history] = await Promise.all([
       deps.metricHistory(key),
       store.keyHistory(alert.id, mostKeyEvents),
-      // Known then, for the line next to the picture.
+      // The line next to the picture is known when the picture is.
       deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
     ]);
     const svg = drawMetricPicture(alert, history, points, {
@@ -157,7 +157,7 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** The records of the picture may take as long. */
+/** How long market and picture may take, milliseconds. */
 const longestMarketLookMs = 2_500;
 
 function answerFile(c: WebContext, content: Uint8Array, name: string, type: string, how = "attachment"): Response {
@@ -169,7 +169,7 @@ function noPicture(): AppError {
   return new AppError("not_found", "There is no picture of this alert.");
 }
 
-/** The words come from here and only a number from the address, so that no link can put words into our mouth. */
+/** The words come from here, and only a number from the address. No link can put words into our mouth. */
 function describeDone(done: string | undefined, count: string | undefined): string | undefined {
   if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
   const deliveries = /^\d{1,4}$/.test(count ?? "") ? Number(count) : 0;
@@ -179,12 +179,12 @@ function describeDone(done: string | undefined, count: string | undefined): stri
   return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
 }
 
-/** What the page shows, asked for in one go. */
+/** Reads all that the page shows at once. */
 async function readAlert(c: WebContext, deps: PageDeps, id: string) {
   const { store, operations } = deps;
   const frame = frameOf(c, deps);
   const [version, counts, alert, neighbours, history, downtimes, { destinations = [] }] = await Promise.all([
-    // The cursor is asked for first, so that a change during the rest comes by the stream.
+    // Read first, so the stream sends changes that happen during the rest.
     store.latestChange(),
     store.countAlerts(),
     findAlert(store, id),

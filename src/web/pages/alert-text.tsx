@@ -3,15 +3,15 @@ import type { AlertSummary } from "../../core/ports/alert-log.ts";
 import { type LearnedName, titleForPeople } from "../../core/subject-name.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 
-/** What an alert is called until its body was read. */
+/** The title of an alert before its body is read. */
 export const notRead = "Stored, not read yet";
 
-/** As its message says it, so that a reader who comes from there finds the same; see `titleForPeople`. */
+/** The title as in the alert's messages, so readers who come from there recognise it. See `titleForPeople`. */
 export function titleOf({ origin, facts }: AlertSummary, learned?: LearnedName): string {
   return facts === undefined ? notRead : titleForPeople({ origin, facts }, learned);
 }
 
-/** The words for a severity, in rows and filters alike. */
+/** The words for severities, in rows and filters. */
 export const severityWords: Record<Severity, string> = {
   critical: "critical",
   warning: "warning",
@@ -30,8 +30,8 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
 }
 
 /**
- * A number with its digits in groups, all of them as sent. The gaps are not in the text, so that what is copied or
- * searched for on the page is the number itself.
+ * A number with its digits in groups, all as sent. The gaps are not in the text, so copying and searching find the number
+ * itself.
  */
 function Digits({ sent }: { sent: string }) {
   const [first, ...groups] = sent.includes(",") ? [sent] : groupDigits(sent).split(",");

@@ -27,10 +27,10 @@ function Undelivered({ alert }: { alert: AlertSummary }) {
 
 const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === undefined || deliveries.length === 0;
 
-/** Worst first. */
+/** The worst first. */
 const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted", "digested"] as const;
 
-/** Where one alert stands. */
+/** The outcome of one alert's deliveries. */
 export function outcomeOf(deliveries: DeliverySummary[]) {
   const standing = standingOf({ deliveries });
   const isSent = (delivery: DeliverySummary) => lookOf(delivery)[1] === "good";
@@ -43,18 +43,18 @@ export function outcomeOf(deliveries: DeliverySummary[]) {
     exceptions: [...groupBy(open, ({ destination }) => destination)].map(([name, own]) => summarise(name, own)),
     /** Deliveries that are sent or in a digest, as the commands count them. */
     sent: sent.length,
-    /** Where to. */
+    /** The destinations of these deliveries. */
     sentTo: [...new Set(sent.map(({ destination }) => destination))],
   };
 }
 
-/** What went wrong or is not done yet for one alert at one destination. `open`: the worst first. */
+/** Open or failed deliveries of one alert at one destination. `open`: the worst first. */
 function summarise(destination: string, open: DeliverySummary[]) {
   const [word, tone] = lookOf(open[0] ?? { state: "queued" });
   const counts = [...groupBy(open, (one) => lookOf(one)[0])].map(([word, { length }]) => `${length} ${word}`);
   return {
     destination,
-    /** The worst of its recipients. */
+    /** The tone of the worst recipient. */
     tone,
     /** `held`, or `1 failed, 1 queued` for several mailboxes. */
     words: open.length === 1 ? word : counts.join(", "),
@@ -69,9 +69,9 @@ interface OutcomeMarksProps {
 }
 
 /**
- * The outcomes of alerts that are one row of the log: a mark with initials for all who got it, and a chip for what needs a look.
- * The names of several are read out, and said when pointed at. The page of the alert says the rest, as when what waits is tried
- * again.
+ * The outcomes of the alerts in one row of the log: initials for destinations that have the message, and a chip for each
+ * exception. Screen readers and the pointer get the names. The alert's page has the details, such as the time of the next
+ * attempt.
  */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const undelivered = alerts.find(isUndelivered);
@@ -112,7 +112,7 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
 
 type Exception = ReturnType<typeof summarise>;
 
-/** A chip for exceptions that are alike, or for the rest. Null without any. */
+/** A chip for equal exceptions, or for the rest. Null without any. */
 function ExceptionChip({ those, isRest = false }: { those: readonly Exception[]; isRest?: boolean }) {
   const [first] = those;
   if (first === undefined) return null;
@@ -135,11 +135,11 @@ function ExceptionChip({ those, isRest = false }: { those: readonly Exception[];
   );
 }
 
-/** More would take a second line. */
+/** More chips would take a second line. */
 const mostExceptions = 2;
 const mostInitials = 6;
 
-/** What stands for each name: two letters, and more where another name has these. `risk-mail` → `rm`, `desk` → `de`. */
+/** The initials of each name: two letters, and more where another name has the same two. `risk-mail` → `rm`, `desk` → `de`. */
 export function initialsOf(names: readonly string[]): Record<string, string> {
   const choices = new Map(names.map((name) => [name, choicesOf(name)]));
   return Object.fromEntries(
@@ -151,7 +151,7 @@ export function initialsOf(names: readonly string[]): Record<string, string> {
   );
 }
 
-/** The shortest first. */
+/** The possible initials, shortest first. */
 function choicesOf(name: string): string[] {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
   const letters = [...(words.length > 1 ? words.map((word) => [...word][0]).join("") : (words[0] ?? name))];

@@ -21,13 +21,13 @@ import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from
 import { Layout } from "./layout.tsx";
 import { CardView, PanelView } from "./panel.tsx";
 
-/** `GET /destinations`: whether each one takes messages, why not, and what to do. */
+/** `GET /destinations`: whether each destination accepts messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
   app.get("/destinations", async (c) => {
     const frame = frameOf(c, deps);
     const [version, destinations, statistics] = await Promise.all([
-      // Asked before the rest, so that whatever changes while that is read comes by the stream.
+      // Read first, so the stream sends changes that happen during the rest.
       store.latestChange(),
       operations.destinations(),
       operations.destinationStatistics(),
@@ -63,7 +63,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return alert?.origin === "test" && alert.request === undefined ? alert : undefined;
   }
 
-  /** What each button does, and what the address then says of it. */
+  /** The action of each button, and the parameters that then say its result in the address. */
   const acts: Record<string, (name: string) => Promise<Record<string, string>>> = {
     test: async (name) => ({ test: (await operations.testDestination(name)).alert.id }),
     pause: async (name) => ({ changed: (await operations.pauseDestination(name, "page")).name }),
@@ -95,7 +95,7 @@ const noDestination: Panel = [
   ),
 ];
 
-/** What was just done. The words come from here and what is true now, so that no link can put words into our mouth. */
+/** The result of an action. The words come from here and the facts from now, so no link can put words into our mouth. */
 function readDone(c: WebContext, destinations: DestinationView[]): Panel {
   const find = (asked: string | undefined) => destinations.find(({ name }) => name === asked);
   const changed = find(c.req.query("changed"));
@@ -120,7 +120,7 @@ function toTryResult(destination: DestinationView, result: TryResult["result"]):
   return { destination: name, result, health, detail: reason, nextTryAt, waiting };
 }
 
-/** What became of the deliveries of one destination: counts, how long they took, and the last ones one by one. */
+/** The deliveries of one destination: counts, durations, and the last ones one by one. */
 function DestinationFigures({ statistics, frame }: { statistics: DestinationStatistics; frame: Frame }) {
   const { day, week, waits, last } = statistics;
   if (last.length === 0 && outcomes.every((outcome) => week[outcome] === 0)) return null;
@@ -147,7 +147,7 @@ function describeCounts(counts: DestinationStatistics["day"]): Cell {
   ]);
 }
 
-/** Oldest left. What went well says so to the pointer alone: fifty times "sent" would drown the one that failed. */
+/** The last deliveries, oldest left. Screen readers get only the failures by name: fifty times "sent" would drown them. */
 function Band({ last, timeZone }: { last: PastOutcome[]; timeZone: string }) {
   const count = (state: EndState) => last.filter((outcome) => outcome.state === state).length;
   const summary = outcomes.flatMap((state) => (count(state) > 0 ? [`${count(state)} ${wordOf(state)}`] : []));

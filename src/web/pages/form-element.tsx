@@ -9,7 +9,7 @@ interface FormProps {
   class?: string;
 }
 
-/** Every form that changes something carries the session's form token. */
+/** A form that changes something. Carries the session's form token. */
 export function Form({ frame, action, class: className, children }: PropsWithChildren<FormProps>) {
   return (
     <form method="post" action={action} class={className}>
@@ -19,7 +19,7 @@ export function Form({ frame, action, class: className, children }: PropsWithChi
   );
 }
 
-/** What a form sends unseen; nothing of what is undefined. */
+/** Hidden fields of a form. An undefined field is left out. */
 export function Hidden({ fields }: { fields: Readonly<Record<string, string | undefined>> }) {
   return (
     <>
@@ -31,11 +31,11 @@ export function Hidden({ fields }: { fields: Readonly<Record<string, string | un
 }
 
 interface FieldProps extends Input {
-  /** It may be left out. Default: it must not, but for a choice. */
+  /** Whether the field may be empty. Default false. A choice may always be. */
   isOptional?: boolean;
 }
 
-/** What the reader fills in, with its label. */
+/** A field with its label. */
 export function Field({ name, label, value, options, lines, placeholder, isOptional = false }: FieldProps) {
   const text = { name, placeholder, required: !isOptional, spellcheck: false };
   return (

@@ -5,20 +5,20 @@ import { type Frame, frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { Mark } from "./delivery-chips.tsx";
 import { Act, Text } from "./panel.tsx";
 
-/** `GET /strip`: the line of health alone, for the script of pages that stay open. */
+/** `GET /strip`: only the line of health, for the script of open pages. */
 export function addHealth(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/strip", (c) => c.render(<Health frame={frameOf(c, deps)} />));
 }
 
-/** This many lines at most stand open: what is below them must stay in sight of a phone. */
+/** Troubles in sight. The rest of the page must stay visible on a phone. */
 const mostOpen = 3;
 
-/** This many unfold. A server that a hundred destinations share is one fault, and this stands on every page. */
+/** Troubles that unfold. A server that a hundred destinations share is one fault, and this is on every page. */
 const mostListed = 30;
 
 /**
- * One line of how all is, on every page; in place of it what is wrong now, worst first, each with the button that helps. A
- * log that does not move looks like a quiet market, and a dead destination like a quiet night.
+ * One line about the relay's health, on every page. Troubles replace the line, worst first, each with the button that helps.
+ * Without it a silent log looks like a quiet market, and a dead destination like a quiet night.
  */
 export async function Health({ frame }: { frame: Frame }) {
   const health = await frame.health();

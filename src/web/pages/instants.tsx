@@ -3,11 +3,11 @@ import { dayMs } from "../../ground/time/spans.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 
 const dayStyle = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
-/** Made once: making one takes longer than formatting a hundred days. */
+/** Made once: to make a format takes longer than to format a hundred days. */
 const dayFormat = new Intl.DateTimeFormat("en-GB", dayStyle);
 const longDayFormat = new Intl.DateTimeFormat("en-GB", { ...dayStyle, weekday: "short" });
 
-/** The times of a page are mostly of one day, and to format it takes ten times as long as the rest of a time. */
+/** The last formatted day. Most times of a page are of one day, and the day takes ten times as long as the rest of a time. */
 let lastDay = { number: Number.NaN, words: "" };
 
 function dayOf(at: number): string {
@@ -23,13 +23,13 @@ export function exactTime(at: number): string {
   return `${dayOf(at)}, ${iso.slice(-13, -5)} UTC`;
 }
 
-/** `21:42 UTC`, and of another day `20 Nov, 21:42 UTC`. */
+/** `21:42 UTC`, and for another day `20 Nov, 21:42 UTC`. */
 function minuteOf(at: number, now: number): string {
   const time = `${new Date(at).toISOString().slice(11, 16)} UTC`;
   return Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${dayOf(at).replace(/ \d+$/, "")}, ${time}`;
 }
 
-/** `since 21:42 UTC`: of what goes on, for one line. */
+/** `since 21:42 UTC`, on one line. */
 export function Since({ at, now }: { at: number; now: number }) {
   if (!isInstant(at)) return <span>since an unknown time</span>;
   return (
@@ -39,7 +39,7 @@ export function Since({ at, now }: { at: number; now: number }) {
   );
 }
 
-/** `Today, Sat 21 Nov 2026`: the day of an instant in UTC. The script says the same in the reader's own zone. */
+/** `Today, Sat 21 Nov 2026`: the day of an instant in UTC. The script shows it in the reader's own zone. */
 export function dayWords(at: number, now: number): string {
   const daysAgo = Math.floor(now / dayMs) - Math.floor(at / dayMs);
   const day = longDayFormat.format(at).replace(",", "");
@@ -53,15 +53,15 @@ export const isSameDay = (one: number, other: number): boolean => Math.floor(one
 interface InstantProps {
   at: number;
   now: number;
-  /** `both`: relative, and exact behind it. Default `both`. */
+  /** `both`: relative, then exact. Default `both`. */
   show?: "relative" | "both";
-  /** Something is expected then: once it has passed it reads `now`. */
+  /** The instant is in the future: once it has passed, it reads `now`. */
   isComing?: boolean;
 }
 
 /**
- * An instant, relative and exact, in UTC. The script keeps the relative part true and shows the exact one in the
- * reader's own zone, with the other as a tooltip.
+ * An instant in UTC, relative and exact. The script updates the relative part and shows the exact part in the reader's own
+ * zone. The other zone is in the tooltip.
  */
 export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
@@ -74,7 +74,7 @@ export function Instant({ at, now, show = "both", isComing = false }: InstantPro
   );
 }
 
-/** `14:02:05`, of a page that says the day and the zone elsewhere. The script shows it in the reader's own zone. */
+/** `14:02:05`, where the page says day and zone elsewhere. The script shows it in the reader's own zone. */
 export function ClockTime({ at }: { at: number }) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const iso = new Date(at).toISOString();

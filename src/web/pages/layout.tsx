@@ -12,9 +12,9 @@ import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
 interface DocumentProps {
   assets: Assets;
   title: string;
-  /** Version of the log that the page shows; with it the script keeps the page up to date. */
+  /** The version of the log on the page. With it the script keeps the page up to date. */
   version?: ChangeCursor;
-  /** The id of the one alert that the page is about: other alerts' changes do not touch it. */
+  /** The alert of an alert's page: changes of other alerts do not refresh it. */
   alertId?: string;
 }
 
@@ -44,15 +44,15 @@ export function HtmlDocument({ assets, title, version, alertId, children }: Prop
 
 interface LayoutProps {
   frame: Frame;
-  /** Default: the question of the page. */
+  /** Default: the question that the page answers. */
   title?: string;
-  /** The page that it is, or that it belongs to. */
+  /** The path of the page, or of the page that it belongs to. */
   at?: PagePath;
   version?: ChangeCursor;
   alertId?: string;
 }
 
-/** A page behind the login. One of a room has its title as its head; others write theirs. */
+/** A page behind the login. Pages of a room have the title as their heading. Others write their own. */
 export function Layout(props: PropsWithChildren<LayoutProps>) {
   const { frame, at, title = at && questionOf(at), version, alertId, children } = props;
   return (
@@ -82,7 +82,7 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
   );
 }
 
-/** The result of what the reader has just done, or what went wrong. */
+/** The result of the reader's action, or a failure. */
 export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"; children?: Child }) {
   return (
     <p class={`notice ${kind}`} role={kind === "failed" ? "alert" : "status"}>
@@ -91,7 +91,7 @@ export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"
   );
 }
 
-/** What went wrong with what the reader has asked for, and what to do; nothing when nothing did. */
+/** A refused action, with the advice. Nothing without an error. */
 export function Problem({ error }: { error?: AppError }) {
   if (error === undefined) return null;
   return (
@@ -101,12 +101,12 @@ export function Problem({ error }: { error?: AppError }) {
   );
 }
 
-/** The status of a page that shows such a problem besides what it always shows. */
+/** The status of a page that shows such a problem above its usual content. */
 export function statusOf(problem: AppError | undefined) {
   return problem === undefined ? 200 : httpStatusOf(problem.code);
 }
 
-/** A page that could not be made: what happened, and what to do. Who has logged in keeps the ways to all others. */
+/** A page for an error, with the advice. Readers who are logged in keep the links to all pages. */
 export function answerErrorPage(c: WebContext, error: AppError, deps: PageDeps) {
   setRetryAfter(c, error);
   const session = deps.cookie.read(c);

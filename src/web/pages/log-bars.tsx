@@ -11,15 +11,15 @@ const spans: Record<SpanName, { words: string; stepMs: number; steps: number }> 
   "24h": { words: "24 h", stepMs: 30 * minuteMs, steps: 48 },
   "7d": { words: "7 d", stepMs: 3 * hourMs, steps: 56 },
 };
-/** A young log would be one bar at the end of a day. */
+/** The span without a choice. In a day's picture a young log would be one bar at the end. */
 const usualSpan = (now: number, oldestAt: number): SpanName => (now - oldestAt < hourMs ? "1h" : "24h");
 
 const stepLengths = [minuteMs, 5 * minuteMs, 30 * minuteMs, 3 * hourMs, dayMs, 7 * dayMs, 30 * dayMs, 365 * dayMs];
 const mostSteps = 64;
 
 /**
- * The steps that the bars of a page show: those between its own times, or of the span that was asked for; else of the last
- * hour while the log is younger than that, and of the last day.
+ * The steps of a page's bars. They cover the times of the filters, or the chosen span. Default: the last hour for a younger
+ * log, otherwise the last day.
  */
 export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now): TimeSteps {
   const chosen = spans[span ?? usualSpan(now, oldestAt)];
@@ -43,7 +43,7 @@ interface LogBarsProps {
   timeZone: string;
 }
 
-/** Alerts over time by severity, what went wrong marked; a bar leads to its alerts. */
+/** Alerts over time by severity, problems marked. A bar links to its alerts. */
 export const LogBars = keepHtml(({ filters, steps, counted, timeZone }: LogBarsProps) => {
   const { written, read } = filters;
   const { fromAt, stepMs } = steps;
@@ -94,7 +94,7 @@ function toBucket({ at, problems, ...counts }: OverTime["steps"][number], shown:
   return { at, ...some, problems };
 }
 
-/** A filter is set that the bars do not look at. */
+/** Whether a filter is set that the bars ignore. */
 function isFilteredOtherwise({ read }: LogFilters): boolean {
   const { severity: _severity, from: _from, to: _to, ...others } = read;
   return Object.values(others).some((value) => value !== undefined);

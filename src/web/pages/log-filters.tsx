@@ -8,28 +8,28 @@ import { Field, Hidden } from "./form-element.tsx";
 const fieldNames = ["q", "severity", "state", "destination", "route", "source", "key", "from", "to"] as const;
 type FieldName = (typeof fieldNames)[number];
 
-/** The filters of the page as they stand in its address, and what of them could not be read. */
+/** The filters of the page as in its address, and the problems of unreadable ones. */
 export interface LogFilters {
   written: Partial<Record<FieldName | "view" | "span", string>>;
   read: AlertFilters;
-  /** Words that are searched for, and what facts are to be, for the rows to mark. */
+  /** Searched words and facts, which the rows mark. */
   hits: string[];
-  /** The words that payloads are searched for. */
+  /** The words of a search in payloads. */
   rawHits: readonly string[];
   problems: string[];
   view: LogView;
-  /** What the bars cover. Default: see `stepsOf`. */
+  /** The range of the bars. Default: see `stepsOf`. */
   span?: SpanName;
 }
 
-/** What the bars may cover; each is an address. */
+/** The ranges for the bars. Each is an address. */
 export const spanNames = ["1h", "24h", "7d"] as const;
 export type SpanName = (typeof spanNames)[number];
 
-/** `keys`: of each alert key the newest alert, with how often it came. `events`: every alert. */
+/** `keys`: the newest alert of each key, with its count. `events`: every alert. */
 export type LogView = "keys" | "events";
 
-/** Reads a page's address: empty fields are left out, and a wrong one costs only itself. */
+/** Reads a page's address. Empty fields are left out. A wrong field does not affect the others. */
 export function readLogFilters(parameter: (name: string) => string | undefined): LogFilters {
   const written: LogFilters["written"] = {};
   const problems: string[] = [];
@@ -46,9 +46,9 @@ export function readLogFilters(parameter: (name: string) => string | undefined):
   const { q, ...others } = read as AlertFilters;
   const search = readSearch(q, others);
   problems.push(...search.problems);
-  // Its other words would find what was not asked for.
+  // A search with a problem is dropped whole: its other words alone would find too much.
   if (search.problems.length > 0) delete read.q;
-  // What was filtered for is often one of several of its key, and would be hidden behind the newest.
+  // A filtered alert is often one of several of its key. The view by keys would hide it behind the newest.
   const usual = Object.keys(written).length === 0 ? "keys" : "events";
   const asked = parameter("view");
   const view = asked === "keys" || asked === "events" ? asked : usual;
@@ -71,13 +71,13 @@ function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
   return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
 }
 
-/** A filter is set. View and span are none: they only choose how the page shows the log. */
+/** Whether a filter is set. View and span only choose how the page shows the log. */
 export function isFiltered({ written }: Pick<LogFilters, "written">): boolean {
   const { view: _view, span: _span, ...filters } = written;
   return Object.keys(filters).length > 0;
 }
 
-/** What a browser's date and time field sends has no zone; the page says that it is UTC. */
+/** A browser's date and time field sends no zone. The page says that it is UTC. */
 function withZone(text: string): string {
   const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/.exec(text);
   return time === null ? text : `${time[1]}${time[2] ?? ":00"}Z`;
@@ -93,7 +93,7 @@ interface FilterFormProps {
   filters: LogFilters;
   destinations: string[];
   routes: string[];
-  /** Without sources there is nothing to choose from. */
+  /** Empty: the filter is not shown. */
   sources: string[];
 }
 
@@ -114,7 +114,7 @@ export function FilterForm({ filters: { written, read }, destinations, routes, s
   );
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
-      {/* Unfolds the rest of the form, without a script. */}
+      {/* Unfolds the rest of the form without a script. */}
       <input type="checkbox" id="more" class="hidden" checked={count > (written.q === undefined ? 0 : 1)} />
       <div class="row">
         <label class="search">
@@ -154,7 +154,7 @@ const stateWords = Object.fromEntries(stateFilters.map((state) => [state, wordOf
 
 const isoOf = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
 
-/** What a date and time field takes: no zone. Minutes, unless the filter has seconds. */
+/** The value of a date and time field, without a zone. Minutes, unless the filter has seconds. */
 function localPart(at: number | undefined): string | undefined {
   if (at === undefined) return undefined;
   return new Date(at).toISOString().slice(0, at % 60_000 === 0 ? 16 : 19);

@@ -14,7 +14,7 @@ import { AlertTable } from "./log-rows.tsx";
 import { createSparks, type SparksOf } from "./log-sparks.ts";
 import { resendAddress } from "./resend-page.tsx";
 
-/** The script of a page that stays open asks for as many rows as stand on it. */
+/** The most rows that the script of an open page may ask for. */
 const mostRows = 350;
 
 function readRows(text: string | undefined): number {
@@ -22,10 +22,12 @@ function readRows(text: string | undefined): number {
   return Math.min(Math.max(rows, defaultPageSize), mostRows);
 }
 
-/** Until all steps are counted, the bars cost each page this much. */
+/** How long each page counts for its bars, until all steps are counted. */
 const mostBarsMs = 3;
 
-/** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. `GET /export`: all of them as a file. */
+/**
+ * `GET /`: the newest alerts, filtered by the address. Its cursor leads to older ones. `GET /export`: all of them as a file.
+ */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const sparksOf = createSparks(deps.store);
 
@@ -53,7 +55,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
 type Log = Awaited<ReturnType<typeof readLog>>;
 
-/** What the page shows. All that need not wait for each other is asked of the reading thread in one go. */
+/** Reads all that the page shows. Independent reads go to the reading thread at once. */
 async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   const { store, operations } = deps;
   const frame = frameOf(c, deps);
@@ -62,7 +64,7 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   const cursor = given !== undefined && store.isPosition(given) ? given : undefined;
   const newestOfKey = asked.view === "keys";
   const limit = readRows(c.req.query("rows"));
-  // Asked before the list, so that whatever changes while it is read comes by the stream.
+  // Read before the list, so the stream sends changes that happen meanwhile.
   const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
   const steps = stepsOf(asked, deps.clock.now(), counts.oldestReceivedAt);
   const [found, duplicates, counted] = await Promise.all([
@@ -70,7 +72,7 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
     store.countDuplicates(),
     store.countOverTime(steps, mostBarsMs),
   ]);
-  // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
+  // A word that is in no fact may be in a body. Without any result payloads are searched unasked.
   const payloads = payloadFiltersOf(asked);
   const isNowhere = found.alerts.length === 0 && found.searchedTo === undefined && cursor === undefined;
   const unasked = isNowhere ? payloads : undefined;
@@ -88,12 +90,12 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   ]);
   return {
     ...{ frame, version, filters, page, counts, duplicates, sparks },
-    /** Nothing newer stands before the first row. */
+    /** No newer alert is before the first row. */
     isNewest: cursor === undefined,
     learnedName: deps.learnedName,
-    /** Where payloads are searched for the same; `unasked`: that was done, since nothing else has it. */
+    /** The address of the same search in payloads. `unasked`: payloads were searched, since no fact has the words. */
     payloads: unasked ? ("unasked" as const) : payloads && addressOf(payloads.written),
-    /** How many there are in all; undefined where nothing is filtered. */
+    /** The number of all matches. Undefined without a filter. */
     matches,
     bars: { steps, counted, timeZone: frame.timeZone },
     choices: {
@@ -193,7 +195,7 @@ function LogPage(log: Log) {
   );
 }
 
-/** The page with its words looked for in payloads; undefined where it has none, or that would be too long. */
+/** The filters with the search words looked for in payloads. Undefined without words, or where the search would be too long. */
 function payloadFiltersOf({ written, read }: LogFilters): LogFilters | undefined {
   const q = read.q === undefined ? undefined : inPayloads(read.q);
   if (q === undefined) return undefined;
@@ -216,10 +218,10 @@ function Matches({ count, isMore, view }: { count: number; isMore: boolean; view
   );
 }
 
-/** Finds keys whose newest alert has not ended. */
+/** Finds keys whose newest alert fires. */
 const firing = "status:firing";
 
-/** Each view is an address of its own. */
+/** Switches the view. Each view has its own address. */
 function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   const { view: _view, ...others } = written;
   const filtered = isFiltered({ written });
@@ -241,7 +243,7 @@ function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   );
 }
 
-/** Needs no script. */
+/** Works without a script. */
 function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
   const { span: _span, view: _view, ...others } = written;
   const address = (rows: LogView, format: string) => `/export${addressOf(others, { view: rows, format }).slice(1)}`;
@@ -265,7 +267,7 @@ function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
   );
 }
 
-/** Few alerts match, and to look at all of them would take long. */
+/** Says how far back the search looked. Few alerts match, and to look at all would take long. */
 function SearchedTo({ to, looked, now, found }: { to: number; looked: number; now: number; found: number }) {
   return (
     <div class="empty">
@@ -278,7 +280,7 @@ function SearchedTo({ to, looked, now, found }: { to: number; looked: number; no
   );
 }
 
-/** Says what to do next. */
+/** Advice for a log without rows. */
 function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
   if (total > 0) {
     return (

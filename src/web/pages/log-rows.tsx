@@ -21,16 +21,16 @@ interface AlertTableProps {
   alerts: AlertSummary[];
   now: number;
   filters: LogFilters;
-  /** Nothing newer stands before the first row. */
+  /** No newer alert is before the first row. */
   isNewest: boolean;
   learnedName?: WebDeps["learnedName"];
-  /** The sparkline of each alert, by its id, as SVG; empty or absent where there is none. */
+  /** The sparkline of each alert as SVG, by id. Empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
-  /** The names of destinations, so that each has initials of its own. */
+  /** The names of all destinations, so each gets its own initials. */
   destinations: readonly string[];
 }
 
-/** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
+/** A page of the log by day. Days and times are UTC. The script shows them in the reader's own zone. */
 export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks, destinations }: AlertTableProps) {
   const initials = initialsOf([
     ...destinations,
@@ -56,7 +56,7 @@ export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks
           const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
           const input = { alert, twins, hits: filters.hits, rawHits: filters.rawHits, initials };
           const learned = alert.facts && learnedName?.(alert.facts);
-          // A row is the same for a minute at least; the script keeps its times true.
+          // The row's HTML stays the same for at least a minute. The script updates its times.
           const minute = isOfEarlierDay(alert) ? Math.floor(now / minuteMs) * minuteMs : undefined;
           return (
             <>
@@ -82,17 +82,17 @@ function DayRow({ at, now }: { at: number; now: number }) {
 
 interface Row {
   alert: AlertSummary;
-  /** Less severe alerts that say the same. */
+  /** Less severe alerts about the same event. */
   twins: AlertSummary[];
 }
 
-/** Two rules over one metric have fired within the same second: that is one thing that happened, of two severities. */
+/** Joins alerts of two rules over one metric that fired within the same second. They are one event with two severities. */
 function joinTwins(alerts: readonly AlertSummary[]): Row[] {
   const rows = new Map<string, Row>();
   for (const alert of alerts) {
     const { id, facts, origin, receivedAt } = alert;
     const { title = id, metric, token, chain, value, threshold, status, text, fields } = facts ?? {};
-    // Without a measured metric the title alone does not say what it is about: `High CPU` of two machines is no twin.
+    // Without a measured metric the title alone does not name the subject: `High CPU` of two machines is no twin.
     const about =
       metric !== undefined && value !== undefined ? [metric, token, chain] : [metric, token, chain, text, fields];
     const said = [title, ...about, value, threshold, status];
@@ -110,11 +110,11 @@ function joinTwins(alerts: readonly AlertSummary[]): Row[] {
 
 const rankOf = ({ facts }: AlertSummary) => (facts === undefined ? 0 : severities.indexOf(facts.severity));
 
-/** A longer one stands in full on the alert's page. */
+/** The alert's page shows longer titles in full. */
 const longestTitle = 140;
 
 interface AlertRowProps extends Row {
-  /** What was searched for, to be marked, and what in payloads. */
+  /** Searched words to mark. `rawHits`: those of a search in payloads. */
   hits: readonly string[];
   rawHits: readonly string[];
   initials: Readonly<Record<string, string>>;
@@ -197,16 +197,16 @@ const AlertRow = keepHtml(({ alert, twins, hits, rawHits, initials, learned, spa
   );
 });
 
-/** The first alert of its key came on another day: the row says how long ago. */
+/** Whether the first alert of the key came on another day. Then the row says how long ago. */
 const isOfEarlierDay = ({ run, receivedAt }: AlertSummary) => run !== undefined && !isSameDay(run.sinceAt, receivedAt);
 
-/** A row of a key stays one row when the next alert of the key comes. */
+/** The row's id. A row of a key stays one row when the next alert of the key comes. */
 function rowIdOf({ id, run, facts }: AlertSummary): string {
   if (run === undefined || facts === undefined) return `alert-${id}`;
   return `key-${createHash("sha256").update(facts.alertKey).digest("hex").slice(0, 16)}`;
 }
 
-/** `fired 3 times, first 14:02:05`, `over after 8 min`. Nothing where this alert is all that came. */
+/** `fired 3 times, first 14:02:05`, `over after 8 min`. Nothing for a key with one alert. */
 function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now?: number }) {
   const { isOver, count, isMore, sinceAt } = run;
   const times = `${count}${isMore ? "+" : ""} times`;
@@ -246,13 +246,15 @@ function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly 
   return undefined;
 }
 
-/** How far the value is from its limit, and value and limit where the title does not say them. Numbers are written as in messages. */
+/**
+ * The distance from value to limit, and both numbers where the title does not have them. Numbers are written as in messages.
+ */
 function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: string }) {
   if (facts?.value === undefined && facts?.threshold === undefined) return null;
   const { value, threshold, unit } = facts;
   const far = limitsChange(facts) ? undefined : writeDistance(threshold ?? "", value ?? "");
   const side = limitsChange(facts) ? "limit of the change" : (sideOfThreshold(facts) ?? "limit");
-  // As the title does: with as many digits as tell the two apart.
+  // As in the title: with enough digits to tell the two apart.
   const style = { besides: [value, threshold] };
   const short = (number: string) => writeShortNumber(number, style);
   const isNumberSaid = (number: string) => isNumberIn(title, cleanLine(number), style);
@@ -274,7 +276,7 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   );
 }
 
-/** What a row says of a token or a chain next to its title: nothing where the title names it, whole, short or by its learned name. */
+/** The token or chain next to the title. Nothing where the title names it: whole, short or by its learned name. */
 function whatElse(text: string | undefined, { title, learned }: { title: string; learned?: LearnedName }): string[] {
   if (text === undefined) return [];
   const whole = cleanLine(text);

@@ -3,17 +3,17 @@ import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import type { AlertLog, AlertSummary, KeyValues } from "../../core/ports/alert-log.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** Values of a key in its line. */
+/** The most values in a key's line. */
 const mostValues = 30;
-/** Fewer say nothing that the row does not say. */
+/** Fewer values add nothing to the row. */
 const leastValues = 3;
-/** Lines that are kept: some pages of the log, half a megabyte. What came up to an alert never changes. */
+/** Kept lines: some pages of the log, half a megabyte. The values before an alert never change. */
 const mostKept = 1_000;
 
-/** The spark lines of a page, as SVG, by the id of the alert; none for a key with few values. */
+/** The sparklines of a page as SVG, by the alert's id. None for a key with few values. */
 export type SparksOf = (alerts: readonly AlertSummary[]) => Promise<ReadonlyMap<string, string>>;
 
-/** Asks the store once for all keys of a page that have not been drawn yet. */
+/** Asks the store once for all keys of a page that are not drawn yet. */
 export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
   const kept = new RecentMap<string, string>(mostKept);
 
@@ -26,7 +26,7 @@ export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
       const found = new Map((await store.keyValues(ids, mostValues)).map((values) => [values.id, values]));
       for (const alert of unknown) {
         const values = found.get(alert.id);
-        // A line is left out where much is read at once: the next look gets it.
+        // The store leaves out a line under load. The next view gets it.
         if (values === undefined) continue;
         const line = drawLine(alert, values);
         lines.set(alert.id, line);

@@ -9,8 +9,8 @@ import { Hidden } from "./form-element.tsx";
 import { HtmlDocument, Problem, statusOf } from "./layout.tsx";
 
 /**
- * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview
- * that opens the link changes nothing and uses nothing up. `POST /login` logs in, `POST /logout` out.
+ * `GET /login` asks for the admin token. With a code of `loginLink` it asks for one press of a button: a link preview then
+ * neither changes anything nor uses the code up. `POST /login` logs in, `POST /logout` out.
  */
 export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
   const { sessions, cookie, tokenCheck, networkOf, codes } = deps;
@@ -20,7 +20,7 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.redirect(next, 303);
   }
 
-  /** Asks for the token, with why what came was not taken. */
+  /** Asks for the token again, with the reason. */
   function refuse(c: WebContext, next: string, problem: AppError) {
     setRetryAfter(c, problem);
     return c.render(<LoginPage deps={deps} next={next} problem={problem} />, statusOf(problem));
@@ -74,7 +74,7 @@ function unrecorded(cause: AppError, message: string, hint: string): AppError {
   return new AppError(code, message, { hint: `${hint} ${cause.message}`, retryAfterMs, cause });
 }
 
-/** Without a record the link would log in again after a restart, so it does not log in at all. */
+/** Without a record the link would work again after a restart, so it does not log in. */
 const unrecordedCode = (cause: AppError) =>
   unrecorded(
     cause,
@@ -103,7 +103,7 @@ const wrongToken = new AppError("forbidden", "This is not the admin token.", {
 interface LoginProps {
   deps: PageDeps;
   next: string;
-  /** The code of a login link: one press of a button is enough. */
+  /** The code of a login link. With it one press of a button is enough. */
   code?: string;
   problem?: AppError;
 }

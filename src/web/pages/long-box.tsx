@@ -1,13 +1,13 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 
-/** Up to so much is shown whole. */
+/** Shorter texts are shown whole. */
 const shownLines = 20;
 const shownCharacters = 1_500;
 
 /**
- * Keeps a long text from pushing all else off the page: its beginning is shown, with a box to tick for the rest. Needs
- * no script. `name` says what of, and is unique on the page.
+ * Keeps a long text from pushing the rest off the page: its beginning is shown, with a box to tick for the rest. Works without
+ * a script. `name` names the text and is unique on the page.
  */
 export function LongBox({ name, text, children }: PropsWithChildren<{ name: string; text: string }>) {
   const lines = text.split("\n").length;

@@ -1,4 +1,4 @@
-/** A part of a text, from here on and up to there. */
+/** A part of a text, without `to`. */
 export interface Span {
   from: number;
   to: number;
@@ -6,10 +6,10 @@ export interface Span {
 
 const mostLooked = 20_000;
 
-/** Where words of a search stand in a text, in order and without overlap: at the beginnings of its words, or anywhere. */
+/** Finds words of a search in a text, in order and without overlap: at the beginnings of words, or anywhere. */
 export function findHits(text: string, hits: readonly string[], isAnywhere = false): Span[] {
   const lower = text.slice(0, mostLooked).toLowerCase();
-  // Where a letter has another length in lower case, nothing could be marked at its place.
+  // Where lower case changes the length, places would be wrong.
   if (lower.length !== Math.min(text.length, mostLooked)) return [];
   const found: Span[] = [];
   for (const hit of hits) {

@@ -18,7 +18,7 @@ import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env
 import { statusOf } from "./layout.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
-/** `GET /mutes`: what is silenced now, later and before; add one, end one. */
+/** `GET /mutes`: mutes of now, later and before. Adds and ends mutes. */
 export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
 
@@ -76,7 +76,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   );
 }
 
-/** What the reader has typed, kept for another try. */
+/** The typed form, kept for another try. */
 interface WrittenForm extends WrittenMute {
   match: string;
   all?: true;

@@ -8,9 +8,9 @@ import type { PagePath } from "./rooms.tsx";
 
 interface PanelPageProps {
   frame: Frame;
-  /** Absent: it belongs to no room. */
+  /** Absent: the page is in no room. */
   at?: PagePath;
-  /** Default: the question of the page. */
+  /** Default: the question that the page answers. */
   title?: string;
   problem?: AppError;
   panel: Panel;
@@ -27,7 +27,7 @@ export function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) 
   );
 }
 
-/** Serves a panel that is read anew for each look. */
+/** Serves a panel that is read anew for each request. */
 export function addPanelPage(
   app: Hono<WebEnv>,
   deps: PageDeps,

@@ -19,13 +19,13 @@ import { ClockTime, Instant, Since } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 
-/** Rows of one table or list; the API has all. */
+/** The most rows of a table or list. The API has all. */
 const mostShown = 200;
 
 interface PanelProps {
   panel: Panel;
   frame: Frame;
-  /** The level of the titles of cards that have none above them. Default 2. */
+  /** The heading level for cards without a heading above them. Default 2. */
   level?: 2 | 3;
 }
 
@@ -141,8 +141,8 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
 }
 
 /**
- * Text to read and copy as it is. The line break at its start is the one that HTML leaves out of a `pre`. Bytes keep
- * their columns and scroll; the keyboard reaches what scrolls.
+ * Text to read and copy as it is. HTML drops the line break at the start of a `pre`. Bytes keep their columns and scroll. The
+ * keyboard reaches scrolling text.
  */
 function Block({ text, blockId, isBytes, canCopy }: Extract<Section, { kind: "block" }>) {
   const block = <pre id={blockId}>{`\n${text}`}</pre>;
@@ -191,7 +191,7 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
   );
 }
 
-/** The words of a cell that names something. */
+/** The words of a cell that names a thing. */
 function nameIn(cell: Cell): string {
   if (Array.isArray(cell)) return cell.map(nameIn).join("");
   if (typeof cell !== "object") return cell ? String(cell) : "";
@@ -237,7 +237,7 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
   );
 }
 
-/** It needs no title before it on a phone. */
+/** Whether the cell needs no title before it on a phone. */
 function saysItself(cell: Cell): boolean {
   if (Array.isArray(cell)) return cell.some(saysItself);
   return typeof cell === "object" && ("act" in cell || "chip" in cell || "lines" in cell);
@@ -272,10 +272,10 @@ export function CardView({ card, frame, level, children }: CardProps) {
   );
 }
 
-/** A text in cells; instants count from the frame's `now`. */
+/** A text in cells. Instants are relative to the frame's `now`. */
 export const Text = ({ cell, frame }: { cell: Cell; frame: Frame }) => <>{textOf(cell, frame)}</>;
 
-/** The same without an element of its own for each cell: a page has hundreds. */
+/** The same without an element for each cell: a page has hundreds. */
 function textOf(cell: Cell, frame: Frame): Child {
   const { now } = frame;
   const text = (one: Cell) => textOf(one, frame);
@@ -297,7 +297,7 @@ function textOf(cell: Cell, frame: Frame): Child {
   return <Link to={cell.link}>{text(cell.text)}</Link>;
 }
 
-/** A link to another site has its whole address as its text, which `text` is then. */
+/** A link. A link to another site has its whole address as its text. */
 function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   if (!/^https?:/i.test(to)) return <a href={to}>{children}</a>;
   return (
@@ -307,7 +307,7 @@ function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   );
 }
 
-/** The last ones are shown when there are more. */
+/** The most lines. Above it, the last ones are shown. */
 const mostLines = 6;
 
 function Lines({ lines }: { lines: Child[] }) {
@@ -383,7 +383,7 @@ function Checks({ name, label, choices, frame }: Choices & { frame: Frame }) {
   );
 }
 
-/** One choice stands in a line with its button. */
+/** A single choice shares a line with its button. */
 function classOf(inputs: readonly (Input | Choices)[]): string | undefined {
   if (inputs.length === 0) return undefined;
   return inputs.every((input) => "options" in input) ? "row" : "stack";

@@ -14,7 +14,7 @@ import { titleOf } from "./alert-text.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
-/** `GET /resend` asks, with the filters of the log or a mute in its address; `POST /resend` resends what was counted. */
+/** `GET /resend` asks, with the filters of the log or a mute in its address. `POST /resend` resends the counted alerts. */
 export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
 
@@ -46,7 +46,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** @throws AppError `invalid_request` for a filter that cannot be read: without it far more would be resent. */
+/** @throws AppError `invalid_request` for an unreadable filter. Without the filter far more alerts would be resent. */
 function readAsked(parameter: (name: string) => string | undefined) {
   const log = readLogFilters(parameter);
   const { state, mute, over } = failedFilters.shape;
@@ -64,7 +64,7 @@ function readAsked(parameter: (name: string) => string | undefined) {
   const back = isRelease
     ? { label: "Back to the mutes", link: "/mutes" }
     : { label: "Back to the log", link: addressOf(log.written) };
-  /** As they stand in the address. */
+  /** The filters as in the address. */
   const written: Record<string, string> = {
     ...log.written,
     ...(id && { mute: id }),
@@ -109,7 +109,7 @@ export function resendAddress(written: LogFilters["written"]): string {
   return addressOf(written).replace(/^\//, "/resend");
 }
 
-/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
+/** `GET /alerts/:id/resend`: asks for the destinations of a resend. The destinations without the alert are ticked. */
 export function alertResendPanel(alert: AlertDetail, destinations: readonly DestinationView[]): Panel {
   const standing = standingOf(alert);
   const proposed = proposeDestinations(standing);
@@ -141,8 +141,8 @@ export function alertResendPanel(alert: AlertDetail, destinations: readonly Dest
 }
 
 /**
- * Proposes the destinations where the alert is missing; without any, those where it has been. A delivery that is under way, or
- * was kept back on purpose, would only ring.
+ * Proposes the destinations that miss the alert. Without any: those that have it. A resend of a delivery that is under way, or
+ * was held on purpose, would only ring again.
  */
 function proposeDestinations(standing: DeliverySummary[]): Set<string> {
   const missing = standing.filter(

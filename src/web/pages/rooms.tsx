@@ -1,6 +1,6 @@
 /**
- * The link of a room leads to its first page. `name`: its link in the second line, next to the other pages of the room; `asks`:
- * the question that the page answers, which is its title.
+ * A room's link leads to its first page. `name`: the page's link in the second line. `asks`: the question that the page
+ * answers, also its title.
  */
 const rooms = [
   { name: "Alerts", pages: [{ path: "/", name: "Log", asks: "What rang?" }] },
@@ -27,7 +27,7 @@ const rooms = [
   },
 ] as const;
 
-/** Behind the mark. */
+/** The room behind the mark. */
 const system = {
   name: "System",
   pages: [
@@ -43,7 +43,7 @@ const roomOf = (at: PagePath) => [...rooms, system].find(({ pages }) => pages.so
 
 export const questionOf = (at: PagePath) => roomOf(at)?.pages.find(({ path }) => path === at)?.asks;
 
-/** The mark and the rooms. `at`: the page that is shown, or that it belongs to. */
+/** The mark and the rooms. `at`: the shown page, or the page that it belongs to. */
 export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
   const here = at && roomOf(at);
   const linkOf = (room: Room) => ({
@@ -63,7 +63,7 @@ export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
   );
 }
 
-/** The pages of the room; nothing where it has but one. */
+/** The pages of the room. Nothing for a room with one page. */
 export function PagesOfRoom({ at }: { at: PagePath }) {
   const room = roomOf(at);
   if (room === undefined || room.pages.length < 2) return null;

@@ -26,8 +26,8 @@ import { statusOf } from "./layout.tsx";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
 /**
- * `GET /routes`: what each route takes, and how often it did; `POST /routes`: what would become of a body, alert by alert, or what
- * another file would have made of stored alerts. Nothing of it is stored or sent.
+ * `GET /routes`: the alerts that each route takes, and their counts. `POST /routes`: tries a body, or another file on stored
+ * alerts. A try stores and sends nothing.
  */
 export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, tryFile } = deps;
@@ -62,7 +62,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 
   async function tryBody({ body, source }: Typed): Promise<Panel> {
-    // The text is read as the hook would read it without a content type: it shows itself whether it is JSON, a form or text.
+    // Read as the hook would read it without a content type: as JSON, a form or text.
     const bytes = Buffer.from(body.replaceAll("\r\n", "\n"));
     const tried = await operations.tryBody(bytes, undefined, source || undefined);
     return [triedPanel(tried, await operations.destinations())];
@@ -119,7 +119,7 @@ const routesTable = (routes: readonly RouteView[], now: number) =>
     { keep: [] },
   );
 
-/** What a reader has typed, kept for another try. */
+/** The typed text, kept for another try. */
 type Typed = TypedBody & TypedRules;
 
 function triedPanel(

@@ -6,8 +6,8 @@ import type { PageDeps, WebEnv } from "../web-env.ts";
 import { addPanelPage } from "./panel-page.tsx";
 
 /**
- * `GET /system`: versions, the configuration in force, throughput, disk with a forecast, and each part's health;
- * `GET /api`: the OpenAPI document as a page of our own, for which nothing is loaded from elsewhere.
+ * `GET /system`: versions, the configuration in force, throughput, disk with a forecast, and the health of each part. `GET
+ * /api`: the OpenAPI document as a page, which loads nothing from other sites.
  */
 export function addSystemPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addPanelPage(app, deps, "/system", async () => {
@@ -22,7 +22,7 @@ export function addSystemPages(app: Hono<WebEnv>, deps: PageDeps, document: () =
   addPanelPage(app, deps, "/api", () => apiPanel(document(), deps.publicUrl));
 }
 
-/** The OpenAPI document for reading: every operation in its order, then the named shapes. */
+/** The OpenAPI document for people: all operations in order, then the named shapes. */
 function apiPanel({ paths, components }: ApiDocument, publicUrl: string): Panel {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(method.toUpperCase(), path, operation)),
@@ -91,7 +91,7 @@ const fieldTable = (fields: readonly Field[]) =>
     { keep: [] },
   );
 
-/** What stands in back-quotes is code. */
+/** Text in back-quotes is code. */
 const wordsOf = (text: string): Cell =>
   text.split("`").map((part, index) => (index % 2 === 1 ? { code: part } : { words: part }));
 

@@ -29,7 +29,7 @@ import { readMute } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
-/** The pages of what Tocsin watches: the account and its hook, missing alerts, silence, shapes, refused requests. */
+/** The pages of Tocsin's watches: the account and its hook, missing alerts, silence, shapes, refused requests. */
 export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
   addSetupPage(app, deps);
   addGapsPage(app, deps);
@@ -44,19 +44,19 @@ export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
 }
 
 /**
- * `GET /setup`: what is watched, where senders post to, and how to try it. The address holds the hook's secret, so it is
- * masked; `POST /setup`, the press of a button, answers the same page with it. No address ever shows it.
+ * `GET /setup`: the watched account, the hook's address, and how to try it. The address holds the hook's secret, so it is
+ * masked. `POST /setup`, a button, shows it on the same page. No link ever shows it.
  */
 function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   async function read(c: WebContext, isRevealed = false): Promise<Panel> {
-    // The page is needed most when the store does not answer: it then shows the error in place of the status.
+    // This page is needed most when the store does not answer. Then it shows the error in place of the status.
     const status = await deps.operations.status().catch(asAppError);
     const show = (url: Secret) => (isRevealed ? url.reveal() : url.reveal().replace(/(?<![^/])[^/]+$/, "…"));
     const known = status instanceof AppError ? [] : status.sources;
     const sources = (deps.sourceHooks?.() ?? []).map(({ name, url }): KnownSource => {
       return { name, address: show(url), view: known.find((source) => source.name === name) };
     });
-    // Only words of ours are taken from the address, so that no link can put others into our mouth.
+    // Only known words are taken from the address, so no link can put words into our mouth.
     const done = (["put-back", "unchanged"] as const).find((one) => one === c.req.query("done"));
     const address = show(deps.hookUrl());
     return [
@@ -94,16 +94,16 @@ function hookPanel(address: string, isRevealed: boolean): Section {
   ]);
 }
 
-/** How long a browser waits for a look; a longer look ends later by itself. */
+/** How long a browser waits for a look. A longer look continues. */
 const mostWaitMs = 8_000;
 
-/** `GET /gaps`: alerts that should have arrived and did not, as the last look found; `POST /gaps` looks now. */
+/** `GET /gaps`: missing alerts, as the last look found. `POST /gaps` looks now. */
 function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, clock } = deps;
   addPanelPage(app, deps, "/gaps", async (c) => {
     const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
     const all = watches.flatMap(({ name }) => accountOf(name) ?? []);
-    // A user with an account for a source alone means that source.
+    // With one account, of a source, the page shows that source.
     const source = c.req.query("source") ?? all[0] ?? "";
     const watch = watches.find(({ name }) => accountOf(name) === source);
     const report = await operations.gaps(source || undefined);
@@ -132,7 +132,7 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const source = readField(await readForm(c), "source");
     const waited = new AbortController();
     const look = operations.checkGaps({}, source || undefined).then(() => "looked");
-    // What becomes of it later stands on the page.
+    // The page shows the later result.
     look.catch(() => {});
     const done = await Promise.race([look, clock.sleep(mostWaitMs, waited.signal).then(() => "looking")]).finally(() =>
       waited.abort(),
@@ -141,7 +141,7 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** `gaps` → "" (the account of the environment), `gaps:desk` → "desk"; undefined: the watch looks at something else. */
+/** `gaps` → "" (the account of the environment), `gaps:desk` → "desk". Undefined for other watches. */
 function accountOf(watch: string): string | undefined {
   if (watch === "gaps") return "";
   return watch.startsWith("gaps:") ? watch.slice("gaps:".length) : undefined;
@@ -172,7 +172,7 @@ function nothingSeen(source: string, watch: WatchView | undefined): Section {
   );
 }
 
-/** `GET /silence`: each watch over alerts that do not come, what it has learned, and when it would tell. */
+/** `GET /silence`: each watch over silence, its learned times, and when its notice would go out. */
 function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
   addPanelPage(app, deps, "/silence", (c) => {
@@ -209,8 +209,8 @@ function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
 const refusedOfPage = 100;
 
 /**
- * `GET /refused`: requests whose sender did not pass the check of their source, newest first; `GET /refused/:id`: one as
- * it came, with the button that relays it anyway.
+ * `GET /refused`: requests that failed the check of their source, newest first. `GET /refused/:id`: one request as it came,
+ * with the button that relays it anyway.
  */
 function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
