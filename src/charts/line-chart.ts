@@ -56,7 +56,7 @@ export interface LineChart {
 }
 
 const longestUnit = 12;
-/** More marks could not be told apart. */
+/** Readers could not distinguish more marks. */
 const mostMarks = 60;
 const mostDots = 60;
 

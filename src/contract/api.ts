@@ -406,7 +406,7 @@ export type Written<N extends RouteName> = Api[N] extends { data: infer D extend
 /** The routes that answer with JSON, or with nothing. */
 export type JsonRoute = Exclude<RouteName, "exportAlerts" | "openStream">;
 
-/** One function for each route, for the server and the client alike. */
+/** One function for each route, for server and client. */
 export type Answers<N extends JsonRoute = JsonRoute> = {
   [K in N]: (...asked: unknown extends Asked<K> ? [] : [Asked<K>]) => Promise<Said<K>>;
 };

@@ -91,7 +91,7 @@ function partsOf(def: z.core.$ZodTypes["_zod"]["def"]): readonly z.core.$ZodType
   return def.type === "tuple" ? def.items : def.type === "union" ? def.options : undefined;
 }
 
-/** A codec gets it with the value, to report problems. */
+/** A codec gets this object with the value, to report problems. */
 const unchecked = { value: undefined, issues: [] };
 
 function isOfInstants(schema: z.core.$ZodType): boolean {

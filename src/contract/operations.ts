@@ -293,7 +293,7 @@ export type ShapeKindView = ShapesView["kinds"][number];
 /** The shapes of alerts. The kind that was seen last comes first. */
 export type ShapesView = z.output<typeof watches.shapesView>;
 
-/** Operations of a running relay, for page, API and commands alike. */
+/** Operations of a running relay, for page, API and commands. */
 export interface Operations {
   /** Alerts that wait on this machine for the database. Undefined: the relay has no spool. */
   spool(): SpoolView | undefined;

@@ -96,7 +96,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   };
 }
 
-/** Removes commas between groups of digits, so all numbers are compared and shortened alike. */
+/** Removes commas between groups of digits, so all numbers are compared and shortened in one way. */
 export function withPlainNumbers<T extends Partial<Pick<AlertFacts, "value" | "previousValue" | "threshold">>>(
   facts: T,
 ): T {

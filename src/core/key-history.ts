@@ -6,7 +6,7 @@ export interface KeyState {
   now: "firing" | "over" | "unknown";
   /** When the first of the latest alerts with the same state came. For `unknown`: the latest alert. */
   since: number;
-  /** `since` may be earlier, as older alerts of the key were not looked at. */
+  /** Whether the true `since` may be earlier: older alerts of the key were not looked at. */
   isSinceLeast: boolean;
   /** Whether the asked alert belongs to the present state. False: it was over, and the key has fired again since. */
   isCurrent: boolean;

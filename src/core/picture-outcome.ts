@@ -1,10 +1,11 @@
 import type { DeliveryState } from "./delivery.ts";
 
 /**
- * The result of one message's picture. `joined`: sent with the text. `linked`: the message has its address, which nobody has
- * fetched yet. `fetched`. The others have none. `not_drawn`: nothing to show, or drawing failed. `too_long`: the text is longer
- * than the vendor allows with a picture. `many`: too many messages or pictures at the time. `late`: not ready in time, or no
- * room between the texts. `refused`: the vendor did not take it. `stopped`: the relay ended meanwhile.
+ * The result of one message's picture. `joined`: the message shows it. `linked`: the message has its address, which nobody has
+ * fetched yet. `fetched`: a reader's program has fetched it. The other results have no picture. `not_drawn`: nothing to show, or
+ * drawing failed. `too_long`: the text is longer than the vendor allows with a picture. `many`: too many messages or pictures at
+ * the time. `late`: not ready in time, or no room between the texts. `refused`: the vendor did not take it. `stopped`: the relay
+ * ended meanwhile.
  */
 export const pictureResults = [
   "joined",

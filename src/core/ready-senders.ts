@@ -11,7 +11,7 @@ export interface ReadySender extends HmacOptions {
 }
 
 /**
- * As the documents of each say:
+ * How each sender signs, by its documentation:
  *
  * - github: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
  * - quicknode: https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages; it signs

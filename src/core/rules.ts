@@ -106,7 +106,7 @@ export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
 /**
- * `later_end`: an earlier message already told the end, so this one may change it, and is no new one. `count`: the alert does
+ * `later_end`: an earlier message already shows the end, so this one may change it, and is no new one. `count`: the alert does
  * not ring, and only changes the last message of its key. `summary`: says at the end of the wait, without a sound, what did not
  * ring.
  */
@@ -264,14 +264,14 @@ export interface Decision {
   reason: string;
   muteId?: string;
   /**
-   * The name of several kept routes that did not take the alert, see `createKeptRoutes`. This decision stands for each of them.
+   * The name of several kept routes that did not take the alert, see `createKeptRoutes`. This decision is for each of them.
    */
   routes?: string;
 }
 
 /**
- * Whether no route was tried, since the message of another alert of the same request shows this one. A told end has a
- * destination.
+ * Whether no route was tried, since the message of another alert of the same request shows this one. An end that an earlier
+ * message shows has a destination.
  */
 export function isShownByOther(decisions: readonly Pick<Decision, "result" | "destination">[]): boolean {
   return decisions.some(({ result, destination }) => result === "contained" && destination === undefined);

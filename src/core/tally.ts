@@ -4,7 +4,7 @@ export type Change = "newlySent" | "noLongerSent";
 
 export interface DestinationTally extends Record<Change, number> {
   destination: string;
-  /** Alerts that went there, were held for later, or told an end that was told there already. */
+  /** Alerts that went there, were held for later, or whose end an earlier message there already showed. */
   before: number;
   /** Alerts that would go there by the tried configuration. */
   after: number;

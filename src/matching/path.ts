@@ -170,8 +170,8 @@ export function readKeyPath(path: string): PathStep[] | undefined {
 }
 
 /**
- * The value at the path of a sender's key, or undefined. A number reaches a list and a map alike: `payload.items.0.id`,
- * `payload.items[0].id`. Matchers keep the two apart.
+ * The value at the path of a sender's key, or undefined. A number reaches an element of a list and a member of a map:
+ * `payload.items.0.id`, `payload.items[0].id`. Matchers keep the two apart.
  */
 export function valueAtPath(payload: Json, path: string): Json | undefined {
   const steps = readKeyPath(path);

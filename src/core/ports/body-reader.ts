@@ -14,7 +14,7 @@ export type BodyReading =
   | { kind: "read"; translations: Translation[] }
   /** Reading threw, took too long, or needed too much memory. `reason` is for people, at most 300 characters. */
   | { kind: "unreadable"; reason: string }
-  /** The body was not read, so nothing is known of it: the relay is being stopped, or no thread is free for reading. */
+  /** The body was not read, so nothing is known of it: the relay is being stopped, or no thread can be started. */
   | { kind: "not_read"; reason: string };
 
 /** Reads bodies where reading can be stopped. A body that never ends, or needs too much memory, harms no other. */

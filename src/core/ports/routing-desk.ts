@@ -56,7 +56,7 @@ export interface RoutingRecord {
   repeatWindowMs?: number;
   /**
    * Set when the alert is over and the rules have judged it: its destinations whose messages can be changed. If an earlier
-   * alert already told the end, nothing is sent, or its message shows the later end. Absent: everything is sent.
+   * message already shows the end, nothing is sent, or that message shows the later end. Absent: everything is sent.
    */
   endEdits?: string[];
   /** Destinations where the alert may not ring and the last message of its key then shows it. Default: none. */

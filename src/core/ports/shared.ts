@@ -38,7 +38,7 @@ export interface MuteStore {
 export type KeyKind = "used-login-code" | "ended-session";
 
 export interface ExpiringKey {
-  /** A hash, where the key stands for a secret. */
+  /** A hash, where the key itself would be a secret. */
   key: string;
   /** From this time on the key counts as absent. */
   expiresAt: number;

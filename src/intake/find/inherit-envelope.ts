@@ -7,7 +7,7 @@ import { cut } from "../../ground/text/graphemes.ts";
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
 
-/** The most common labels, and the most common annotations, that each alert gets. */
+/** How many of the common labels, and of the common annotations, each alert gets. */
 const maxMembers = 100;
 /** The most units of names and values that all alerts of a batch get together: each is read, stored and shown once an alert. */
 const maxUnitsOfBatch = 4 * 1024 * 1024;
