@@ -3,8 +3,8 @@ import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "nod
 import type { Now } from "../../core/clock.ts";
 
 /**
- * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file
- * gives back lets deliveries be recorded and the page be read while new alerts are refused.
+ * A file that is removed when the disk is full. In WAL mode even a DELETE and a checkpoint need room. With the room of the file,
+ * deliveries are recorded and pages are read while new alerts are refused.
  */
 export class Ballast {
   readonly #path: string;
@@ -14,8 +14,8 @@ export class Ballast {
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and
-   * no waiting for room.
+   * Looks for the file, and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is no ballast, and
+   * nothing waits for room.
    */
   constructor({ path, bytes }: { path: string; bytes: number }, deps: { freeBytes: () => number; now: Now }) {
     this.#path = path;
@@ -24,7 +24,7 @@ export class Ballast {
     this.#spent = bytes > 0 && sizeOf(path) !== bytes;
   }
 
-  /** The room is not reserved: it was given back, or there was none for it. */
+  /** The room is not reserved: it was given back, or the disk had none for it. */
   isSpent(): boolean {
     return this.#spent;
   }
@@ -38,11 +38,11 @@ export class Ballast {
     return true;
   }
 
-  /** Reserves the room again when there is twice as much; looks at most once a second. True when it is reserved. */
+  /** Reserves the room again when the disk has twice as much. Looks at most once a second. True when it is reserved. */
   restore(): boolean {
     if (!this.#spent) return true;
     const now = this.#deps.now();
-    // A clock that was set back must not make this wait for the old time to return.
+    // The second condition is for a clock that was set back: the old time need not return.
     if (now >= this.#lookedAt && now - this.#lookedAt < 1000) return false;
     this.#lookedAt = now;
     this.#spent = this.#bytes > 0 && !this.#write();
@@ -55,7 +55,7 @@ export class Ballast {
       fillFile(this.#path, this.#bytes);
       return true;
     } catch {
-      // Whatever kept it from being written: without it the disk counts as full, and a second later it is tried again.
+      // Without the whole file the disk counts as full, whatever the reason. The next try is a second later.
       this.#remove();
       return false;
     }
@@ -65,17 +65,17 @@ export class Ballast {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // A file that cannot be removed gives no room back: what is tried next fails, and says so.
+      // A file that cannot be removed gives no room back. The next write then fails and reports it.
     }
   }
 }
 
-/** 0 for what is not there. */
+/** 0 for a file that does not exist. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** With random bytes: zeros take no room on a file system that compresses, and would give none back. */
+/** With random bytes: zeros take no room on a compressing file system, and would give none back. */
 function fillFile(path: string, bytes: number): void {
   const file = openSync(path, "w", 0o600);
   try {

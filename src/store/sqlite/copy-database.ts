@@ -4,17 +4,17 @@ import { AppError } from "../../core/errors.ts";
 import { renameFile, syncFile } from "../../ground/files/replace-file.ts";
 import { Sqlite, withSqlite } from "./sqlite-library.ts";
 
-/** Pages copied before others of this thread get their turn: 4 MiB. */
+/** Pages that are copied before other work of this thread gets its turn: 4 MiB. */
 const pagesPerTurn = 1024;
 
 /**
- * A consistent copy while the original is written to: copied page by page, checked, fsynced, then named. Readable by
- * its owner only, as the original is.
+ * A consistent copy of a database that is in use: copied page by page, checked, fsynced, then named. Only its owner can read it,
+ * like the original.
  *
- * It reads through a connection of its own, in one read transaction: a copy that takes each page as it is by then
- * starts anew with every commit of others, and under steady writing never ends (sqlite.org/c3ref/backup_finish.html).
+ * It reads through a connection of its own, in one read transaction. Without one, a copy starts anew with every commit of others,
+ * and never ends under steady writing (sqlite.org/c3ref/backup_finish.html).
  *
- * @throws AppError `conflict` when there is a file of that name, `invalid_request` when its folder is missing.
+ * @throws AppError `conflict` when a file has that name, `invalid_request` when its folder is missing.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const path = resolve(to);
@@ -46,7 +46,7 @@ function refuseExisting(path: string, name: string): void {
 async function copyPages(from: string, to: string): Promise<void> {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true });
   try {
-    // BEGIN alone opens nothing; the first read does.
+    // BEGIN alone opens no transaction. The first read does.
     source.exec("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
     await source.backup(to, { progress: () => pagesPerTurn });
   } finally {
@@ -60,11 +60,11 @@ function checkCopy(path: string): void {
     throw new AppError("failed", `The copy did not pass its integrity check: ${damage}`, {
       hint: "The database is damaged, or the disk that the copy lies on: docs/backup.md says what to do.",
     });
-  // One file is easier to keep than a file with a log.
+  // One file is easier to keep than a file and its log.
   withSqlite(path, {}, (db) => db.pragma("journal_mode = DELETE"));
 }
 
-/** What is wrong with the database, a line each. */
+/** The damage of the database, one line each. */
 export function findDamage(path: string): string[] {
   try {
     const rows = withSqlite(path, {}, (db) => db.pragma("integrity_check(10)")) as { integrity_check: string }[];
@@ -72,7 +72,7 @@ export function findDamage(path: string): string[] {
     return lines.filter((line) => line !== "ok" && !line.startsWith("***")).slice(0, 10);
   } catch (error) {
     const { code = "", message } = error as { code?: string; message: string };
-    // An index over damaged JSON, a damaged list of tables: SQLite's own words for damage are many.
+    // SQLite has many codes for damage, for example for an index over damaged JSON or a damaged list of tables.
     if (!code.startsWith("SQLITE_") || /^SQLITE_(BUSY|CANTOPEN|FULL|PERM|READONLY)/.test(code)) throw error;
     return [message];
   }

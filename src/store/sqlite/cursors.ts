@@ -1,6 +1,6 @@
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 
-/** What a cursor over changes is here: the version that a change has given its alert. */
+/** The cursor over changes is the version that a change has given its alert. */
 
 export const isChangeCursor = (text: string): text is ChangeCursor => /^\d{1,15}$/.test(text);
 export const toChangeCursor = (version: number) => String(version) as ChangeCursor;

@@ -13,23 +13,23 @@ import { createContext } from "./transactions/context.ts";
 import { createTransactions } from "./transactions/index.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** 8 MiB of free pages a time: short enough to stand between two commits. */
+/** 8 MiB of free pages at a time: short enough between two commits. */
 const pagesPerTurn = 2048;
 
-/** For a reader at that moment: while it waits nothing else is committed. */
+/** The wait for a reader. Nothing else is committed during this time. */
 const longestCheckpointWaitMs = 200;
 
 export interface SessionOptions {
   path: string;
   readOnly?: boolean;
-  /** Size of the file that is given up when the disk is full. Default 16 MiB; 0: none. */
+  /** Size of the file that is removed when the disk is full. Default 16 MiB. 0: none. */
   ballastBytes?: number;
   now?: Now;
 }
 
 export type DatabaseSession = ReturnType<typeof openSession>;
 
-/** One connection with its transactions: what lives in the thread that owns it. */
+/** One connection with its transactions. It lives in the thread that owns it. */
 export function openSession(options: SessionOptions) {
   const { path, readOnly = false, now = Date.now } = options;
   const ballast = new Ballast(
@@ -47,9 +47,11 @@ export function openSession(options: SessionOptions) {
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
     commit,
-    /** Called behind each commit, once that has been answered: copies a part of the write-ahead log into the database if it is time. */
+    /**
+     * Called after each commit, once its calls are answered. Copies a part of the write-ahead log into the database if it is time.
+     */
     copyLog: () => log?.copyStep(),
-    /** Another number after every commit of another connection to the same database; the same while there was none. */
+    /** A number that changes with every commit of another connection to the same database. */
     dataVersion: () => dataVersion.get() ?? 0,
     health(): StoreHealth {
       if (ballast.isSpent()) ballast.restore();
@@ -78,7 +80,7 @@ export function openSession(options: SessionOptions) {
 }
 
 /**
- * A restart on a full disk has to work too: the log and its index need room before the first alert can be delivered.
+ * A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered.
  */
 function openOnAnyDisk(path: string, ballast: Ballast): Database {
   const open = () => {
@@ -96,7 +98,7 @@ function openOnAnyDisk(path: string, ballast: Ballast): Database {
   }
 }
 
-/** Looks at one connection's database: what waits for routing, and whether a change is committed. */
+/** Reads the health of one connection's database: the alerts that wait for routing, and whether a change is committed. */
 export function createHealthReading(db: Database, path: string) {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
@@ -116,7 +118,7 @@ export function createHealthReading(db: Database, path: string) {
     writable: canWrite(),
     unrouted: countUnrouted.get() ?? 0,
     oldestUnroutedAt: oldestUnrouted.get(),
-    // The write-ahead log begins with the first change.
+    // The write-ahead log exists from the first change on.
     bytes: sizeOf(path) + sizeOf(`${path}-wal`),
   });
 }
@@ -125,7 +127,7 @@ export function createHealthReading(db: Database, path: string) {
 function maintainDatabase(db: Database, log: WriteAheadLog | undefined) {
   const freeBefore = freePages(db);
   db.pragma(`incremental_vacuum(${pagesPerTurn})`);
-  // False when somebody read just then, and part of the log had to stay.
+  // False when a reader kept a part of the log in use.
   const logEmptied = log?.empty(longestCheckpointWaitMs) ?? true;
   return { logEmptied, pagesFreed: Math.max(0, freeBefore - freePages(db)) };
 }

@@ -8,10 +8,10 @@ import type { ServedSession, ThreadData } from "./thread.ts";
 import { type FromThread, fromWireError, type Serving } from "./thread-line.ts";
 import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
-/** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
+/** The most that one message to a thread holds. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = { items: 512, weight: 16 * 1024 * 1024 };
 
-/** What serves calls, many at a time. */
+/** A thread that serves calls, many at a time. */
 interface ServesCalls extends Serving {
   calls(packed: PackedCalls): Promise<CallsAnswer>;
 }
@@ -23,24 +23,24 @@ export interface DatabaseThread<Served extends Serving = ServedSession> {
   ask<K extends keyof Served & string>(method: K, given: Given<Served[K]>): Promise<Answer<Served[K]>>;
   /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
   call(call: Call): Promise<unknown>;
-  /** Ends it after the calls that were made before. */
+  /** Ends the thread after the calls that were made before. */
   close(): Promise<void>;
 }
 
 export interface DatabaseThreadOptions {
-  /** Its compiled file, which calls `serve`. Default: `thread.js` next to this file. */
+  /** The thread's compiled file, which calls `serve`. Default: `thread.js` next to this file. */
   entry?: URL;
-  /** The thread was open and has ended, though nobody closed it: every call from now on is refused. */
+  /** The open thread has ended, and nobody closed it. Every later call is refused. */
   onStopped?: (error: Error) => void;
-  /** What such a call is answered, and what helps. Default: that of the relay's log, which only a restart brings back. */
+  /** The error of such calls, with a hint. Default: that of the relay's log, which only a restart brings back. */
   stopped?: { message: string; hint: string };
   /** Called after each batch has been answered. */
   onCommitted?: (calls: Call[], commit: Commit) => void;
 }
 
 /**
- * The part of a thread's heap for new objects. What a commit leaves behind is short-lived, and V8's own bound of 48 MB
- * stays full for good after a flood. The smaller bound changes no rate by more than noise.
+ * The part of a thread's heap for new objects. Objects of a commit are short-lived, but V8's default of 48 MB stays in use after a
+ * flood. The smaller size changes no rate by more than noise.
  */
 const maxYoungGenerationSizeMb = 8;
 
@@ -48,8 +48,8 @@ const ownEntry = new URL("./thread.js", import.meta.url);
 let ahead: Worker | undefined;
 
 /**
- * Starts the thread that the next caller of `startDatabaseThread` takes, so that it loads while this thread is busy with something else.
- * It keeps no process from ending. Where it fails, that caller starts another.
+ * Starts a thread for the next caller of `startDatabaseThread`, so that it loads while this thread is busy. It keeps no process
+ * from ending. If it fails, that caller starts another.
  */
 export function startThreadAhead(): void {
   const worker = startThread(ownEntry);
@@ -77,9 +77,9 @@ const logStopped = {
 };
 
 /**
- * The way to one thread. When the thread ends, all that wait are rejected: nobody waits for ever.
+ * The connection to one thread. When the thread ends, all waiting calls are rejected.
  *
- * @throws what opening the database throws.
+ * @throws the error of opening the database.
  */
 async function openLine(data: object, options: DatabaseThreadOptions) {
   const { entry = ownEntry, onStopped, stopped = logStopped } = options;
@@ -131,7 +131,7 @@ async function openLine(data: object, options: DatabaseThreadOptions) {
       lastId += 1;
       const id = lastId;
       worker.postMessage({ id, method, given }, transfer);
-      // Only now: what cannot be sent has thrown, and nobody would answer it.
+      // Added after sending: a call that cannot be sent has thrown, and would never be answered.
       open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
     });
 
@@ -148,10 +148,10 @@ async function openLine(data: object, options: DatabaseThreadOptions) {
 }
 
 /**
- * A thread that owns a database connection. It takes the next batch of calls when the last is on disk (batching.ts):
- * an idle store answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
+ * A thread that owns a database connection. It takes the next batch of calls when the last one is on disk (batching.ts). An idle
+ * store answers a single call after its own sync. A busy store shares a sync among all calls that came meanwhile.
  *
- * @throws what opening the database throws.
+ * @throws the error of opening the database.
  */
 export async function startDatabaseThread<Served extends ServesCalls = ServedSession>(
   data: ThreadData,
@@ -169,7 +169,7 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
   async function send(batch: Waiting<Call, unknown>[], answered: () => void): Promise<void> {
     const calls = batch.map((entry) => entry.call);
     const answer = await askFor(calls).catch((error: Error) => error);
-    // Before the callers go on: what they do next must not keep the thread idle.
+    // Sent before the callers continue, since their next steps must not keep the thread idle.
     answered();
     if (answer instanceof Error) {
       for (const entry of batch) entry.reject(answer);

@@ -20,22 +20,21 @@ export type CallResult = { ok: true; value: unknown } | { ok: false; error: unkn
 export interface Commit {
   results: CallResult[];
   version: number;
-  /** What the transactions that both databases share have to say; absent: nothing. */
+  /** The signals of the transactions that both databases share. Absent: none. */
   notes?: Notes;
 }
 
 export interface GroupCommit {
-  /** Runs all calls in one transaction: when it resolves, what succeeded is on disk. It waits for nothing but the database. */
+  /** Runs all calls in one transaction. When it resolves, the successful ones are on disk. It waits only for the database. */
   commit(calls: Call[]): Promise<Commit>;
 }
 
 /**
- * Many small transactions share one fsync. They run inside one `BEGIN IMMEDIATE … COMMIT`; when one of them throws,
- * all is rolled back and each is run again in a transaction of its own, so that a bad one fails alone. The good case
- * pays nothing for this.
+ * Many small transactions share one fsync, inside one `BEGIN IMMEDIATE … COMMIT`. When one of them throws, all are rolled back, and
+ * each runs again in a transaction of its own, so that a bad one fails alone. The good case pays nothing for this.
  *
- * Alerts that changed get a new version in the same commit; an event stream resumes by it. Versions only grow: one that
- * was rolled back may be left out.
+ * Changed alerts get a new version in the same commit, by which an event stream resumes. Versions only grow, with gaps where a
+ * commit was rolled back.
  *
  * @param isReading the connection only reads: all calls of a commit see one snapshot. Default: it may write
  */
@@ -103,7 +102,7 @@ export function createGroupCommit(
   };
 }
 
-/** What is to be accepted from there on, up to another call: together it costs less than its statements. */
+/** The calls from there on that accept requests, up to another call. Together they cost less than one by one. */
 function askedFrom(calls: readonly Call[], at: number): Asked[] {
   const asked: Asked[] = [];
   for (let call = calls[at]; call?.name === "acceptRequest"; call = calls[at + asked.length]) {
@@ -118,16 +117,16 @@ function run(transactions: Transactions, call: Call): unknown {
   return transaction(...call.arguments);
 }
 
-/** What could not be routed is still stored, and waits for routing. */
+/** The call without its routing: an alert that could not be routed is still stored, and waits for routing. */
 function withoutDrafts({ name, arguments: [request, drafts] }: Call): Call | undefined {
   const isDrafted = name === "acceptRequest" && (drafts as readonly RoutingDraft[] | undefined) !== undefined;
   return isDrafted ? { name, arguments: [request] } : undefined;
 }
 
 /**
- * The same call without what finds earlier alerts, which may be the part of the database that is damaged: a repeat
- * costs less than a loss. SQLite refuses every further write of a transaction that has read a damaged page, so it
- * needs a new one. Undefined: there is nothing to leave out.
+ * The same call without the lookup of earlier alerts, which may be the damaged part of the database: a repeat costs less than a
+ * loss. SQLite refuses every further write of a transaction that has read a damaged page, so the call needs a new one. Undefined:
+ * the call has no such lookup.
  */
 function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call | undefined {
   if (name === "acceptRequest") {
@@ -146,15 +145,14 @@ function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call
 interface GuardedCommitDeps {
   group: GroupCommit;
   ballast: Pick<Ballast, keyof Ballast>;
-  /** Empties the write-ahead log into the database: what it took is room for the next commits. */
+  /** Empties the write-ahead log into the database, which makes room for the next commits. */
   emptyLog: () => void;
 }
 
 /**
- * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is
- * made again in the room that this gives, without its new alerts. From then on, until there is room to lay the
- * ballast by again, new alerts are refused at once and the search index stops and nothing is
- * removed, so that what room there is belongs to the deliveries.
+ * Group commit on a disk that may be full. A commit that finds it full removes the ballast, empties the log, and runs again in this
+ * room without its new alerts. From then on, until the ballast can be written again, new alerts are refused at once. The search
+ * index then stops and nothing is removed, which leaves the room to deliveries.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
@@ -184,14 +182,14 @@ export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitD
         emptyLog();
         version = await runAll(full.filter(keepUrgent));
       }
-      // Each time: once the log has grown into the last free byte, nothing can be moved out of it any more.
+      // After each commit: once the log has grown into the last free byte, nothing can be copied out of it any more.
       if (ballast.isSpent()) emptyLog();
       return { results, version, ...(hasNews(said) && { notes: said }) };
     },
   };
 }
 
-/** What a call is answered with, unrun, while there is no room; `undefined`: it is urgent and runs anyway. */
+/** The answer to a call that is not run while the disk is full. `undefined`: the call is urgent and runs anyway. */
 function answerWithoutRoom(call: Call): CallResult | undefined {
   if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
   if (call.name === "indexAlerts") return { ok: true, value: 0 };

@@ -2,14 +2,14 @@ import type { AlertsFound, OverTime } from "../../core/ports/alert-log.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 import { toWireResult, type WireResult } from "./thread-protocol.ts";
 
-/** Characters of questions and answers together: some twenty pages of the log. */
+/** The most characters of questions and answers together: some twenty pages of the log. */
 const mostKept = 2_000_000;
 
-/** Says that an answer is all of it: one that ended because its time was over may be longer the next time. */
+/** Whether the answer is complete: one that ended at a time limit may be longer the next time. */
 type IsWhole = (value: unknown, args: unknown[]) => boolean;
 const always: IsWhole = () => true;
 
-/** Answers that follow from what is stored alone, to questions that pages ask again and again. */
+/** Questions that pages ask again and again, and whose answers depend only on stored data. */
 const steady: Partial<Record<Call["name"], IsWhole>> = {
   listAlertsWithin: (value) => (value as AlertsFound).stopped === undefined,
   countOverTime: (value) => !(value as OverTime).isMore,
@@ -25,11 +25,11 @@ const steady: Partial<Record<Call["name"], IsWhole>> = {
 export type AnswerKept = (call: Call, read: () => Promise<CallResult>) => Promise<WireResult>;
 
 /**
- * Gives answers of the reading thread again, as text, for as long as nothing was committed: `dataVersion` is SQLite's own
- * number of what this connection sees, and any commit of another connection changes it. Asked before the reading: what is
- * committed in between makes an answer newer than its number, never older.
+ * Keeps answers of the reading thread, as text, until something is committed: `dataVersion` is SQLite's own number, which any
+ * commit of another connection changes. It is asked before the reading. A commit in between makes an answer newer than its number,
+ * never older.
  *
- * @param most characters that are kept; with the next commit all of it goes.
+ * @param most characters that are kept. The next commit drops all of them.
  */
 export function keepAnswers(dataVersion: () => number, most = mostKept): AnswerKept {
   const kept = new Map<string, string>();

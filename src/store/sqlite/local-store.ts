@@ -5,9 +5,7 @@ import { inTurn } from "./in-turn.ts";
 import { createStore, type SqliteStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
-/**
- * The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it.
- */
+/** The store in this thread: for commands that look at a relay's database, and where a thread is not worth its cost. */
 export function openLocalStore(options: SessionOptions): SqliteStore {
   const session = openSession(options);
   const hub = createSignalHub();
@@ -22,7 +20,7 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
     });
     const [result] = commit.results;
     if (!result?.ok) throw result?.error;
-    // Last: the caller that waits for the commit continues before those who hear of it.
+    // Comes last: the caller that waits for the commit continues before the listeners.
     announce(calls, commit);
     return result.value;
   }

@@ -5,7 +5,7 @@ import type { Row } from "./rescue-rows.ts";
 interface JsonText {
   column: string;
   isRight(value: unknown): boolean;
-  /** What takes its place where it is damaged. Absent: the row means nothing without it. */
+  /** The replacement where the text is damaged. Absent: the row means nothing without the text. */
   instead?(row: Record<string, unknown>): unknown;
 }
 
@@ -48,7 +48,7 @@ const jsonTexts: Record<string, JsonText[]> = {
 
 const nothingHeld = { count: 0, sinceAt: 0, why: "", worst: { id: "", at: 0, severity: "unknown" } };
 
-/** The alert stays in the log with its body and its deliveries. */
+/** Facts for an alert that stays in the log with its body and its deliveries. */
 function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): AlertFacts {
   return {
     title: "Alert with damaged facts",
@@ -62,9 +62,9 @@ function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): Ale
 }
 
 /**
- * Puts something readable in the place of each JSON text of a row that is damaged.
+ * Replaces each damaged JSON text of a row by a readable one.
  *
- * @returns `unfit` where the row means nothing without such a text.
+ * @returns `unfit` where the row means nothing without a damaged text.
  */
 export function mendTexts(table: string, columns: string[], row: Row): "right" | "mended" | "unfit" {
   let outcome: "right" | "mended" = "right";

@@ -6,14 +6,14 @@ const folder = new URL("./migrations/", import.meta.url);
 
 export type Migration = NumberedFile;
 
-/** The migrations in the files next to this one; the first makes all that was made before it. */
+/** The migrations in the folder `migrations`. The first makes everything that earlier versions made step by step. */
 export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from, "sqlite");
 
 /**
- * Compares before anything is written.
+ * Compares the versions before anything is written.
  *
- * @throws AppError `store_too_new` for a database that a newer Tocsin has written; `failed` for one from before the first migration, and
- * with `exactly` for one that still has to be migrated, since a reader cannot do it.
+ * @throws AppError `store_too_new` for a database that a newer Tocsin has written. `failed` for one from before the first
+ *   migration, and with `exactly` for one that is not up to date, since a reader cannot migrate it.
  */
 export function requireVersion(
   db: Database,
@@ -42,10 +42,10 @@ export function requireVersion(
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own; the steps of a new database share one commit,
+ * Brings the database to the newest version, each step in a transaction of its own. The steps of a new database share one commit,
  * so that no page is written and synced once for each step. `user_version` counts the steps.
  *
- * @throws an error that names the file when its SQL fails; the database is then as it was before that transaction.
+ * @throws an error that names the file when its SQL fails. The database is then as it was before that transaction.
  */
 export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
   const current = requireVersion(db, migrations);

@@ -5,7 +5,7 @@ import { openDatabase } from "./open-database.ts";
 import { removeDatabase } from "./restore-database.ts";
 import { withSqlite } from "./sqlite-library.ts";
 
-/** SQLite's side of a move: the log at `path`, brought up to date. The file is nobody else's meanwhile. */
+/** SQLite's side of a move: the log at `path`, brought up to date. Nobody else uses the file meanwhile. */
 export const openMovedLog = (path: string) => toSide(openDatabase({ path }));
 
 const toSide = (db: Database): MoveSide & { close(): void } => ({
@@ -22,14 +22,14 @@ const toSide = (db: Database): MoveSide & { close(): void } => ({
 });
 
 /**
- * A new log at `path`, or the one that an interrupted run has left there before its last step. What is written waits in the file
- * `…moving`, until the last step gives it the database's name.
+ * A new log at `path`, or the unfinished one of an interrupted run. Its file is `…moving`, until the last step gives it the
+ * database's name.
  */
 export function openMovedLogTarget(path: string) {
   if (existsSync(path) && !isUnfinished(path)) removeDatabase(path);
   const db = openDatabase({ path });
   db.pragma("foreign_keys = OFF");
-  // A kill loses nothing of it; of a power cut the last pages are copied again.
+  // A kill loses nothing. After a power cut the last pages are copied again.
   db.pragma("synchronous = NORMAL");
   db.pragma("wal_autocheckpoint = 4000");
   db.exec(
@@ -42,7 +42,7 @@ export function openMovedLogTarget(path: string) {
   const saved = db.prepare<[], string | null>("SELECT mark FROM moving").pluck().get();
   return {
     ...toSide(db),
-    /** How far the move has come in it. */
+    /** The progress of the move in this log. */
     done: JSON.parse(saved ?? "{}") as MoveMark["done"],
     writePage(table, rows, { done }) {
       const taken = table.columns.flatMap((column, index) =>
@@ -72,7 +72,7 @@ export function openMovedLogTarget(path: string) {
           if (type === "trigger") db.exec(`DROP TRIGGER IF EXISTS ${name}; ${sql}`);
       }).immediate();
     },
-    /** The last step: nothing in it says any more that it was moved. */
+    /** The last step: removes the marks that the move has left in the database. */
     seal() {
       db.pragma("synchronous = FULL");
       db.exec("BEGIN; DROP TABLE moved_counts; DROP TABLE moving_schema; DROP TABLE moving; COMMIT");
@@ -86,7 +86,7 @@ function isUnfinished(path: string): boolean {
   return withSqlite(path, { readonly: true }, (db) => db.prepare(find).get() !== undefined);
 }
 
-/** What would be kept up to date row by row, to be made from all rows at the end. */
+/** Drops indexes and triggers. The last step makes them anew from all rows, which is quicker than row by row. */
 function strip(db: Database): void {
   const tables = movedTables.map(({ name }) => `'${name}'`).join(", ");
   db.exec(
@@ -98,7 +98,7 @@ function strip(db: Database): void {
   db.exec("INSERT INTO moving VALUES (1, NULL)");
 }
 
-/** Versions are numbers of a log's own, one for each change: they follow the order in which the changes were made. */
+/** Versions are the log's own numbers, one for each change: they follow the order of the changes. */
 const sums = `
   UPDATE alerts SET version = ordered.place
     FROM (SELECT seq, row_number() OVER (ORDER BY version, seq) AS place FROM alerts WHERE version IS NOT NULL) ordered

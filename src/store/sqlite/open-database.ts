@@ -15,18 +15,17 @@ export interface DatabaseOptions {
 }
 
 /**
- * Opens the database with the settings that the promises rest on.
+ * Opens the database with the settings that the promises depend on.
  *
- * `synchronous = FULL` is set on every open: better-sqlite3 is compiled so that a WAL database that is opened again
- * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the
- * data in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
+ * `synchronous = FULL` is set on every open: better-sqlite3 is compiled to open an existing WAL database with NORMAL, which loses
+ * acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the data in the drive's cache (fcntl(2),
+ * F_FULLFSYNC); elsewhere it does nothing.
  *
- * Pages of 4 KiB (of new databases; 8 of those of a version before): what a lone alert costs is mostly the pages it is copied with, once
- * into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4
- * MiB; a relay does so in steps
- * (write-ahead-log.ts).
+ * New databases have pages of 4 KiB, those of an earlier version 8 KiB. A single alert mostly costs the pages that it is copied
+ * with, once into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). In commands SQLite itself copies the
+ * log, at each 4 MiB. A relay copies it in steps (write-ahead-log.ts).
  *
- * A cache of 8 MiB a connection: what it does not hold, the system's own cache does, and both would hold the same.
+ * Each connection has a cache of 8 MiB. The system's own cache has the rest, and a larger one would only hold the same pages twice.
  *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */
@@ -63,7 +62,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Whether SQLite can be used at all by this Node: the library is compiled for one version of it.
+ * Checks that this Node can use SQLite: the library is compiled for one version of Node.
  *
  * @throws AppError `failed` that says how to build it anew.
  */
@@ -75,13 +74,13 @@ export function requireDatabaseLibrary(): void {
   }
 }
 
-/** Read back, since a 202 means nothing without it. */
+/** Reads the setting back, since a 202 means nothing without it. */
 function requireFullSync(db: Database): void {
   const level = db.pragma("synchronous", { simple: true });
   if (level !== 2) throw new Error(`the database runs at synchronous = ${level}, not FULL`);
 }
 
-/** Before SQLite opens it, since the write-ahead log gets the permissions that the database has by then. */
+/** Runs before SQLite opens the file, since the write-ahead log gets the permissions that the database has then. */
 function makePrivate(path: string): void {
   makePrivateFolder(dirname(path));
   closeSync(openSync(path, "a", 0o600));

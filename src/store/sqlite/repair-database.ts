@@ -10,9 +10,9 @@ import { removeUnfinished, renewDatabase } from "./restore-database.ts";
 import { Sqlite } from "./sqlite-library.ts";
 
 export interface Repair {
-  /** What the check of the database said, at most ten lines; empty: nothing is wrong, and nothing was done. */
+  /** The lines of the database's check, at most ten. Empty: no damage, and nothing was done. */
   found: string[];
-  /** Where the damaged one lies. Absent: nothing was done. */
+  /** Where the damaged database lies. Absent: nothing was done. */
   kept?: string;
   tables: RepairedTable[];
   leftOut: LeftOut;
@@ -22,44 +22,44 @@ export interface RepairedTable {
   name: string;
   /** Rows that were saved. */
   rows: number;
-  /** Where rows could not be read. */
+  /** The gaps in which rows could not be read. */
   lost: Lost[];
-  /** Rows that were read, but hold what no such row may hold, or stand at another's position. They are left out. */
+  /** Rows that were read, but have values that such a row cannot have, or another row's position. They are left out. */
   unfit: number;
-  /** Rows that were saved without a text in them that was damaged: an alert's facts or decisions, a request's headers. */
+  /** Rows that were saved without a damaged text: an alert's facts or decisions, a request's headers. */
   withoutText: number;
 }
 
-/** Nobody knows how many rows were there. Without positions: some rows of a table that has none. */
+/** A gap. The number of its rows is unknown. Without positions: some rows of a table that has none. */
 export interface Lost extends Partial<UnreadPositions> {
-  /** For alerts: when the last one before the gap came and the first one after it. Epoch milliseconds. */
+  /** For alerts: when the last one before the gap and the first one after it came. Epoch milliseconds. */
   fromAt?: number;
   toAt?: number;
 }
 
-/** What was read and has no meaning without what was lost, and what is missing where nothing says so. */
+/** Rows that were read and mean nothing without lost ones, and missing rows that no gap shows. */
 export interface LeftOut {
-  /** Their alert was lost. */
+  /** Deliveries whose alert was lost. */
   deliveries: number;
-  /** Those that had not come to their end, so nobody may have got them. */
+  /** Those of them that had not ended, so nobody may have got them. */
   unsent: number;
-  /** Alerts that are kept and lack the body that they came with. */
+  /** Alerts that are kept without their body. */
   withoutBody: number;
-  /** Alerts whose decisions name a destination and that have no delivery there any more: whether it was sent is not known. */
+  /** Alerts whose decisions name a destination for which they have no delivery any more: whether it was sent is unknown. */
   withoutDelivery: number;
 }
 
-/** What is written anew from what it is made of. */
+/** Tables that are made anew from others. */
 const madeAnew =
   /^(alerts_search.*|search_parts|search_cursor|delivery_counts|duplicate_count|removed_alerts|sqlite_.*)$/;
 
 /**
- * Looks at the database at `path`; a damaged one is written anew, row by row, next to it. Indexes, counts and the search are
- * made from the rows. Only a new one that passes the same check takes the place of the damaged one, which is kept next to
- * it. Nobody else may have it open.
+ * Checks the database at `path`. A damaged one is written anew, row by row, next to it. Indexes, counts and the search are made
+ * from the rows. The new database replaces the damaged one only when it passes the same check. The damaged one is kept next to it.
+ * No other process may have it open.
  *
- * @throws AppError `not_found` when there is none; `failed` when its list of tables or all of its alerts cannot be read, or
- * the new one is not right either. Nothing has changed then.
+ * @throws AppError `not_found` when there is none. `failed` when its list of tables or all of its alerts cannot be read, or the
+ *   new one is damaged too. Nothing has changed then.
  */
 export async function repairDatabase(path: string, now: number): Promise<Repair> {
   if (!existsSync(path))
@@ -85,10 +85,10 @@ const hint = "nothing was changed. Restore the last backup: tocsin restore FILE"
 function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOut"> {
   const db = openDatabase({ path: draft });
   try {
-    // Rows may be without those they refer to.
+    // Rows that others refer to may be missing.
     db.pragma("foreign_keys = OFF");
     db.pragma("synchronous = OFF");
-    // A log of changes would take as much room again; a journal holds what a page had before, and these are new.
+    // A write-ahead log would take as much room again. A rollback journal only holds former pages, and all pages here are new.
     db.pragma("journal_mode = DELETE");
     const source = openSource(path, db);
     try {
@@ -99,7 +99,8 @@ function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOu
           throw new AppError("failed", `no alert of ${path} can be read`, { hint });
         for (const gap of alerts?.lost ?? []) addTimes(db, gap);
         const leftOut = removeOrphans(db);
-        // A resend, or a destination of then, may leave none of its own: only where some were lost it says something.
+        // After a resend, or without the former destinations, an alert may have no delivery. Only lost deliveries make this a
+        // sign of damage.
         const lostDeliveries = tables.some(({ name, lost, unfit }) => name === "deliveries" && lost.length + unfit > 0);
         if (!lostDeliveries) leftOut.withoutDelivery = 0;
         countAnew(db);
@@ -128,9 +129,9 @@ interface SourceTable {
 }
 
 /**
- * The damaged database, read as `db`, a new one, has its tables.
+ * Opens the damaged database, which has the tables of the new one, `db`.
  *
- * @throws AppError `failed` where the list of its tables is damaged, or of another version.
+ * @throws AppError `failed` where its list of tables is damaged, or of another version.
  */
 function openSource(path: string, db: Database): { tables: SourceTable[]; close(): void } {
   const version = db.pragma("user_version", { simple: true });
@@ -141,7 +142,7 @@ function openSource(path: string, db: Database): { tables: SourceTable[]; close(
     .filter((name) => !madeAnew.test(name));
   try {
     const source = new Sqlite(path, { readonly: true });
-    // A damaged entry of an index then leaves the tables readable.
+    // Keeps the tables readable where the schema's entry of an index is damaged.
     source.unsafeMode(true);
     source.pragma("writable_schema = ON");
     const found = source.pragma("user_version", { simple: true });
@@ -181,7 +182,7 @@ function copyTable(db: Database, { name, columns, rescue }: SourceTable): Repair
   return table;
 }
 
-/** What was read of a damaged page may be nothing that such a row may hold. */
+/** A row of a damaged page may have values that no such row can have. */
 function isTaken(insert: Statement<unknown[]>, row: Row): boolean {
   try {
     return insert.run(...row).changes > 0;
@@ -191,7 +192,7 @@ function isTaken(insert: Statement<unknown[]>, row: Row): boolean {
   }
 }
 
-/** What is left of something whose owner is lost has no meaning alone. An alert without its body is still an alert. */
+/** Removes rows that mean nothing without their lost owner. An alert without its body is still an alert. */
 function removeOrphans(db: Database): LeftOut {
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   const ofLostAlerts = "FROM deliveries WHERE alert_seq NOT IN (SELECT seq FROM alerts)";

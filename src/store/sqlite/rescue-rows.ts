@@ -2,7 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 
 export type Row = unknown[];
 
-/** Positions behind `after` and before `before` (absent: to the end) could not be read. */
+/** The positions after `after` and before `before` could not be read. `before` absent: to the end. */
 export interface UnreadPositions {
   after: number;
   before?: number;
@@ -10,18 +10,18 @@ export interface UnreadPositions {
 
 /** A table whose rows have a position of their own, `seq`, as their first column. */
 export interface PositionReader {
-  /** The rows behind a position, in their order. */
+  /** The rows after a position, in their order. */
   behind: Statement<[number], Row>;
-  /** The rows between two positions, the last first. */
+  /** The rows between two positions, the last one first. */
   downwards: Statement<[number, number], Row>;
   /** The row at a position. */
   at: Statement<[number], Row>;
 }
 
-/** Gives the rows of a table that can be read, and says where some could not be; `{}` where a table has no positions. */
+/** Gives the readable rows of a table, and returns where rows could not be read. `{}` for a table without positions. */
 export type Rescue = (take: (row: Row) => void) => Partial<UnreadPositions>[];
 
-/** @throws what SQLite says of a list of tables that is damaged. */
+/** @throws SQLite's error for a damaged list of tables. */
 export function prepareRescue(
   source: Database,
   { name, columns, key }: { name: string; columns: string[]; key: string[] },
@@ -33,7 +33,7 @@ export function prepareRescue(
     const downwards = prepare<[]>(`ORDER BY ${key.map((column) => `${column} DESC`).join(", ")}`);
     return (take) => {
       if (takeAll(upwards, take)) return [];
-      // Rows between two damaged pages are not read.
+      // The rows between two damaged pages are not read.
       takeAll(downwards, take);
       return [{}];
     };
@@ -46,7 +46,7 @@ export function prepareRescue(
   return (take) => rescueByPosition(reader, take);
 }
 
-/** Whatever SQLite or its library says of a damaged page, text or number: it was not read. */
+/** Undefined for every error that SQLite or its library has for a damaged page, text or number. */
 function unlessDamaged<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -55,7 +55,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-/** The rows up to the first that cannot be read; returns whether it came to the end. */
+/** The rows up to the first unreadable one. Returns whether it came to the end. */
 function* readOn(begin: () => IterableIterator<Row>): Generator<Row, boolean> {
   const rows = unlessDamaged(begin);
   for (;;) {
@@ -76,19 +76,21 @@ function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boole
   }
 }
 
-/** This many positions are asked for one by one where a range cannot be read: some seconds. */
+/** The most positions that are asked for one by one where a range cannot be read: some seconds. */
 const mostAskedAlone = 200_000;
-/** Where nothing behind can be read, this many behind the last one that could: more than one page that lists pages leads to. */
+/**
+ * Where no later row can be read, the positions after the last readable row that are asked: more than one interior page leads to.
+ */
 const mostAskedInVain = 20_000;
-/** No log has this many rows: a position above it was damaged. */
+/** No log has this many rows: a higher position is damaged. */
 const mostPositions = 2 ** 40;
 
 /**
- * Reads all rows around those that cannot be read. A page holds rows of neighbouring positions: the first readable position
- * behind it is found by searching, and the positions in between are asked for one by one, since some of their pages may be whole.
+ * Reads all rows around the unreadable ones. A page holds rows of adjacent positions. The first readable position after a damaged
+ * page is found by searching. The positions in between are asked for one by one, since some of their pages may be whole.
  *
- * Rows are in the order of their positions; one that is not has a damaged position. It is given last, so that it takes no other
- * row's place.
+ * Rows are in the order of their positions, so a row out of order has a damaged position. It is given last, so that it takes no
+ * other row's place.
  */
 export function rescueByPosition(reader: PositionReader, take: (row: Row) => void): UnreadPositions[] {
   const unread: UnreadPositions[] = [];
@@ -103,7 +105,7 @@ export function rescueByPosition(reader: PositionReader, take: (row: Row) => voi
     if (run.isEnd) break;
     const next = firstReadable(reader, last);
     const until = Math.min(next ?? Number.POSITIVE_INFINITY, last + mostAskedAlone);
-    // A damaged cell hides the cells behind it in its page. Read backwards, the page gives them.
+    // A damaged cell hides the later cells of its page. Reading backwards gives them.
     const fromBelow = new Map<unknown, Row>();
     for (const row of readOn(() => reader.downwards.iterate(last, next ?? mostPositions))) {
       if (fromBelow.size === mostAskedInVain) break;
@@ -136,8 +138,8 @@ interface Run {
 }
 
 /**
- * Takes the rows behind `last` up to the end or to what cannot be read. One row waits until the next says whether it is in its place. Where
- * one is not, what is missing between its neighbours was lost.
+ * Takes the rows after `last` up to the end or to an unreadable row. A row waits until the next one shows whether it is in its
+ * place. Where it is not, the rows between its neighbours were lost.
  */
 function readRun(reader: PositionReader, last: number, { take, lose, misplaced }: Run) {
   const rows = readOn(() => reader.behind.iterate(last));
@@ -170,7 +172,7 @@ function readRun(reader: PositionReader, last: number, { take, lose, misplaced }
   }
 }
 
-/** The first position behind which something can be read again, or the end. */
+/** The first position after which a row, or the end, can be read again. */
 function firstReadable({ behind }: PositionReader, after: number): number | undefined {
   const canRead = (position: number) => unlessDamaged(() => ({ row: behind.get(position) })) !== undefined;
   let step = 1;

@@ -11,20 +11,20 @@ import { withSqlite } from "./sqlite-library.ts";
 import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
 
 export interface Restored {
-  /** Where the database lies that was there before. Absent: there was none. */
+  /** Where the former database lies. Absent: there was none. */
   kept?: string;
-  /** Alerts in it, and when the newest came. */
+  /** The number of its alerts, and when the newest one came. */
   alerts: number;
   lastReceivedAt?: number;
-  /** Deliveries that wait in it and go out at the start, and alerts that are to be routed yet. */
+  /** Its waiting deliveries, which leave at the start, and its alerts that wait for routing. */
   waiting: number;
 }
 
 /**
- * Puts a checked copy of the database `from` in the place of the one at `path`, which is kept next to it. Until the last
- * step, the renaming of a file, the former database stands under its name. Nobody else may have it open.
+ * Replaces the database at `path` by a checked copy of the database `from`. The former one is kept next to it. It has its name
+ * until the last step, which renames a file. No other process may have it open.
  *
- * @throws AppError `not_found`, `store_too_new`, or what is wrong with the file; nothing has changed then.
+ * @throws AppError `not_found`, `store_too_new`, or the damage of the file. Nothing has changed then.
  */
 export async function restoreDatabase(from: string, path: string, now: number): Promise<Restored> {
   if (!existsSync(from))
@@ -44,11 +44,11 @@ export async function restoreDatabase(from: string, path: string, now: number): 
 const drafts = { restore: "restoring", repair: "repairing" };
 
 /**
- * Puts a new database in the place of the one at `path`, see `replaceDatabase`.
+ * Replaces the database at `path` by a new one, see `replaceDatabase`.
  *
- * @param from what the new one is made of, and what it needs room for
- * @param make makes it in the file of this name
- * @throws AppError where there is no room, and what `make` throws. Nothing has changed then.
+ * @param from the file that the new one is made from. Its size is the room that is needed
+ * @param make makes the new one in the file of this name
+ * @throws AppError where the disk lacks room, and the error of `make`. Nothing has changed then.
  */
 export async function renewDatabase<Made>(
   path: string,
@@ -68,7 +68,7 @@ export async function renewDatabase<Made>(
   }
 }
 
-/** What a run that was killed has left next to the database. */
+/** Removes the files that a killed run has left next to the database. */
 export function removeUnfinished(path: string): void {
   for (const doing of Object.values(drafts))
     for (const ending of ["", ".partial", "-wal", "-shm", "-journal"])
@@ -76,11 +76,11 @@ export function removeUnfinished(path: string): void {
   if (existsSync(path)) removeSecondNames(path);
 }
 
-/** Before the last step the database has a second name. A process that was killed there has left one that is no copy of it. */
+/** Before the last step the database has a second name. A killed process has left one that is not a copy. */
 function removeSecondNames(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     const other = join(dirname(path), name);
-    // One with a log of changes next to it stays: nothing else has those changes.
+    // A name with a write-ahead log next to it stays: nothing else has the changes in that log.
     if (!name.startsWith(`${basename(path)}.before-`) || existsSync(`${other}-wal`)) continue;
     if (isSameFile(other, path)) rmSync(other);
   }
@@ -101,7 +101,7 @@ function noRoomError(path: string, cause?: unknown, bytes?: number): AppError {
   return new AppError("failed", message, { hint, cause });
 }
 
-/** `tocsin.db.before-restore-20261121T120000Z`; what was kept in the same second stays as it is. */
+/** `tocsin.db.before-restore-20261121T120000Z`. A number is added where a file of the same second has this name. */
 export function keptName(path: string, why: string, now: number): string {
   const name = `${path}.before-${why}-${new Date(now).toISOString().replace(/\.\d+|[-:]/g, "")}`;
   for (let number = 1; ; number += 1) {
@@ -128,7 +128,9 @@ function look(path: string, from: string): Omit<Restored, "kept"> {
 
 const mostNoted = 20;
 
-/** The watch over missing alerts must not look for the alerts of that time in this log. */
+/**
+ * Notes the time that the copy does not cover: the watch over missing alerts must not look for alerts of that time in this log.
+ */
 function noteRestore(path: string, time: { fromAt: number; toAt: number }): void {
   withSqlite(path, {}, (db) => {
     const known = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
@@ -140,18 +142,18 @@ function noteRestore(path: string, time: { fromAt: number; toAt: number }): void
   });
 }
 
-/** With its log of changes. */
+/** Removes the database and its write-ahead log. */
 export function removeDatabase(path: string): void {
   for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
 }
 
-/** What a process leaves next to the database that belongs to its state alone. */
+/** The endings of files next to a database that are of no use to another one. */
 const companions = ["-wal", "-shm", ".reading", ".claims"];
 
 /**
- * Gives the database `draft` the name `path`, and what stood there the name `kept`. Its log of changes is emptied into
- * it first. A log of one that is too damaged for that is kept next to it: this is the one step behind which a kill leaves
- * the damaged one without what the log had: both are under the names of what was kept then.
+ * Gives the database `draft` the name `path`, and the former one the name `kept`. First the former one's write-ahead log is emptied
+ * into it. If it is too damaged for that, its log gets the name of `kept` too. A kill after this step leaves the damaged database
+ * at `path` without its log. Both are then under the names of `kept`.
  *
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
@@ -171,7 +173,7 @@ async function replaceDatabase(draft: string, path: string, kept: string): Promi
 }
 
 /**
- * Gives the database at `path` the name `kept`, with what lies next to it: there is none then.
+ * Gives the database at `path` and the files next to it the name `kept`. No database is at `path` then.
  * @throws AppError where it is being read. Nothing has changed then.
  */
 export async function setDatabaseAside(path: string, kept: string): Promise<void> {
@@ -199,7 +201,7 @@ function emptyLogInto(path: string): void {
   }
 }
 
-/** A second name, so that the first one never leads to nothing. */
+/** Gives the file a second name, so that its first name always leads to a database. */
 function linkOrCopy(path: string, kept: string): void {
   try {
     linkSync(path, kept);

@@ -6,18 +6,17 @@ const require = createRequire(import.meta.url);
 
 const isNodeApi = Number.parseInt(process.versions.node, 10) >= 24;
 
-/** What to run where the compiled part is another Node's, damaged or missing. */
+/** The command that helps where the compiled part is for another Node, damaged or missing. */
 export const libraryRepair = isNodeApi
   ? "Run npm ci with the Node that runs Tocsin."
   : "Run npm rebuild better-sqlite3 with the Node that runs Tocsin; compiling needs g++, make and python3.";
 
 /**
- * better-sqlite3, in the release that this Node can use. No release serves all of them: 13 ends Node 20 without a
- * message, and 12 aborts Node 24.19 and newer at a garbage collection (nodejs/node#65446: its objects are
- * node::ObjectWrap's, whose destructor asks for an environment that is not entered then). 13 is built on Node-API,
- * needs Node 22 and brings its compiled part along.
+ * better-sqlite3, in the release that this Node can use. No release works on all of them. 13 ends Node 20 without a message. 12
+ * aborts Node 24.19 and newer at a garbage collection (nodejs/node#65446: its objects are of node::ObjectWrap, whose destructor
+ * asks for an environment that is not entered then). 13 is built on Node-API, needs Node 22 and contains its compiled part.
  *
- * The compiled part is loaded by the first `new Sqlite()`; `toOpenError` has words for a part that cannot be.
+ * The first `new Sqlite()` loads the compiled part. `toOpenError` has words for a part that cannot be loaded.
  *
  * Importing this throws AppError `failed` where the release is not installed.
  */
@@ -34,7 +33,7 @@ function loadRelease(name: string): typeof BetterSqlite {
   }
 }
 
-/** A connection for this work alone. */
+/** Opens a connection for this work alone. */
 export function withSqlite<T>(path: string, options: Options, work: (db: Database) => T): T {
   const db = new Sqlite(path, options);
   try {

@@ -2,12 +2,12 @@ import { AppError } from "../../core/errors.ts";
 import { libraryRepair } from "./sqlite-library.ts";
 
 /**
- * Codes by which a disk without room shows itself in WAL mode; a quota's EDQUOT comes as a failed write, and where room
- * is only given out at a sync as a failed sync.
+ * Codes of a full disk in WAL mode. A quota (EDQUOT) shows itself as a failed write. A disk that allots room only at a sync shows
+ * itself as a failed sync.
  */
 const codesOfFullDisk = new Set(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"]);
 
-/** Codes of a statement that this program should not have made: no state of a disk explains them. */
+/** Codes of a faulty statement of this program: no state of a disk explains them. */
 const isBug = (code: string) => /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG)/.test(code);
 
 export function isDiskFull(error: unknown): boolean {
@@ -19,9 +19,7 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
 }
 
-/**
- * What the port rejects with: `store_unavailable` for what the disk or the database refuses; a bug stays what it is.
- */
+/** The error of the port: `store_unavailable` for refusals of the disk or the database. A bug stays as it is. */
 export function toStoreError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined || isBug(code)) return error;
@@ -48,7 +46,7 @@ function sqliteCode(error: unknown): string | undefined {
   return typeof code === "string" && code.startsWith("SQLITE_") ? code : undefined;
 }
 
-/** better-sqlite3 is compiled for one version of Node, when it is installed and where install scripts are allowed. */
+/** better-sqlite3 is compiled for one version of Node when it is installed, and only where install scripts are allowed. */
 function describeUnusableLibrary(error: unknown): AppError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;

@@ -13,17 +13,13 @@ export interface StoreDriver extends Signals, Required<Pick<Administration, "hea
   /** Resolves after the commit that holds this call. Calls commit in the order they were made. */
   write(name: TransactionName, args: unknown[]): Promise<unknown>;
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
-  /**
-   * Empties the write-ahead log and gives free pages back, a bounded number a time; removes keys that expired before
-   * `now`.
-   */
+  /** Empties the write-ahead log, gives back a bounded number of free pages, and removes keys that expired before `now`. */
   maintain(now: number): Promise<Maintenance>;
 }
 
 /**
- * Which connection serves a method. What delivery reads goes through the writing one, whose queries are short and see
- * each commit at once; so does the little that a start reads. What people read has a connection of its own, so that a
- * long search delays no alert.
+ * The methods that the writing connection serves: those of delivery, whose queries are short and see each commit at once, and the
+ * few of a start. The reading connection serves what people read, so that a long search delays no alert.
  */
 const onWriter = [
   "acceptRequest",
@@ -54,17 +50,20 @@ type Transacted =
   | (typeof onReader)[number]
   | Exclude<SharedName, "forgetOld" | "removeExpiredKeys">;
 
-/** The first look of the thread that reads starts it, which takes 0.1 s and 14 MiB: the payload of a lone alert waits for no such thing. */
+/**
+ * The first question to the reading thread starts it, which takes 0.1 s and 14 MiB. The payload of a single alert should not wait
+ * for that.
+ */
 const few = 4;
 const asksForMany = ([of]: unknown[]) => Array.isArray(of) && of.length > few;
 
-/** Every port, and each part of administration that another driver may be without. */
+/** Every port, and each part of administration that another driver may lack. */
 export type SqliteStore = Store & Required<Omit<Administration, "standbys"> & Pick<Retention, "giveBackRoom">>;
 
-/** Small, since the index is written by the thread that accepts alerts. */
+/** Small, since the thread that accepts alerts writes the index. */
 const indexBatch = 50;
 const indexBatchesAtOnce = 40;
-/** The write-ahead log is emptied and free pages are given back this often. */
+/** How often the write-ahead log is emptied and free pages are given back. */
 const maintainEveryMs = 60 * 60 * 1000;
 
 /** All ports over one database. */
@@ -76,7 +75,7 @@ export function createStore({ write, read, maintain, ...driver }: StoreDriver): 
     methods[name] = (...args: unknown[]) =>
       way === "read" || (way === "load" && asksForMany(args)) ? read(name, args) : write(name, args);
   let maintainedAt: number | undefined;
-  /** The one that runs on this database; a command that only looks knows of none. */
+  /** The relay that runs on this database. A command that only looks knows none. */
   const relays: RelayView[] = [];
 
   async function indexAlerts(stop?: AbortSignal): Promise<void> {
@@ -103,7 +102,7 @@ export function createStore({ write, read, maintain, ...driver }: StoreDriver): 
       maintainedAt ??= now;
       const isDue = now - maintainedAt >= maintainEveryMs;
       if (isDue) maintainedAt = now;
-      // First, so that an index that cannot be written does not keep it from being done.
+      // Comes first: a search index that cannot be written must not prevent it.
       const done = isDue ? await maintain(now) : undefined;
       while (isDue && !stop?.aborted && (await write("forgetOld", [now])));
       await indexAlerts(stop);

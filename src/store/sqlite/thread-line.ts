@@ -2,10 +2,10 @@ import { type MessagePort, parentPort } from "node:worker_threads";
 import { AppError } from "../../core/errors.ts";
 import { inTurn } from "./in-turn.ts";
 
-/** What a thread does for others: they call its methods by name, one after another, and `close` ends it. */
+/** The methods of a thread. Others call them by name, one after another, and `close` ends the thread. */
 export interface Serving {
   close(): unknown;
-  /** Called behind each answer. */
+  /** Called after each answer. */
   answered?(): void;
 }
 
@@ -15,10 +15,10 @@ export type FromThread =
   | { kind: "answer"; id: number; answer: unknown }
   | { kind: "failure"; id: number; error: WireError };
 
-/** Structured cloning strips an error of its class and its fields. */
+/** An error as data, since structured cloning drops its class and its fields. */
 export type WireError = Pick<Error, "message" | "stack"> & Partial<Pick<AppError, "code" | "hint" | "retryAfterMs">>;
 
-/** What the entry of a thread does. The first message says what to open. */
+/** Runs in the entry of a thread. The first message says what to open. */
 export function serve<Data>(open: (data: Data) => Serving): void {
   const port = parentPort;
   if (!port) throw new Error("this file is the entry of a thread");

@@ -3,19 +3,19 @@ import type { Call, CallResult, Commit } from "./group-commit.ts";
 import { fromWireError, toWireError, type WireError } from "./thread-line.ts";
 
 /*
- * How calls go to a database thread, and what they come to comes back. Bodies travel packed in one buffer that changes hands: a Node
- * `Buffer` is a window on a larger block, and cloning it would copy the whole block.
+ * The form of calls to a database thread, and of its answers. Bodies are packed in one buffer that is transferred. A Node `Buffer`
+ * is a view of a larger block, and cloning it would copy the whole block.
  */
 
-/** What calls have come to. */
+/** The results of calls. */
 export interface CallsAnswer extends Omit<Commit, "results"> {
   results: WireResult[];
 }
 
-/** What an accepted request mostly is answered: accepted under the ids that it came with, and nothing to note. */
+/** The usual answer to a request: accepted under its own ids, without notes. */
 type PlainlyAccepted = "accepted";
 
-/** As text, which is read back in a third of the time that a clone of as many objects takes. */
+/** An answer as text, which is read back in a third of the time that a clone of the same objects takes. */
 interface AsJson {
   ok: true;
   json: string;
@@ -23,7 +23,7 @@ interface AsJson {
 
 export type WireResult = PlainlyAccepted | AsJson | { ok: true; value: unknown } | { ok: false; error: WireError };
 
-/** Large answers that are all JSON: what pages and previews read by the hundred, and what each alert needs. */
+/** The calls with large answers that are all JSON: pages and previews read hundreds of items, and each alert needs some. */
 const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
   "recordRouting",
   "listDue",
@@ -71,8 +71,8 @@ export function bodyLengthOf(call: Call): number {
 }
 
 /**
- * What of a request travels with its body: in this order and unnamed, since names cost more to clone than what is in
- * them.
+ * The fields of a request that travel with its body: in this order and without names, since names cost more to clone than the
+ * values.
  */
 const fields = [
   "receivedAt",
@@ -85,12 +85,12 @@ const fields = [
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];
 
-/** Large questions that are all JSON. */
+/** The calls with large arguments that are all JSON. */
 const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempts"]);
 
 /**
- * In the order in which the calls were made, some with their arguments as JSON; a request to accept is the length of its body, its drafts
- * as JSON and its fields.
+ * The calls in their order, some with their arguments as JSON. A request to accept is the length of its body, its drafts as JSON,
+ * and its fields.
  */
 export interface PackedCalls {
   calls: (
@@ -98,11 +98,11 @@ export interface PackedCalls {
     | { name: Call["name"]; json: string }
     | [bodyLength: number, drafts: string | undefined, ...unknown[]]
   )[];
-  /** One body behind the other. */
+  /** All bodies, one after another. */
   bodies?: Uint8Array<ArrayBuffer>;
 }
 
-/** Takes the requests out of `acceptRequest` calls. The calls stay as they are. */
+/** Packs calls. The calls themselves, with their requests, stay as they are. */
 export function packCalls(calls: Call[]): PackedCalls {
   const length = calls.reduce((sum, call) => sum + bodyLengthOf(call), 0);
   const bodies = new Uint8Array(length);
@@ -121,7 +121,7 @@ export function packCalls(calls: Call[]): PackedCalls {
 
 const noBytes = new Uint8Array();
 
-/** The inverse: bodies become windows on the one buffer. */
+/** The inverse: bodies become views of the one buffer. */
 export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   let from = 0;
   return calls.map((call): Call => {

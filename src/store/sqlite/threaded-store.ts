@@ -22,22 +22,22 @@ export interface ThreadedStoreOptions {
   /** See `SessionOptions`. */
   ballastBytes?: number;
   /**
-   * A database thread has ended by itself (out of memory, a bug). From then on every call is refused with
-   * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
+   * A database thread has ended by itself (out of memory, a bug). Every later call is refused with `store_unavailable`. Only a new
+   * process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
-  /** Somebody listens to `secrets`: what changes in the folder of those that are kept for all processes is emitted. Default false. */
+  /** Whether changes in the folder of shared secrets are emitted as `secrets`. Default false. */
   watchesSecrets?: boolean;
-  /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
+  /** Is given the error that a listener of `subscribe` throws. Default: nobody hears of it. */
   onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
 }
 
 /**
- * The store that a relay runs on: one thread writes, one reads from the first time that somebody looks, and this thread
- * only waits. Why a thread, with figures: docs/adr/0001-database-thread.md.
+ * The store that a relay runs on: one thread writes, another reads and starts with the first look, and this thread only waits. Why
+ * a thread, with figures: docs/adr/0001-database-thread.md.
  *
  * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
- * `store_unavailable` when it cannot be opened.
+ *   `store_unavailable` when it cannot be opened.
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<SqliteStore> {
   const { dataDir, ballastBytes, onStopped } = options;
@@ -54,17 +54,19 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   };
   let reading: Promise<DatabaseThread> | undefined;
   let isClosed = false;
-  /** A thread takes nine megabytes and a part of the start, which a relay spares that nobody looks at. */
+  /**
+   * Starts at the first question: the thread takes nine megabytes and a part of the start, and a relay without readers needs none.
+   */
   function reader(): Promise<DatabaseThread> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
-    // One that cannot be started fails who asked, and the next who asks starts another: alerts go on without it.
+    // When the thread cannot be started, this question fails and the next one starts another. Alerts do not need it.
     reading ??= start({ path, readOnly: true }, { entry, onStopped }).catch((error: unknown) => {
       reading = undefined;
       throw error;
     });
     return reading;
   }
-  /** The writer last, so that it can empty the log into the database. */
+  /** The writer ends last, so that it can empty the log into the database. */
   async function close(): Promise<void> {
     isClosed = true;
     await reading?.catch(() => {});
@@ -95,8 +97,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
 }
 
 /**
- * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, a process that follows a
- * secret still looks at it.
+ * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, a process that follows a secret also
+ * looks at it from time to time.
  */
 function watchSecrets(folder: string, hub: SignalHub): () => void {
   try {
@@ -108,7 +110,7 @@ function watchSecrets(folder: string, hub: SignalHub): () => void {
   }
 }
 
-/** In a thread of its own: checking a large copy takes long, and neither alerts nor the page shall wait for it. */
+/** In a thread of its own: checking a large copy takes long, and must delay neither alerts nor pages. */
 async function copyInThread(path: string, to: string, entry: URL | undefined): Promise<void> {
   const copier = await startDatabaseThread({ path, readOnly: true }, { entry });
   try {
@@ -133,10 +135,10 @@ export function lockDataFolder(dataDir: string): { release(): void } {
 }
 
 /**
- * The lock is SQLite's own file lock, which the operating system lifts when the process ends in whatever way; a lock file with
- * a process id would outlive a SIGKILL.
+ * The lock is SQLite's own file lock, which the operating system releases at any end of the process. A lock file with a process id
+ * would outlive a SIGKILL.
  *
- * @throws `taken` when another process holds it; AppError `store_unavailable` when the folder cannot be used.
+ * @throws `taken` when another process holds it. AppError `store_unavailable` when the folder cannot be used.
  */
 export function lockFolder(folder: string, { what, taken }: { what: string; taken: AppError }): { release(): void } {
   const path = join(folder, lockFileName);
@@ -147,7 +149,7 @@ export function lockFolder(folder: string, { what, taken }: { what: string; take
     giveToOwner(path);
     db = new Sqlite(path, { timeout: 0 });
     db.pragma("journal_mode = DELETE");
-    // A database with a page is locked without writing; an empty one could not be locked on a full disk.
+    // A database that has a page is locked without writing. An empty one could not be locked on a full disk.
     if (db.pragma("user_version", { simple: true }) === 0) db.pragma("user_version = 1");
     db.exec("BEGIN EXCLUSIVE");
     const held = db;

@@ -18,21 +18,21 @@ import { wordsOf } from "../words.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { Writing } from "./transactions/writing.ts";
 
-/** What is given by name. */
+/** Given values by name. */
 type Named = Record<string, unknown>;
 
 type Executable = ReturnType<typeof compile>;
 type Prepare = (text: string, given: Record<string, string>) => () => Executable;
 
 type Insert = (row: Named, values: Named) => boolean;
-/** @param changed is given the alert */
+/** @param changed is given the changed alert */
 type Take = (item: Named, changed: Set<number>) => Stepped<unknown> | undefined;
 
 /**
- * What the statements of a transaction are prepared by, once for a connection.
+ * Prepares the statements of transactions, once for a connection.
  *
- * @param once when SQLite compiles a statement. Default: at its first use. To compile all of them takes longer than all else that
- * opens a database, and a command or a test uses few.
+ * @param once when SQLite compiles a statement. Default: at its first use. Compiling all takes longer than the rest of opening a
+ *   database, and a command or a test uses few.
  */
 export function createSqliteDialect(
   { db, now }: Pick<TransactionContext, "db" | "now">,
@@ -106,7 +106,7 @@ const atFirstUse: Once = <T>(make: () => T) => {
   };
 };
 
-/** `:name` becomes `?`, with the names in their order: SQLite binds those without names quicker. */
+/** Replaces each `:name` by `?`, and keeps the names in their order: SQLite binds values without names quicker. */
 function compile(db: Pick<Database, "prepare">, text: string, given: Record<string, string>) {
   const names: string[] = [];
   const sql = withPlaces(text, Object.keys(given), (name) => {
@@ -115,9 +115,9 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
   });
   const isList = names.map((name) => given[name]?.endsWith("[]"));
   const statement = db.prepare<unknown[]>(sql);
-  // The library gives a row as a list; to make the object here takes two thirds of its time for one.
+  // The library gives a row as a list. Making the object here takes two thirds of the library's time.
   const columns = statement.reader ? statement.raw(true).columns() : [];
-  // V8 makes a table of an object that gets more than a dozen members one after another: three times the time of one that has them.
+  // V8 stores an object as a table when it gets more than a dozen members one by one, which takes three times as long.
   const empty: Named = columns.length > 12 ? Object.fromEntries(columns.map(({ name }) => [name, null])) : {};
   const toRow = (row: unknown) => {
     const object = { ...empty };
@@ -128,7 +128,7 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
   };
   const bind = (values: Named) =>
     names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
-  /** How many rows it has changed. */
+  /** Gives the number of changed rows. */
   const run = (values: Named): number => statement.run(bind(values)).changes;
   return {
     run,
@@ -143,7 +143,7 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
   };
 }
 
-/** Answers at once, until it is over. */
+/** Answers at once, until the transaction has ended. */
 function toTx(
   { notes, changed }: Pick<TransactionContext, "notes" | "changed">,
   writing: Writing | undefined,
@@ -185,10 +185,10 @@ function toTx(
 }
 
 /**
- * Runs one transaction of those that both databases share.
+ * Runs a transaction that both databases share.
  *
  * @param writing for those that store or route alerts
- * @throws an error where it has waited for anything but `tx`: the next call would stand in the middle of it.
+ * @throws an error where it has awaited anything but `tx`: the next call would run in the middle of it.
  */
 export async function runShared<T>(
   work: (tx: Tx) => Promise<T>,

@@ -2,18 +2,18 @@ import type { Database, Statement } from "better-sqlite3";
 import { Sqlite } from "./sqlite-library.ts";
 import { toStoreError } from "./store-error.ts";
 
-/** Bytes of the log that are copied into the database at a time; at the end of the log two such steps are copied. */
+/** Bytes of the log that are copied into the database at a time. At the end of the log the last two steps are copied together. */
 const stepBytes = 4 * 1024 * 1024;
-/** From here on the log is copied to its end, so that the next commit begins it anew. A reader may keep it longer. */
+/** From this size on the log is copied to its end, so that the next commit begins it anew. A reader may keep it longer. */
 const longestBytes = 32 * 1024 * 1024;
 
 /**
  * The write-ahead log of the connection that writes, copied into the database in steps
  * (docs/adr/0004-what-an-accepted-alert-writes.md).
  *
- * SQLite copies as far as the oldest reader has seen, and it copies only the last version of each page in the log. A connection of
- * its own reads the log as it was one step ago: a copying takes what was written before and not again since, and the pages that
- * each commit writes wait for the end.
+ * SQLite copies as far as the oldest reader has seen, and only the last version of each page. A connection of its own therefore
+ * reads the log of one step ago. Each copy then takes the pages that were not written again since, and the pages that each commit
+ * writes wait for the end.
  */
 export class WriteAheadLog {
   readonly #bound: Database;
@@ -30,17 +30,17 @@ export class WriteAheadLog {
     this.#pageSize = db.pragma("page_size", { simple: true }) as number;
   }
 
-  /** Copies the next step, if it is time; called behind each commit, once that has been answered. */
+  /** Copies the next step, if it is time. Called after each commit, once its calls are answered. */
   copyStep(): void {
     unlessRefused(() => this.#copyNext());
   }
 
   /**
-   * Copies all of it and gives its room back to the disk.
+   * Copies the whole log and gives its room back to the disk.
    *
-   * @param waitMs for readers that keep some of it in use
-   * @returns false when a reader did so, and the next commits go on behind it
-   * @throws as SQLite does
+   * @param waitMs for readers that keep a part of it in use
+   * @returns false when a reader did so, and the next commits are appended to the log
+   * @throws the errors of SQLite
    */
   empty(waitMs: number): boolean {
     this.#release();
@@ -54,7 +54,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Like `empty`, and returns where the disk does not let it. What is in the log is on disk, and is read from there. */
+  /** Like `empty`, but returns where the disk refuses. The content of the log is on disk, and is read from there. */
   tryToEmpty(waitMs: number): void {
     unlessRefused(() => this.empty(waitMs));
   }
@@ -78,7 +78,7 @@ export class WriteAheadLog {
     if (pages < this.#boundAt + stepBytes / this.#pageSize) return;
     if (this.#bound.inTransaction) this.#copy.get();
     this.#release();
-    // BEGIN alone holds nothing; the first read does.
+    // BEGIN alone keeps no snapshot. The first read does.
     this.#bound.exec("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
     this.#boundAt = pages;
   }

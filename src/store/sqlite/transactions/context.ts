@@ -4,19 +4,19 @@ import type { NewId } from "../../../core/id.ts";
 import { RecentMap } from "../../../ground/recent-map.ts";
 import { type Notes, newNotes } from "../../signals.ts";
 
-/** What every transaction function is made from. */
+/** The state that all transaction functions of a connection share. */
 export interface TransactionContext {
   db: Database;
   newId: NewId;
   /** The clock that decides when a lease ends. */
   now: Now;
-  /** What the commit has to say. */
+  /** The signals of the commit. */
   notes: Notes;
-  /** Alerts whose version has to rise with this commit, and has not yet. */
+  /** Alerts that still need a new version in this commit. */
   changed: Set<number>;
-  /** The last that an alert was given. */
+  /** The last version that an alert was given. */
   version: number;
-  /** The reason when earlier alerts could last not be looked up. */
+  /** The reason of the last failed lookup of earlier alerts. */
   damage?: string;
 }
 
@@ -27,15 +27,15 @@ export const createContext = (given: Pick<TransactionContext, "db" | "newId" | "
   version: 0,
 });
 
-/** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+/** A limit that is bound at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";
 
-/** Statements that are put together at each call, kept by their text: preparing one takes longer than most of them run. */
+/** Statements whose text is made for each call, kept by that text: preparing one takes longer than running most of them. */
 export function createStatementCache(db: Database, most: number): (sql: string) => Statement<unknown[]> {
   const kept = new RecentMap<string, Statement<unknown[]>>(most);
   return (sql) => {
     const statement = kept.get(sql) ?? db.prepare<unknown[]>(sql);
-    // The one that was used last stands at the end.
+    // The statement that was used last is at the end.
     kept.set(sql, statement);
     return statement;
   };

@@ -55,7 +55,7 @@ export function createTransactions(context: TransactionContext, sql = createSqli
 export type Transactions = ReturnType<typeof createTransactions>;
 export type TransactionName = keyof Transactions;
 
-/** What waits for routing. */
+/** The alerts that wait for routing. */
 function createRouting({ db }: Pick<TransactionContext, "db">) {
   const listFresh = db.prepare<[number, number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE seq > ? AND routed_at IS NULL AND route_failures = 0
@@ -65,7 +65,7 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
      ORDER BY route_after, seq LIMIT 1`,
   );
-  /** Alerts of one request were stored one behind the other. */
+  /** The alerts of a request are stored in adjacent rows. */
   const listRest = db.prepare<[number, number, number, number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts
      WHERE seq > ? AND seq < ? + (SELECT items FROM requests WHERE seq = ?) AND request_seq = ? AND routed_at IS NULL`,
@@ -99,12 +99,12 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
   };
 }
 
-/** Reading the log: every filter has an index that ends in the alert's position. */
+/** Reads the log. Every filter has an index that ends in the alert's position. */
 function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
   const changes = db.prepare<[number, number], ListedRow>(
     `SELECT ${listedColumns(sql)} FROM alerts a WHERE a.version > ? ORDER BY a.version ${boundLimit}`,
   );
-  // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+  // The index has only alerts with a version. Without the condition SQLite reads the whole table instead.
   const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL").pluck();
   const latestVersion = (): number => version.get() ?? 0;
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
@@ -112,7 +112,7 @@ function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
     .prepare<[number], number>("SELECT received_at FROM alerts WHERE seq >= ? ORDER BY seq LIMIT 1")
     .pluck();
   const removed = db.prepare<[], number>("SELECT count FROM removed_alerts").pluck();
-  // Tests and notices are few, so the newest of the table are all that is read.
+  // Tests and notices are few, so only the newest alerts of the table are read.
   const last = db
     .prepare<[], number | null>("SELECT received_at FROM alerts WHERE origin = 'hook' ORDER BY seq DESC LIMIT 1")
     .pluck();
@@ -146,13 +146,13 @@ function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
   };
 }
 
-/** 256 KiB of pages that are moved and cut off the end of the file. */
+/** Pages that are moved and cut off the end of the file at once: 256 KiB. */
 const pagesAtOnce = 32;
 
-/** Room that stays, as a share of the file: what comes next takes it, and would only make the file grow again. */
+/** Free room that stays in the file, as a share of it: new rows use it, and the file would only grow again. */
 const reserve = 0.02;
 
-/** Removes what is old with its part of the search index, and makes the file smaller. */
+/** Removes old alerts with their part of the search index, and makes the file smaller. */
 function createRemoving(context: TransactionContext, removeOld: RemoveOld) {
   const { db } = context;
   const parts = createSearchParts(context);
@@ -165,7 +165,7 @@ function createRemoving(context: TransactionContext, removeOld: RemoveOld) {
   }
 
   async function remove(step: RemovalStep): Promise<Pick<Removal, "removed" | "next">> {
-    // First what was freed by the last ones, so that what the log takes is known before more is removed.
+    // The search index of former removals is cleared first, so that their writes to the log are known before more is removed.
     if (parts.clearForgotten()) return { removed: 0, next: step.after ?? toPosition(0) };
     const { from, to, ...done } = await runShared((tx) => removeOld(tx, step), context);
     parts.shrink(from, to);

@@ -7,7 +7,7 @@ import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
 import { createStatementCache, type TransactionContext } from "./context.ts";
 import { createSearchParts } from "./searching.ts";
 
-/** A search as an FTS5 expression, and the table of the part in which it looks. */
+/** A search as an FTS5 expression, and the table of its part of the index. */
 export interface PartSearch {
   table: string;
   match: string;
@@ -29,7 +29,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
     rowsOf: (look, add, how) => rowsOf(sql, look, add, how),
     alertOf,
     unindexed: (column) => `+${column}`,
-    // The index is asked once for all that the part has: asking it about one row takes as long.
+    // The index is asked once for all matches of the part: asking it about one row takes as long.
     matches: ({ table, match }, add) => `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ${add(match)})`,
     page: (list, shown, limit, add) => limited(list(shown()), limit, add),
     run: <Row extends object>({ sql: text, values }: Statement) =>
@@ -41,7 +41,9 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
       return { from, below: (end ?? 0) + 1 };
     },
 
-    /** A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as well. */
+    /**
+     * A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well.
+     */
     toFind(words) {
       const match = parts.toExpression(words);
       const all = parts.list();
@@ -53,7 +55,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
   };
 }
 
-/** SQLite takes one of several indexes of alerts, or of deliveries: what narrows the same table is one driver. */
+/** The drivers of a query. SQLite chooses one of several indexes of a table, so all filters on the same table are one driver. */
 function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   const joined = new Map<string, Driver<never>>();
   const columnsOf = (driver?: Driver<never>) => (driver && "columns" in driver ? driver.columns : {});
@@ -66,7 +68,7 @@ function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   return [...joined.values()];
 }
 
-/** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
+/** CROSS JOIN keeps the order of the tables: SQLite has no statistics here and might turn it round. */
 const alertOf = (seq: string) => `CROSS JOIN alerts a ON a.seq = ${seq}`;
 
 const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from, below }, add) => {
@@ -84,7 +86,7 @@ function rowsOf(sql: Dialect, { driver, query, window }: Look<PartSearch>, add: 
   const { from, below } = window;
   const along = (name: string, position: string, columns: Record<string, string | undefined> = {}, only?: string) => {
     const { where, order } = rangeOf(name, columns, [position], { from: [from], below: [below] }, add);
-    // The state in front: SQLite sorts where the states of the small index come first.
+    // The condition on the state comes first: otherwise SQLite sorts, since the small index begins with the states.
     return { where: only === undefined ? [where] : [where, only], order };
   };
   switch (driver.along) {
@@ -112,7 +114,7 @@ function rowsOf(sql: Dialect, { driver, query, window }: Look<PartSearch>, add: 
   }
 }
 
-/** The index of what did not get through is named: the one of all states may hold 100,000 that were resent. */
+/** Names the index of unsent deliveries: the index of all states may hold 100,000 that were resent. */
 function indexOf(sql: Dialect, { state, destination }: AlertQuery): string {
   if (!mayBeResent(state)) return "";
   return sql.indexedBy(destination === undefined ? "deliveries_unsent" : "deliveries_unsent_by_destination");

@@ -6,10 +6,10 @@ import type { Dialect } from "../../tx.ts";
 import { firstSince, sinceId } from "../times.ts";
 import type { TransactionContext } from "./context.ts";
 
-/** How many alerts from `?1` on and below `?2` went wrong, up to a limit. */
+/** The number of alerts with problems, from `?1` on and below `?2`, up to a limit. */
 export const countProblems = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted})`;
-/** Counts the alerts with problems, and how many of them have the severity `?3`. */
+/** The same, and how many of them have the severity `?3`. */
 export const countProblemsOf = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted}) p
      CROSS JOIN alerts a ON a.seq = p.seq WHERE +a.severity = ?3`;
@@ -27,12 +27,12 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
   const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
 
-  /** The steps that were looked at, the last first; `lowest` is the lowest position in all of them. */
+  /** The steps of a span that were looked at, the last one first. `lowest` is the lowest position in all of them. */
   const walks = new WeakMap<Span, { lowest: number; ranges: Map<number, [from: number, below: number]> }>();
 
   /**
-   * The alerts of a step: from the first `seq` on, and below the second. An alert counts in one of them, also where a clock was set
-   * back and ids are in another order than positions.
+   * The alerts of a step: from the first `seq` on, and below the second. An alert counts in one step only, also where a clock was
+   * set back and the order of ids differs from that of positions.
    */
   function alertsOf(at: number, span: Span): [from: number, below: number] {
     const walk = walks.get(span) ?? { lowest: Number.MAX_SAFE_INTEGER, ranges: new Map() };

@@ -5,19 +5,19 @@ import type { Row } from "../../tables.ts";
 import { boundLimit, createStatementCache, type TransactionContext } from "./context.ts";
 
 /**
- * Alerts whose words stand in one full-text index. To look for the beginning of a word, FTS5 reads all that begins so
- * in the whole index, and nothing can stop it: `b` of 32,768 alerts takes up to 45 ms.
+ * The alerts of one full-text index. When FTS5 searches for the beginning of a word, it reads all such words of an index, and
+ * nothing can stop it: `b` takes up to 45 ms for 32,768 alerts.
  */
 const alertsPerPart = 32_768;
 
 /**
- * How often parts are asked whether a word of a search stands in them as it is, and how many at most for one word. To
- * find out that `firing-info` does not takes 3 ms a part where every alert has both halves.
+ * How often parts of the index are asked whether they have a word of a search exactly, in all and for one word. For `firing-info`,
+ * whose halves every alert has, a negative answer takes 3 ms a part.
  */
 const mostAsked = 16;
 const partsAsked = 8;
 
-/** One full-text index, of the alerts from `firstSeq` to the next part's. */
+/** One full-text index, of the alerts from `firstSeq` to the beginning of the next part. */
 export interface SearchPart {
   firstSeq: number;
   /** The name of its table. */
@@ -26,7 +26,7 @@ export interface SearchPart {
 
 type IndexedAlert = Pick<Row<"alerts">, "seq" | "id" | "facts">;
 
-/** Alerts that are left of a part and moved at once: a few milliseconds. With more it stays as it is. */
+/** The most remaining alerts of a part that are moved at once: a few milliseconds. A part with more stays as it is. */
 const mostMoved = 64;
 const shrunkEnding = "_left";
 
@@ -76,7 +76,7 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     list: (): SearchPart[] => list.all(),
     partOf,
 
-    /** A new one that begins with this alert, which comes behind all that is indexed. */
+    /** Adds a part that begins with this alert, which comes after all indexed ones. */
     open(firstSeq: number): void {
       const name = `alerts_search_${firstSeq}`;
       createPart(db, name);
@@ -84,8 +84,8 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     },
 
     /**
-     * Behind the removal of alerts from here to there: of parts that lie before the end, those without an alert are
-     * searched no more, and those with a few are written anew, with those alone.
+     * Called after alerts of this range were removed. A part without alerts is removed from the search. A part with a few is
+     * written anew with only those. Parts that the index still writes to stay as they are.
      */
     shrink(fromSeq: number, toSeq: number): void {
       const parts = list.all().reverse();
@@ -102,8 +102,8 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     },
 
     /**
-     * Empties a forgotten part bit by bit, and removes its table at last: to do it at once takes as long as the part is
-     * large, and the first of an old log may hold millions of alerts. False: there is none.
+     * Empties a removed part bit by bit, and drops its table in the end. The time to drop it at once grows with the part, and the
+     * first part of an old log may hold millions of alerts. False: there is none.
      */
     clearForgotten(): boolean {
       const name = mayHaveForgotten ? findForgotten.get() : undefined;
@@ -117,8 +117,8 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     },
 
     /**
-     * Words as an FTS5 expression: all must occur. A word that no alert of the newest parts has as it stands may continue: `liquid`
-     * finds `liquidity`. Nothing of FTS5's own syntax gets through.
+     * Words as an FTS5 expression: all must occur. A word that the newest parts do not have exactly may be the beginning of one:
+     * `liquid` finds `liquidity`. FTS5's own syntax is escaped.
      * @param words as `splitSearch` gives them, at least one
      */
     toExpression(words: string[]): string {
@@ -136,8 +136,8 @@ function createPart(db: Database, name: string): void {
 }
 
 /**
- * Removes some of what FTS5 keeps in tables of its own, a few hundred KiB each. FTS5 knows an index by the rows with
- * ids up to 10, so these stay.
+ * Removes some rows of FTS5's own tables, a few hundred KiB each. FTS5 recognizes an index by the rows with ids up to 10, so these
+ * stay.
  */
 const clearing = (name: string) => [
   `DELETE FROM ${name}_data WHERE id IN (SELECT id FROM ${name}_data WHERE id > 10 LIMIT 64)`,
@@ -145,7 +145,7 @@ const clearing = (name: string) => [
   `DELETE FROM ${name}_idx WHERE (segid, term) IN (SELECT segid, term FROM ${name}_idx LIMIT 1024)`,
 ];
 
-/** FTS5 has no way to empty an index in part. Nobody looks into this one any more, so its tables can be written to. */
+/** FTS5 cannot empty an index in part. Nobody searches in this one any more, so its tables can be changed directly. */
 function clearSome(db: Database, name: string): boolean {
   db.unsafeMode(true);
   try {
@@ -158,9 +158,8 @@ function clearSome(db: Database, name: string): boolean {
 export type Searching = ReturnType<typeof createSearching>;
 
 /**
- * Full-text indexing after the fact, from a cursor that survives restarts. The cursor waits for alerts that are about
- * to be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is
- * routed.
+ * Indexes alerts after they are stored, from a cursor that survives restarts. The cursor waits for alerts that will soon be routed.
+ * It skips an alert whose routing fails, so that later ones can be found. That alert is indexed when it is routed.
  */
 export function createSearching({ db }: Pick<TransactionContext, "db">, perPart = alertsPerPart) {
   const parts = createSearchParts({ db });
@@ -188,7 +187,7 @@ export function createSearching({ db }: Pick<TransactionContext, "db">, perPart 
 
     indexedUpTo: (): number => cursor.get() ?? 0,
 
-    /** For an alert that has just been routed and that the cursor has passed by. */
+    /** For an alert that the cursor has skipped and that has just been routed. */
     indexLate(seq: number, facts: AlertFacts): void {
       const id = idOf.get(seq);
       if (id !== undefined) parts.insert(seq, id, facts);

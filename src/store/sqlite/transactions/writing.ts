@@ -20,7 +20,7 @@ const routed = [
   ...["facts", "decisions", "fingerprint", "repeat_of"],
 ];
 
-/** How SQLite writes what was accepted and routed: one row after another. */
+/** Writes accepted and routed alerts in SQLite, row by row. */
 export function createWriting(context: TransactionContext, { indexedUpTo, indexLate }: Searching) {
   const { db, now } = context;
   const namesOf = (table: TableName) => insertedColumns(table).map(([name]) => name);
@@ -39,7 +39,7 @@ export function createWriting(context: TransactionContext, { indexedUpTo, indexL
   );
   const startCounting = db.prepare("UPDATE statistics_start SET route_hour = ? WHERE route_hour IS NULL");
 
-  /** Gives the row's position. What is absent is null. */
+  /** Gives the row's position. An absent value is null. */
   function insertInto(table: TableName, names: readonly string[]): (row: Record<string, unknown>) => number {
     const statement = db.prepare(
       `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
@@ -47,7 +47,7 @@ export function createWriting(context: TransactionContext, { indexedUpTo, indexL
     return (row) => Number(statement.run(names.map((name) => row[name] ?? null)).lastInsertRowid);
   }
 
-  /** It has its version with the rest of its row, which need not be written a second time. */
+  /** The version is written with the rest of the row, which then need not be written a second time. */
   const toRouted = (alert: RoutedAlert) => ({ version: ++context.version, ...toRoutedColumns(alert) });
 
   function insertDeliveries(alertSeq: number, { deliveries }: RoutedAlert, written: Map<string, number>): void {
