@@ -20,19 +20,22 @@ import { type AwayLog, awaitStore, createAwayLog } from "./away-store.ts";
 
 export interface AcceptingOptions {
   config: Config;
-  /** Or what reads them, where they lie in the database: it is asked again until that is there. */
+  /** Or a function that reads them from the database. It is called again until the database is there. */
   secrets: ServerSecrets | (() => Promise<ServerSecrets>);
-  /** `hide`: no line may hold these texts from now on. */
+  /** `hide`: later lines must not contain these texts. */
   log: Log & { hide?(secrets: readonly string[]): void };
   /** See `ListenOptions`. */
   listenFd?: number;
-  /** The listener of the relay before this one in this process, which holds what comes. Default: one is opened. */
+  /** The listener of the former relay of this process, which holds new connections. Default: a new one is opened. */
   listener?: Listener;
-  /** Default: the machine's, in step with the store's. */
+  /** Default: the machine's clock, adjusted to the store's. */
   clock?: Clock;
-  /** Ends the wait for a database that is away at the start, which rejects with `cancelled`. Default: nothing does. */
+  /**
+   * Ends the wait at the start for a database that is away. The start then rejects with `cancelled`. Default: the wait does not
+   * end.
+   */
   stop?: AbortSignal;
-  /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
+  /** The relay cannot continue (its database thread has ended), and must be stopped and started anew. */
   onFailed?: (error: Error) => void;
   /** See `LineOptions`. */
   storeThreadEntry?: URL;
@@ -41,12 +44,11 @@ export interface AcceptingOptions {
 export type Accepting = Awaited<ReturnType<typeof startAccepting>>;
 
 /**
- * What takes alerts from senders and has them stored: all that lies between a start and the first 202, and no more than that
- * takes: spool and door, which need no store; the store, which may be away; what it keeps secret; the socket, at last, or at
- * once when the store has to be waited for.
+ * Starts the parts between a start and the first 202, and no others. First the spool and the door, which need no store. Then the
+ * store, which may be away, and the secrets in it. Last the socket, or at once when the store has to be waited for.
  *
- * @param undo gets what ends each part, as soon as there is something to end
- * @throws AppError: what cannot be opened, or `cancelled`
+ * @param undo gets a function that ends each part, as soon as the part exists
+ * @throws AppError: the error of a part that cannot be opened, or `cancelled`
  */
 export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]) {
   const { config, listenFd, storeThreadEntry: threadEntry } = options;
@@ -114,39 +116,39 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
   }
   return {
-    /** The id of this process, as other relays on its store know it. */
+    /** The id under which other relays on the store know this process. */
     relayId,
     clock,
     newId,
-    /** What the relay logs goes through it. */
+    /** The log of the whole relay. */
     log,
-    /** To be closed behind the store. */
+    /** Closed after the store. */
     awayLog,
     secrets,
     hookSecrets,
-    /** The proxies whose word on a client's address counts. */
+    /** The proxies that are trusted to name the client's address. */
     proxies,
     store,
-    /** The health of the store when it was opened. Absent: it was not asked. */
+    /** The health of the store when it was opened. Absent: it was not read. */
     health: opened.health,
-    /** Absent: what the store does not take is refused. */
+    /** Absent: requests are refused while the store is away. */
     spool,
     door,
     server,
-    /** From now on what senders bring goes through this inbox. */
+    /** From now on requests of senders go through this inbox. */
     acceptThrough(one: Inbox): void {
       inbox = one;
     },
-    /** Where it listens on this machine. */
+    /** The port on this machine. */
     port,
     /** The local address, e.g. `http://127.0.0.1:8080`. */
     localUrl,
-    /** How the outside reaches it, or the local address when nobody has said. */
+    /** The address for the outside, or the local address when none is configured. */
     publicUrl: config.server.publicUrl ?? localUrl,
   };
 }
 
-/** Listens when it is first called, or takes over from the relay before. */
+/** Listens at the first call, or takes over from the former relay. */
 function prepareListening(
   { config, listenFd, listener: former }: AcceptingOptions,
   parts: Pick<ListenOptions, "door" | "clock" | "headers">,
@@ -170,7 +172,7 @@ function prepareListening(
   };
 }
 
-/** The door with what the configuration says of it. Until the store is there, an unknown secret is no wrong one. */
+/** The door of this configuration. Until the store is open, an unknown secret is not counted as a wrong one. */
 function openDoor(
   { intake, webhookSecret, sources }: Config,
   deps: DoorDeps,
@@ -197,7 +199,7 @@ function warnOfUnusedLog(config: Config, log: Log): void {
   });
 }
 
-/** Most relays have none. */
+/** Loaded here: most relays have no spool. */
 async function openSpoolOf(settings: SpoolSettings, deps: Omit<SpoolOptions, "dir" | "maxBytes">) {
   const { Spool } = await import("../store/spool/spool.ts");
   return Spool.open({ ...settings, ...deps });
@@ -231,7 +233,7 @@ async function openRelayStore(
   });
   if (databaseUrl === undefined) return { store };
   try {
-    // It stores over other connections than the one that was opened first: there may be too few.
+    // The store opens further connections than the first one, and the server may have too few.
     return { store, health: await store.health() };
   } catch (error) {
     await store.close();
@@ -241,9 +243,9 @@ async function openRelayStore(
 
 interface HookSecretsDeps {
   door: Pick<Door, "addSecret" | "setSecretsOf">;
-  /** Where those lie that nobody has given. */
+  /** The place of the secrets that the configuration does not give. */
   kept: KeptRecords;
-  /** What the log may hold no more. Default: nobody hears of it. */
+  /** Hears of secrets that the log must not contain. Default: nobody hears of them. */
   hide?(secrets: readonly string[]): void;
   clock: Clock;
   log: Log;
@@ -251,7 +253,7 @@ interface HookSecretsDeps {
 
 const ofAccount = "webhook-secret";
 
-/** The secrets that the hooks take now: gives the door what is known at the start, and, while the poll runs, what takes its place. */
+/** The secrets that the hooks accept now. Gives the door the known ones at the start, and the new ones while the poll runs. */
 function openHookSecrets(
   { webhookSecret: given, sources }: Pick<Config, "webhookSecret" | "sources">,
   known: ServerSecrets,
@@ -269,7 +271,7 @@ function openHookSecrets(
       door.setSecretsOf(name.slice("source-".length), secrets);
       return;
     }
-    // The service may still send to one that was replaced: it is taken until a restart.
+    // The service may still send to a replaced secret, so it is accepted until a restart.
     taken.set(name, [...secrets, ...without(known, secrets)]);
     for (const secret of secrets) door.addSecret(secret);
   }
@@ -283,9 +285,9 @@ function openHookSecrets(
   const made = new Map([...taken].filter(([name]) => !isGiven(name)));
 
   return {
-    /** The secrets of a source's hook, or of the hook without a name, the present one first; none for an unknown name. */
+    /** The secrets of a source's hook, or of the hook without a name, the current one first. None for an unknown name. */
     of: (source?: string): readonly Secret[] => taken.get(source === undefined ? ofAccount : `source-${source}`) ?? [],
-    /** Finds secrets that another process has made since. Absent: all were given. */
+    /** Finds secrets that another process has made since. Absent: the configuration gives all. */
     poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),
   };
 }

@@ -7,9 +7,9 @@ import type { Listener } from "../http/listen.ts";
 export interface AwayLogDeps {
   log: Log;
   clock: Clock;
-  /** Requests that senders were refused so far. */
+  /** Requests that were refused so far. */
   refused(): number;
-  /** Alerts that wait in the spool. Undefined: there is none. */
+  /** Alerts that wait in the spool. Undefined: no spool is configured. */
   spooled(): number | undefined;
 }
 
@@ -18,28 +18,28 @@ export type AwayLog = ReturnType<typeof createAwayLog>;
 interface Away {
   since: number;
   reasons: Set<string>;
-  /** Since when all goes well again. */
+  /** Since when the store accepts changes again. */
   storedSince?: number;
   summedUpAt: number;
   refusedBefore: number;
-  /** What was left out, by event. */
+  /** The number of lines that were left out, by event. */
   leftOut: Record<string, number>;
-  /** What senders were refused for it, by the source; `hook` is the account's. */
+  /** Refused requests by their source. `hook` is the account's. */
   refusedOf: Record<string, number>;
 }
 
 const lookEveryMs = 1_000;
 const sumUpEveryMs = 30_000;
-/** Some of what is asked may succeed while the rest does not, as with a disk that is full. */
+/** Single changes may succeed while others fail, as on a full disk. */
 const settlesMs = 5_000;
 const settlesAgainMs = 30_000;
 const mostReasons = 50;
 
 /**
- * While the database is away everybody who asks it fails, each second or with each alert: a hundred lines a minute that say the
- * same, on a disk that may be small. One line is logged when it begins (`store.away`), one each 30 seconds with how much was left
- * out and refused so far (`store.still_away`), and one when it is over (`store.back`). A line whose `error` names another reason
- * stays.
+ * While the database is away each question fails, with each alert or each second: a hundred equal lines a minute, on a disk that
+ * may be small. One line is logged at the beginning (`store.away`). One each 30 seconds has the numbers of lines left out and of
+ * requests refused so far (`store.still_away`). One is logged at the end (`store.back`). A line whose `error` has another reason is
+ * kept.
  */
 export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   let away: Away | undefined;
@@ -58,7 +58,7 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
     away.refusedOf[source] = (away.refusedOf[source] ?? 0) + 1;
   };
 
-  /** Counted over all the time that it has been away. */
+  /** The counts of the whole time away. */
   function sumUp({ since, refusedBefore, refusedOf, leftOut }: Away, until = clock.now()): Record<string, unknown> {
     const awayMs = Math.round(until - since);
     const count = refused() - refusedBefore;
@@ -87,9 +87,9 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   }
 
   return {
-    /** For all of the relay. Lines that only repeat that the store is away, and why, remain at `debug` alone. */
+    /** The log of the whole relay. A line that only repeats the known reason is logged as `debug`. */
     log: { debug: log.debug, info: pass("info"), warn: pass("warn"), error: pass("error") },
-    /** The store is away for this reason. */
+    /** Notes that the store is away for this reason. */
     noteAway({ message, hint }: AppError): void {
       if (isClosed) return;
       if (away === undefined) {
@@ -99,15 +99,15 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
         void watch();
       }
       away.storedSince = undefined;
-      // The newest last.
+      // Keeps the newest reason last.
       away.reasons.delete(message);
       if (away.reasons.size < mostReasons) away.reasons.add(message);
     },
-    /** It has stored something. */
+    /** Notes that something was stored. */
     noteStored(): void {
       if (away !== undefined) away.storedSince ??= clock.now();
     },
-    /** Says what was not said yet; later entries are logged as they come. */
+    /** Logs the open summary. Later lines are logged as they come. */
     close(): void {
       isClosed = true;
       if (away !== undefined) log.error("store.still_away", sumUp(away));
@@ -116,17 +116,17 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   };
 }
 
-/** Others cut what they log, and put the kind of an error before it. */
+/** Other parts shorten the reason, and put the kind of the error in front of it. */
 function repeats({ reasons }: Away, error: unknown): boolean {
   return typeof error === "string" && [...reasons].some((reason) => error.includes(reason.slice(0, 250)));
 }
 
 export interface AwaitStoreOptions<T> {
-  /** Opens what lies in the database. */
+  /** Opens the store. */
   open(): Promise<T>;
-  /** Called once, when it cannot be opened and may be later: from then on the hook is answered. */
+  /** Called once, when the store cannot be opened now and may be later: from then on the hook is answered. */
   listen(): Promise<Listener>;
-  /** Alerts that wait meanwhile. Undefined: alerts are answered 503. */
+  /** The alerts that wait meanwhile. Undefined: alerts are answered 503. */
   spool?: () => SpoolView;
   /** Ends the wait. */
   stop: AbortSignal;
@@ -138,12 +138,12 @@ const shortestPauseMs = 500;
 const longestPauseMs = 5_000;
 
 /**
- * Opens the store, and waits for it as long as it takes where waiting may help (its error has a `retryAfterMs`): the database is
- * started later, or fails over just now. Meanwhile the hook answers, probes say that the relay lives and is not ready, and
- * everything else says why. A mistake in address, user or settings ends the start at once; one that shows only after a wait
- * is logged and waited for as well, since by then senders are answered.
+ * Opens the store. Where waiting may help (the error has a `retryAfterMs`), it waits as long as needed: the database may start
+ * later, or be in a failover. Meanwhile the hook answers, probes show a relay that lives and is not ready, and all other paths name
+ * the reason. A mistake in address, user or settings ends the start at once. A mistake that only shows after a wait is logged and
+ * waited for too, since senders are then being answered.
  *
- * @throws what `open` throws; AppError `cancelled` when it was stopped.
+ * @throws the error of `open`. AppError `cancelled` when it was stopped.
  */
 export async function awaitStore<T>(options: AwaitStoreOptions<T>): Promise<T> {
   const { open, listen, spool, stop, clock, log } = options;
@@ -168,7 +168,7 @@ export async function awaitStore<T>(options: AwaitStoreOptions<T>): Promise<T> {
     onFault() {},
   });
   const { address, port } = listener.address();
-  // Senders are refused meanwhile, and a command that runs a relay prints errors alone.
+  // An error, since senders are refused meanwhile, and a command that runs a relay prints only errors.
   log.error("store.awaited", { error: last.message, hint: last.hint, address, port });
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     await clock.sleep(pauseMs, stop);

@@ -3,20 +3,20 @@ import type { Log } from "../core/log.ts";
 import { createRedactor, type Redact } from "../ground/text/redact.ts";
 
 export interface HidingLog extends Log {
-  /** These texts must never appear from now on, whatever they come in with: each becomes `***`. */
+  /** From now on each of these texts becomes `***` in every line. */
   hide(secrets: readonly string[]): void;
 }
 
 /**
- * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile
- * field stays within its line; U+2028 and U+2029 are escaped as well.
+ * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile field stays
+ * within its line. U+2028 and U+2029 are escaped as well.
  *
  * @param level pino's levels, and `silent`
- * @param stream default: standard error, since standard output belongs to what a command returns
+ * @param stream default: standard error, since standard output is for the result of a command
  */
 export function createLog(level: string, stream: DestinationStream = openStandardError()): HidingLog {
   const hidden = new Set<string>();
-  // A shorter one may be the value of a harmless header, and is found in every other line.
+  // A shorter text may be the value of a harmless header, and would be found in many lines.
   const createOwn = () => createRedactor([...hidden], { leastLength: 6 });
   let redact = createOwn();
   const guarded: DestinationStream = { write: (line) => stream.write(hide(line, redact)) };
@@ -42,12 +42,12 @@ export function createLog(level: string, stream: DestinationStream = openStandar
   };
 }
 
-/** Bytes of lines that could not be written; what comes behind them is dropped. */
+/** The most bytes of unwritten lines that are kept. Later lines are dropped. */
 const mostUnwritten = 1024 * 1024;
 
 /**
- * A log that cannot be written (its disk is full, its terminal is gone) must not end what it is about, as an error that
- * nobody listens for would. The lines are tried again with each that follows.
+ * A log that cannot be written (a full disk, a closed terminal) must not end the process, as an error without a listener would.
+ * Unwritten lines are tried again with each new line.
  */
 function openStandardError(): DestinationStream {
   const stream = destination({ fd: 2, sync: true, maxLength: mostUnwritten });
@@ -55,7 +55,7 @@ function openStandardError(): DestinationStream {
   return stream;
 }
 
-/** The last line of defence: no caller logs a secret, and if one did it would not get out. */
+/** The last defence: no caller should log a secret, and a logged one does not get out. */
 function hide(line: string, redact: Redact): string {
   return redact(line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029"));
 }

@@ -16,16 +16,16 @@ import { learnsNames } from "./open-market.ts";
 export type LeftLog = Awaited<ReturnType<typeof openLeft>>;
 
 export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
-  /** Where its pages would be. */
+  /** The address of the relay's pages. */
   publicUrl: string;
-  /** The account whose records are compared with the log. Throws where none is known. */
+  /** The account whose records are compared with the log. Throws where no account is known. */
   accountOf(source?: string): UpstreamAccess;
   random: Random;
   signal: AbortSignal;
 }
 
 /**
- * What a relay has left that does not run: the routes of the API that its log alone answers. Read only.
+ * The routes of the API that the log of a stopped relay can answer. Read only.
  * @throws as `openReadOnly` does
  */
 export async function openLeft(config: Config, options: LeftLogOptions) {
@@ -46,7 +46,7 @@ export async function openLeft(config: Config, options: LeftLogOptions) {
   return { answers, store, close: () => store.close() };
 }
 
-/** Asks the service as the relay would, and tells nobody. */
+/** Asks the service as the relay would, without notices. */
 function createLeftGapCheck(
   store: ReadOnlyStore,
   { retention }: Config,
@@ -71,7 +71,7 @@ function createLeftGapCheck(
 }
 
 /**
- * What of the relay's status its log says. Whether new alerts are refused until there is room is known of a relay alone.
+ * The part of the relay's status that its log has. Only a running relay knows whether new alerts are refused for lack of room.
  * @throws as `openReadOnly` does
  */
 export async function readLeftStatus(config: Config, now: Now) {
@@ -94,8 +94,8 @@ async function viewLeft(store: ReadOnlyStore, { rules }: Config, now: Now): Prom
 }
 
 /**
- * The names that the relay here has learned, from its database, whether it runs or not; none where it learns none or
- * they cannot be read: an alert is shown anyway.
+ * The names that the relay here has learned, from its database, whether it runs or not. None where it learns none or they cannot be
+ * read: the alert is shown without names.
  */
 export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
   const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };

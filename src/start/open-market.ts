@@ -18,15 +18,15 @@ export interface MarketDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** The time limit of each call, waiting for others included. Default 2.5 s, and 10 s for names, for which nobody waits. */
+  /** The time limit of each call, with the wait for other calls. Default 2.5 s, and 10 s for names, for which nobody waits. */
   timeLimitMs?: number;
 }
 
 export type Market = Awaited<ReturnType<typeof openMarket>>;
 
-/** Pool states, and tickers: each has a budget of its own. */
+/** The most calls for pool states, and for tickers: each has a budget of its own. */
 const mostPricesAnHour = 60;
-/** Calls of /tokens, which names many at once. */
+/** Calls of /tokens, each for many names. */
 const mostTokenCallsAnHour = 60;
 const mostTokensAtOnce = 50;
 const mostPoolNamesAnHour = 30;
@@ -36,7 +36,7 @@ export function learnsNames({ upstream, market, watch }: Pick<Config, "upstream"
   return upstream.alerting !== undefined && watch.enabled && market.symbols;
 }
 
-/** What the service is asked for only to decorate messages and pages, each thing once for all that show it. */
+/** The questions to the service that only decorate messages and pages. Each is asked once for all that show the answer. */
 export async function openMarket(
   { upstream, market, watch, sources }: Pick<Config, "upstream" | "market" | "watch" | "sources">,
   deps: MarketDeps,
@@ -91,7 +91,7 @@ export async function openMarket(
     histories,
     /** Absent as well where the configuration wants none. */
     context,
-    /** Absent as well where the configuration wants none. */
+    /** Absent, too, where the configuration wants no names. */
     names,
     /** The views of the interfaces that are asked. */
     views: () => [
@@ -135,7 +135,7 @@ function nameTokens(service: Pick<AlertingClient, "listTokens">, breaker: Breake
   };
 }
 
-/** /tokens knows no pools; a pool's state says which tokens it is of. */
+/** /tokens knows no pools. The state of a pool names its tokens. */
 function namePools(service: Pick<PricingClient, "readPoolState">, breaker: Breaker): NameService {
   return {
     breaker,

@@ -18,7 +18,7 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   relaying: Relaying;
 }
 
-/** Everything that people can do to this relay, over the parts that run in it. */
+/** All actions of people on this relay, over its running parts. */
 export function openOperations(
   { rules, sources, intake, server, upstream, retention }: Config,
   { accepting, relaying, ...deps }: OpenOperationsDeps,

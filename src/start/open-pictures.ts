@@ -14,15 +14,15 @@ import type { Common } from "./relaying.ts";
 export interface PicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
   adminToken: Secret;
-  /** Where it is noted which messages have an address, and whose was fetched. Default: nowhere. */
+  /** Notes which messages have a picture's address, and whose picture was fetched. Default: nothing is noted. */
   notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
-  /** Names of the destinations whose messages may have one. */
+  /** The destinations whose messages may have a picture. */
   destinations: readonly string[];
-  /** Where programs that show messages fetch pictures; undefined where nobody may. */
+  /** The address from which programs that show messages fetch pictures. Undefined: they cannot fetch any. */
   publicUrl?: string;
   /** Absent: no market-data service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
-  /** One line about the market around an alert; undefined when nothing is known. Absent: there is none. */
+  /** One line about the market around an alert. Undefined: nothing is known. Absent: no line is wanted. */
   describe?: (
     alertId: string,
     options: Pick<IllustrateOptions, "signal" | "deadlineMs">,
@@ -30,18 +30,18 @@ export interface PicturesDeps {
   clock: Clock;
 }
 
-/** Different alerts whose messages get an address within a minute: a flood gets none. */
+/** The most alerts a minute whose messages get an address of a picture: those of a flood get none. */
 const mostLinks = 20;
 const minuteMs = 60_000;
-/** Nobody waits for what is drawn ahead. */
+/** The time limit for pictures that are drawn ahead. Nobody waits for these. */
 const aheadMs = 10_000;
 
 export interface RelayPicturesDeps extends Pick<Common, "store" | "clock" | "log"> {
   isShared: PictureNotesDeps["isShared"];
-  /** Asked when the first picture is drawn. */
+  /** Called when the first picture is drawn. */
   openMarket(): Promise<Market>;
   adminToken: Secret;
-  /** Where the relay listens, if the program that shows messages runs on this machine. Default: nobody does. */
+  /** The relay's address on this machine, where the program that shows messages runs here too. Default: none. */
   urlOnThisMachine?: string;
 }
 
@@ -67,18 +67,18 @@ export function openPictures({ rules, upstream, watch, server }: Config, deps: R
   return {
     ...pictures,
     notes,
-    /** The records of a metric can be asked for. */
+    /** Whether the records of a metric can be asked for. */
     haveRecords,
-    /** Programs that show messages can fetch them. */
+    /** Whether programs that show messages can fetch pictures. */
     areFetched: publicUrl !== undefined,
   };
 }
 
-/** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */
+/** Draws for messages and pages. Its parts are loaded when the first picture is asked for. */
 export function createPictures(deps: PicturesDeps) {
   let isClosed = false;
   const ended = new AbortController();
-  // As many as are drawn at a time.
+  // Each drawing adds a listener.
   setMaxListeners(0, ended.signal);
   let opened: ReturnType<typeof open> | undefined;
 
@@ -103,7 +103,7 @@ export function createPictures(deps: PicturesDeps) {
 
   return {
     draw,
-    /** The picture and the line for a message. Without a picture the line stays away, too. */
+    /** The picture and the line for a message. Without a picture there is no line either. */
     async illustrate(alertId: string, options: IllustrateOptions): ReturnType<Illustrate> {
       const { signal, deadlineMs } = options;
       const [picture, line] = await Promise.all([
@@ -113,8 +113,8 @@ export function createPictures(deps: PicturesDeps) {
       return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
     },
     /**
-     * The address of an alert's picture for the program that shows a message, which is drawn from now on, so that it is there when it
-     * is fetched. Undefined where nobody may fetch it, or when too many were asked for.
+     * The address of an alert's picture for the program that shows a message. Drawing starts now, so that the picture is ready when
+     * it is fetched. Undefined where pictures cannot be fetched, or when too many were asked for.
      */
     linkTo(alertId: string, { name: destination, timeZone }: { name: string; timeZone: string }): string | undefined {
       const { publicUrl, adminToken, clock } = deps;

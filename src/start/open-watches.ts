@@ -24,22 +24,22 @@ import type { Common } from "./relaying.ts";
 export interface WatchesDeps extends Common {
   /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
-  /** The configuration against the file on disk. */
+  /** Compares the configuration in force with the file on disk. */
   configuration: ConfigurationWatchDeps["look"];
   /** Other relays accept and route as well. */
   isShared: boolean;
-  /** Since when some relay runs on this store. Epoch milliseconds. */
+  /** Since when some relay has run on this store. Epoch milliseconds. */
   ranSince(): number;
-  /** The mutes made at run time that hold now. */
+  /** The mutes that were made at run time and are in force now. */
   activeMutes(): Mute[];
-  /** The secrets of a source's hook, or of the hook without a name, that the door takes now, the present one first. */
+  /** The secrets that the door accepts now for a source's hook, or for the hook without a name, the current one first. */
   hookSecrets(source?: string): readonly Secret[];
-  /** What has come to the hooks of sources, of all relays together, by name. */
+  /** What came to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
-  /** Whether an id that a relay has at the door is that of this relay, or of one on the same database. */
+  /** Whether the id that a door answers belongs to this relay, or to one on the same database. */
   isOwnRelay(id: string): Promise<boolean>;
   readiness(): Promise<Readiness>;
-  /** Requests that the door could not store since the start of this relay. */
+  /** Requests that the door could not store since this relay started. */
   countStoreRefused(): number;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
@@ -48,8 +48,7 @@ export interface WatchesDeps extends Common {
 export type Watches = Awaited<ReturnType<typeof openWatches>>;
 
 /**
- * Builds what the relay watches around it and takes care of by itself: each duty of `watch/` that the configuration asks
- * for, most of them loaded only then.
+ * Builds the duties of the relay around itself: each one of `watch/` that the configuration asks for. Most are loaded only then.
  */
 export async function openWatches(config: Config, deps: WatchesDeps) {
   const { store, clock, log, publicUrl, isShared } = deps;
@@ -73,7 +72,7 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     routes: rules.routes,
     readBy: JSON.stringify([config.mapping, config.sources.map(({ name, mapping }) => [name, mapping])]),
   });
-  /** A source is another sender: of the account nothing follows for it. */
+  /** A source is another sender: the account of the environment says nothing about it. */
   const describeAccount = (source?: string) => {
     const sender = accounts.get(senders.includes(source) ? source : undefined);
     return sender && describe(sender);
@@ -132,9 +131,9 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   return {
     /** In the order in which people see them. */
     list,
-    /** The watches of accounts, by the source that has it; `undefined`: the account of the environment. */
+    /** The watches of accounts, by source. `undefined`: the account of the environment. */
     accounts,
-    /** The watches for alerts that did not come, by the source of their account in the same way. */
+    /** The watches for missing alerts, by source in the same way. */
     gaps,
     shapes,
     /** Absent: no silence is reported. */
@@ -159,19 +158,21 @@ async function findSpoiling(
   return upstream.findSpoiling(url, secret, intake.maxBodyBytes, stop).catch(() => undefined);
 }
 
-/** What is known of the account that should send; undefined: nothing is to be said. */
+/** A sentence on the account that should send. Undefined: nothing helpful is known. */
 function describe(account: AccountWatch): string | undefined {
   const { verdict, summary, troubles } = account.view();
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
-/** How a watched account is asked; undefined: no account of that source is watched. Default: the account of the environment. */
+/**
+ * How the relay asks a watched account. Undefined: no account of that source is watched. Default: the account of the environment.
+ */
 export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
   if (!watch.enabled) return undefined;
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
 }
 
-/** @param source whose account it is. Default: that of the environment */
+/** @param source the account's source. Default: the account of the environment */
 export async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
@@ -191,7 +192,7 @@ export async function openAccountWatch(
     now: clock.now,
     random,
     sleep: clock.sleep,
-    // The next look is the next try.
+    // Two attempts are enough: the next look asks again.
     retry: { attempts: 2 },
     maxAnswerBytes: 1024 * 1024,
   });
@@ -207,7 +208,7 @@ export async function openAccountWatch(
   );
 }
 
-/** On PostgreSQL the room of this machine is that of its spool, if it has one. */
+/** With PostgreSQL the room of this machine is for its spool, if it has one. */
 function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<ShownDuty> {
   return openDiskWatch({
     ...deps,
@@ -221,7 +222,7 @@ function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<Sh
   });
 }
 
-/** The disk of a database server may be so full that not even the look can be written. */
+/** A full disk of a database server may refuse even the look. */
 export async function lookAtStore(store: Pick<Administration, "health">): Promise<DiskSight> {
   try {
     return await store.health();
@@ -232,8 +233,8 @@ export async function lookAtStore(store: Pick<Administration, "health">): Promis
 }
 
 /**
- * Its own client, since it reads much more than the account and is in no hurry.
- * @param source whose account it is. Default: that of the environment
+ * It has its own client, since it reads much more than the account watch and is in no hurry.
+ * @param source the account's source. Default: the account of the environment
  */
 export async function openGaps(
   config: Config,

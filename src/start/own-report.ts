@@ -6,7 +6,7 @@ import type { RelayReport } from "../core/ports/relays.ts";
 import { readVersion } from "../ground/version.ts";
 import type { Accepting } from "./accepting.ts";
 
-/** Tells the other relays on its store who this relay is, and how it is. */
+/** Reports to the other relays on the store who this relay is, and its state. */
 export function createOwnReport(config: Config, { relayId, port, door, spool, clock }: Accepting) {
   let look = async (): Promise<void> => {};
   let last: Readiness = { ready: false, reasons: ["it is starting"] };
@@ -19,7 +19,7 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
       configuration: hashOf(config),
       startedAt: clock.now(),
     },
-    /** How it was when the report before this one was asked for: leases wait for a report, so it waits for nothing. */
+    /** The state at the former report: leases wait for a report, so it waits for nothing. */
     report(): RelayReport {
       void look();
       const { ready, reasons } = last;
@@ -27,7 +27,10 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
       const hooks = Object.fromEntries(door.sources);
       return { started, ready, reasons, port, ...spooled, accepted: door.counters.alerts, hooks };
     },
-    /** From now on it is ready when this says so; `onReady` is called when it is for the first time. Until then it starts. */
+    /**
+     * From now on `readiness` decides whether the relay is ready. `onReady` is called the first time that it is. Until now it was
+     * starting.
+     */
     follow(readiness: Operations["readiness"], onReady: () => void): void {
       look = async () => {
         last = await readiness();
@@ -40,7 +43,7 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
   };
 }
 
-/** Secrets write themselves as `***`; where it runs, on which port, and what it logs is no matter of what it does. */
+/** Secrets count as `***`. The place, the port and the log do not count, since they do not change what the relay does. */
 function hashOf({
   server: _server,
   dataDir: _dataDir,
@@ -56,5 +59,5 @@ function hashOf({
   return createHash("sha256").update(JSON.stringify(config, withoutPlaces)).digest("hex");
 }
 
-/** A comment more in the file, or another folder, changes nothing. */
+/** A new comment in the file, or another folder, does not count. */
 const withoutPlaces = (name: string, value: unknown) => (name === "definedAt" ? undefined : value);

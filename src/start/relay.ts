@@ -10,37 +10,34 @@ import { type Accepting, type AcceptingOptions, startAccepting } from "./accepti
 export interface RelayOptions extends AcceptingOptions {
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
-  /**
-   * The view of the configuration against the file on disk. Default: the file is looked at, and what has changed is not taken
-   * over.
-   */
+  /** The view of the configuration against the file on disk. Default: the file is compared, and changes are not taken over. */
   configuration?: FileInForce["view"];
   /**
-   * The program that shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no
-   * configuration has it. Default false.
+   * Whether the program that shows messages runs on this machine, and may fetch pictures without https. Only for the demo, so the
+   * configuration has no such option. Default false.
    */
   picturesOnThisMachine?: boolean;
-  /** When the first relay of this process began. Epoch milliseconds. Default: this is the first. */
+  /** When the first relay of this process began. Epoch milliseconds. Default: this relay is the first. */
   runsSince?: number;
 }
 
-/** What hangs must not keep the next relay from sending to all others. */
+/** A hanging call must not keep the next relay from sending to all others. */
 const handOverMs = 1_000;
-/** A database that may be away is asked for the other relays. */
+/** The time limit of the question for other relays: the database may be away. */
 const longestLookForOthersMs = 1_000;
 
 export type HandedOver = Required<Pick<RelayOptions, "listener" | "runsSince">>;
 
 export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
-/** The composition root: builds every room, hands each what it needs, and says what listens to what. */
+/** The composition root: builds every room, gives each its dependencies, and connects signals to listeners. */
 export async function startRelay(options: RelayOptions) {
-  /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
+  /** Functions that end the started parts, if another one does not start. A running part would keep the process alive. */
   const undo: (() => unknown)[] = [];
   try {
     return await startParts(options, undo);
   } catch (error) {
-    // Why it did not start is what counts, not what could not be ended because of it.
+    // The reason of the failed start counts, not a failure to end other parts.
     for (const end of undo.reverse())
       await Promise.resolve()
         .then(end)
@@ -53,14 +50,14 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
   const { config, configuration = new FileInForce(config).view } = options;
   const draining = new AbortController();
   const stopping = new AbortController();
-  // Every duty of the relay listens to it, and each batch that is being read.
+  // Every duty of the relay listens to the signal, and so does each batch that is being read.
   setMaxListeners(0, stopping.signal, draining.signal);
 
   const accepting = await startAccepting(options, undo);
   const { secrets, store, server, localUrl, publicUrl, log } = accepting;
   const { runsSince = accepting.clock.now() } = options;
-  // Alerts are accepted from here on, so nothing above does more than that takes. What alerts need next is loaded first, what
-  // people look at last.
+  // Alerts are accepted from here on, so nothing above does more than accepting needs. The next steps of alerts are loaded
+  // first, and pages last.
   const { startRelaying } = await import("./relaying.ts");
   const relaying = await startRelaying({ ...options, configuration }, accepting, stopping, undo);
 
@@ -84,7 +81,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
   });
   log.info("relay.started", { localUrl, publicUrl, destinations: config.rules.destinations.length });
 
-  /** @param isFollowed by another relay of this process, which takes the listener */
+  /** @param isFollowed another relay of this process follows and takes the listener */
   async function stop(isFollowed: boolean): Promise<void> {
     draining.abort();
     if (!isFollowed) await drain(config.server.drainMs, accepting);
@@ -98,7 +95,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
         relaying.stop(isFollowed ? Math.min(handOverMs, shutdownMs) : shutdownMs),
       ]);
     } finally {
-      // Last, so that no alert is refused while there is somebody to store it.
+      // Comes last, so that no alert is refused while it can be stored.
       await (isFollowed ? server.hold() : server.close());
       await accepting.spool?.close();
       await store.close();
@@ -114,17 +111,17 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
     store,
     secrets,
     /**
-     * Not ready, and else as before for `drainMs` while other relays run → nothing more is changed over pages and API, event
-     * streams end → no new claims; calls in flight until the deadline, the rest aborted and recorded → no new connections,
-     * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored
-     * for the next start. A second call waits for the first.
+     * Stops in this order: while other relays run, not ready and otherwise unchanged for `drainMs` → pages and API change nothing
+     * more, and event streams end → no new claims, calls in flight run until the deadline, the rest is aborted and recorded → no
+     * new connections, alerts under way are answered → checkpoint → closed. Until connections are closed, alerts are accepted and
+     * stored for the next start. A second call waits for the first.
      */
     stop: (): Promise<void> => {
       stopped ??= stop(false);
       return stopped;
     },
     /**
-     * The same for another relay of this process that follows at once, with what that one gets: the listener holds what comes until
+     * The same for another relay of this process that follows at once. The listener, which it is given, holds new connections until
      * then. Calls under way have `handOverMs` to end.
      */
     async handOver(): Promise<HandedOver> {
@@ -135,7 +132,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
   };
 }
 
-/** From now on the socket answers probes, metrics and pages; pages are opened by the first request for one. */
+/** From now on the socket answers probes, metrics and pages. The first request for a page opens the pages. */
 function serve(
   { server, secrets, store, proxies, clock, log }: Accepting,
   operations: Operations,
@@ -159,7 +156,7 @@ function serve(
   });
 }
 
-/** While no other relay runs there is nobody to whom a balancer could send instead. */
+/** While no other relay runs, a balancer has no other place to send to. */
 async function drain(drainMs: number, { store, server, clock, log }: Accepting): Promise<void> {
   if (drainMs === 0 || !store.capabilities.sharedByRelays) return;
   const asked = store.listRelays().catch(() => undefined);

@@ -28,7 +28,7 @@ import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
 
-/** What nearly each part asks for. */
+/** The dependencies that nearly every part needs. */
 export interface Common extends Pick<Accepting, "store" | "publicUrl" | "clock" | "newId" | "log"> {
   random: Random;
 }
@@ -36,9 +36,9 @@ export interface Common extends Pick<Accepting, "store" | "publicUrl" | "clock" 
 export type Relaying = Awaited<ReturnType<typeof startRelaying>>;
 
 /**
- * All that lies between an accepted alert and people, and what watches over it: starts routing and delivering over what is accepted.
+ * Starts routing and delivering for accepted alerts, and the watches over both.
  * @param stopping ends what runs by itself: routing, watches, polls
- * @param undo gets what ends each part, as soon as there is something to end
+ * @param undo gets a function that ends each part, as soon as the part exists
  */
 export async function startRelaying(
   {
@@ -80,7 +80,7 @@ export async function startRelaying(
     hookSecrets: hookSecrets.of,
     hooks: () => door.sources,
     isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
-    // Watches run behind `follow`.
+    // Watches run only after `follow`.
     readiness: () => (operations as Operations).readiness(),
     countStoreRefused: () => door.counters.storeRefused,
     askForShape(id) {
@@ -88,7 +88,7 @@ export async function startRelaying(
       translator.forgetShapes([id]);
     },
   });
-  // Before routing begins: the first message has the names that are known, and the market notes the first alert.
+  // Before routing begins, since the first message needs the known names, and the market notes the first alert.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
   const routing = openRouting(config, {
     accepting,
@@ -110,7 +110,7 @@ export async function startRelaying(
     stopping.abort();
     return Promise.all(background).then(routing.closeJournal);
   });
-  // Once there is somebody who routes the rest.
+  // Comes when the loop can route the rest.
   accepting.acceptThrough(routing.arrival);
   return {
     /** The hash of this relay's configuration, as the others know it. */
@@ -123,13 +123,13 @@ export async function startRelaying(
     mutes,
     watches,
     routing,
-    /** From now on the relay tells the others how it is, and watches. */
+    /** From now on the relay reports its state to the others, and watches. */
     follow(given: Operations): void {
       operations = given;
       follow(operations.readiness, engine.lookForLanes);
       background.push(watches.run(stopping.signal));
     },
-    /** Behind `stopping`. @param callsMs what calls under way may take */
+    /** Called after `stopping`. @param callsMs the time that calls under way may take */
     async stop(callsMs: number): Promise<void> {
       await Promise.all(background);
       await delivering.stop(callsMs);
@@ -141,7 +141,7 @@ export async function startRelaying(
 }
 
 /**
- * What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and the
+ * Connects signals to listeners. Event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and
  * secrets are looked at every second anyway, each lane every five, and lanes to take every ten.
  */
 function listenToStore(
@@ -158,7 +158,7 @@ function listenToStore(
   if (hookSecrets.poll) store.subscribe("secrets", hookSecrets.poll.wake);
 }
 
-/** The market is opened by what needs it first: many a relay shows no picture and names nothing. */
+/** The first part that needs the market opens it: many a relay shows no picture and no names. */
 function openMarketLate(config: Config, deps: MarketDeps) {
   let market: Market | undefined;
   let opening: Promise<Market> | undefined;
@@ -181,13 +181,13 @@ interface DeliveringDeps extends Common, Pick<EngineDeps, "self" | "report"> {
   processing: Processing;
   pictures: RelayPictures;
   nameOf: NameOf;
-  /** Made at run time. */
+  /** The mutes that were made at run time. */
   activeMutes(): Mute[];
 }
 
 /**
  * Opens a channel to each destination, and starts the engine over them.
- * @param undo gets what ends each part, as soon as there is something to end
+ * @param undo gets a function that ends each part, as soon as the part exists
  */
 async function startDelivering(
   { rules, delivery: settings, dataDir }: Config,
@@ -228,7 +228,7 @@ async function startDelivering(
   undo.push(() => engine.stop(0));
   return {
     engine,
-    /** What is known of claims and pictures is kept. @param callsMs what calls under way may take */
+    /** Saves what is known of claims and pictures. @param callsMs the time that calls under way may take */
     async stop(callsMs: number): Promise<void> {
       await engine.stop(callsMs);
       await pictures.notes.save();
@@ -245,7 +245,7 @@ interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
   activeMutes(): Mute[];
 }
 
-/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
+/** Judges alerts: some as they arrive, the others after the commit that stored them. */
 function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
   { accepting, engine, processing, ...deps }: RoutingDeps,
@@ -286,6 +286,6 @@ function openRouting(
     isFlooded,
     log,
   });
-  // Loop and kept routes are to be run, the journal to be closed behind the loop.
+  // The caller runs the loop and the kept routes, and closes the journal after the loop.
   return { loop, keptRoutes, arrival, counters: judging.counters, closeJournal: journal.close };
 }

@@ -6,19 +6,22 @@ import { errorText } from "../ground/text/error-text.ts";
 import { type HandedOver, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 
 export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
-  /** As it was read from what lies on disk. */
+  /** The configuration that was read from the disk. */
   first: Config;
-  /** Makes one of another text of its file; throws as `loadConfig` does. */
+  /** Makes a configuration of another text of its file. Throws as `loadConfig` does. */
   load(fileText: string): Config;
-  /** The secrets of the environment and of `sources`, made where there are none. */
+  /** The secrets of the environment and of `sources`. Missing ones are made. */
   secretsOf(config: Config): Promise<ServerSecrets>;
-  /** Calls at each signal to take over what lies on disk at once. Default: there is none, and the file is looked at every two seconds. */
+  /**
+   * Calls the listener at each signal to take over the changed file at once. Default: no signal, and the file is looked at every
+   * two seconds.
+   */
   onTakeOver?(listener: () => void): void;
-  /** Hears of each configuration before it is put in force. */
+  /** Hears of each configuration before it comes into force. */
   onConfig(config: Config): void;
   /** Hears of the first relay once it listens. */
   onStarted(relay: Relay, config: Config): Promise<void>;
-  /** Aborted when it is to end in order. */
+  /** Aborted when the relay is to end in order. */
   signal: AbortSignal;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -26,12 +29,12 @@ export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "p
 const lookEveryMs = 2_000;
 
 /**
- * Serves by the configuration on disk until `signal` is aborted, and then until the relay has stopped in order. A changed file that is
- * valid is taken over by another relay in this process: the one before ends in order and hands over its listener, which holds what comes
- * meanwhile. Each alert is thus routed by one configuration (docs/adr/0022-changed-file.md). One that is not valid, or with which no
- * relay starts, is refused, and the one before stays in force.
+ * Serves by the configuration on disk until `signal` is aborted, and then until the relay has stopped in order. A valid changed
+ * file is taken over by another relay in this process. The former relay ends in order and hands over its listener, which holds new
+ * connections meanwhile. Each alert is thus routed by one configuration (docs/adr/0022-changed-file.md). A file that is invalid, or
+ * with which no relay starts, is refused, and the former configuration stays in force.
  *
- * @throws as the first relay that does not start, or the reason why one cannot go on
+ * @throws the error of a first relay that does not start, or the reason why a relay cannot continue
  */
 export async function serveRelay(options: ServeOptions): Promise<void> {
   const { first, load, log, signal } = options;
@@ -75,23 +78,23 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   let relay: Relay;
   try {
     relay = await start(config);
-    // It relays whether or not anybody can read this.
+    // The relay works, whether or not anybody can read the announcement.
     await options.onStarted(relay, config).catch((error) => log.warn("serve.not_announced", { error: String(error) }));
     for (let next = await nextChange(); next !== undefined; next = await nextChange())
       relay = await replace(relay, next);
   } catch (error) {
-    // It was stopped while it waited for its database, and has ended in good order.
+    // The relay was stopped while it waited for its database, and has ended in good order.
     if (signal.aborted && error instanceof AppError && error.code === "cancelled") return;
     throw error;
   }
   const stopping = relay.stop();
   if (!failed.signal.aborted) return stopping;
-  // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+  // Nothing more can be recorded. A supervisor should start the process anew. All accepted alerts are on disk.
   await Promise.race([stopping.catch(() => {}), options.sleep(config.delivery.shutdownMs)]);
   throw failed.signal.reason;
 }
 
-/** What lies on disk from now on. @returns waits for the next configuration to take over; undefined: it is to end */
+/** Follows the file on disk. @returns waits for the next configuration to take over. Undefined: the relay is to end */
 function followFile(
   file: FileInForce,
   ended: AbortSignal,
@@ -99,7 +102,7 @@ function followFile(
 ) {
   let wake = new AbortController();
   let isAsked = false;
-  // Each signal that is joined to one that lasts leaves something in memory for ever.
+  // A signal that is joined to a long-lived one would leave something in its memory each time.
   ended.addEventListener("abort", () => wake.abort(), { once: true });
   onTakeOver?.(() => {
     isAsked = true;

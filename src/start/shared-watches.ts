@@ -29,27 +29,27 @@ import { type KnownAccount, type Shown, ShownWatches, showEveryMs } from "./show
 
 export interface SharedWatchesDeps extends Omit<WatchesDeps, "notify" | "hooks" | "ranSince" | "isShared"> {
   engine: Pick<Engine, "duties" | "lookForLanes" | "notify" | "membership">;
-  /** What has come to the hooks of sources of this relay, by name. */
+  /** What came to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;
   /** When this relay began. Epoch milliseconds. */
   startedAt: number;
 }
 
-/** The owner saves it more often: older ones are of a time in which other relays ran. */
+/** The owner saves more often than this. Older views are from a time in which other relays ran. */
 const shownForMs = 60_000;
 const shipEveryMs = 5_000;
-/** Requests whose shapes wait for the owner; what is lost beyond is a count. */
+/** The most requests whose shapes wait for the owner. Losing more only makes a count too small. */
 const mostWaiting = 1_000;
 const mostAskedFor = 100;
-/** What the owner is to know of that another relay has done. */
+/** A report to the owner on an event at another relay. */
 interface Letter {
-  /** The source whose account it is about. Absent: the account of the environment. */
+  /** The source of the account that it is about. Absent: the account of the environment. */
   source?: string;
-  /** Its outputs were put back. */
+  /** The account's outputs were put back. */
   isPutBack?: true;
-  /** What a look at all seven days has found. */
+  /** The result of a look at all seven days. */
   gaps?: GapReport;
-  /** A request came. */
+  /** The shapes of a request. */
   shapes?: ShapeNote;
 }
 
@@ -60,16 +60,15 @@ interface ShapeNote {
 }
 
 /**
- * What is watched has one owner among the relays on a database: the holder of the lane of the duties. People get a notice once,
- * and what was told is known to the next.
+ * The watches have one owner among the relays on a database: the holder of the lane of the duties. People get each notice once, and
+ * the next owner knows the sent ones.
  *
  *     the lane is held ──▶ opened from what is saved ──▶ run, and shown to the others ──lost, left──▶ ended
  *
- * All that the owner saves and tells is written under the fence of the lane: one that stood still, and continues when another
- * has taken over, saves and tells nothing more. It learns from the others what only they see: alerts that they have
- * routed, from the log; what came to their hooks, as they report it; shapes and what people have had them do, which they leave in
- * its mail. They show what it has saved to be shown. Where one relay has the store alone it holds the lane from the start to
- * the stop, and nothing is saved for others.
+ * The owner saves and sends everything under the fence of the lane: a frozen owner that wakes after another has taken over saves
+ * and sends nothing more. It learns from the others what only they see. The log has the alerts that they have routed. Their reports
+ * have what came to their hooks. Its mail has shapes, and the actions of people there. The others show what it has saved for them.
+ * A relay that has the store alone holds the lane from start to stop, and saves nothing for others.
  */
 export class SharedWatches {
   readonly #config: Config;
@@ -78,16 +77,16 @@ export class SharedWatches {
   readonly #saved: ShownWatches;
   readonly #mail: Mailbox<Letter>;
   readonly #reading: Poll;
-  /** While this relay is the owner. */
+  /** Present while this relay is the owner. */
   #own?: Watches;
   #opening?: Promise<void>;
-  /** What the owner has found, as this relay knows it. */
+  /** The views of the owner, as far as this relay knows them. */
   #shown: Shown = { at: 0, watches: [], silence: [], accounts: [] };
-  /** What looks that people asked this relay for have found, by source. */
+  /** The results of looks that people asked this relay for, by source. */
   readonly #checked = new Map<string | undefined, GapReport>();
-  /** For the owner, and not sent yet. */
+  /** Reports for the owner that are not sent yet. */
   #waiting: Letter[] = [];
-  /** Shapes that are to be described by whichever relay sees them next. */
+  /** Shapes that the next relay that sees them is to describe. */
   #askedFor: string[] = [];
   readonly #begun = new AbortController();
   #ranSince: number;
@@ -113,7 +112,7 @@ export class SharedWatches {
     this.#ranSince = deps.startedAt;
   }
 
-  /** The watches that page, API, metrics and status all show, in the order in which people see them. */
+  /** The watches in the order in which people see them. Page, API, metrics and status all show these. */
   readonly watches = (): WatchView[] => (this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own));
   readonly silence = (): SilenceView[] =>
     this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
@@ -125,7 +124,7 @@ export class SharedWatches {
     return this.#own === undefined ? this.#saved.readShapes() : this.#own.shapes.view();
   }
 
-  /** The watch of a source, or of the account of the environment. Undefined: nobody watches it. */
+  /** The watch of a source, or of the account of the environment. Undefined: it is not watched. */
   accountOf(source?: string) {
     if (accountAccess(this.#config, source) === undefined) return undefined;
     return {
@@ -135,7 +134,7 @@ export class SharedWatches {
     };
   }
 
-  /** Likewise. Undefined: nobody looks for alerts of it that did not come. */
+  /** The same for missing alerts. Undefined: nobody looks for missing alerts of it. */
   gapsOf(source?: string) {
     const { gapsEveryMs } = this.#config.watch;
     if (accountAccess(this.#config, source) === undefined || gapsEveryMs === undefined) return undefined;
@@ -151,14 +150,14 @@ export class SharedWatches {
     };
   }
 
-  /** What has come to the hooks of sources of all relays that run, by source. Relays that are gone are left out. */
+  /** What came to the hooks of sources of all running relays, by source. */
   hooks(): ReadonlyMap<string, HookReport> {
     return addUpHooks(this.#deps.hooks, this.#deps.engine.membership.others)();
   }
 
   readonly noteShapes: ShapeWatch["note"] = (alerts, receivedAt, hook) => {
     if (this.#own !== undefined) return this.#own.shapes.note(alerts, receivedAt, hook);
-    // Only a shape that is described needs the words that name it.
+    // Only a shape with a description needs the words that name it.
     const short = alerts.map(({ shape, facts }) =>
       shape?.places ? { shape, facts } : { shape, facts: { title: "" } },
     );
@@ -167,10 +166,13 @@ export class SharedWatches {
 
   readonly noteArrival: SilenceWatch["note"] = (alert) => this.#own?.silence?.note(alert);
 
-  /** Another relay may have left something for the owner. */
+  /** Another relay may have left a report for the owner. */
   readonly wake = (): void => this.#reading.wake();
 
-  /** From when the relay is complete, until `stop` is aborted: the duties go to the next relay at once then. Never rejects. */
+  /**
+   * Runs from the time when the relay is complete until `stop` is aborted. Then the duties go to the next relay at once. Never
+   * rejects.
+   */
   async run(stop: AbortSignal): Promise<void> {
     this.#begun.abort();
     const others = this.#isShared
@@ -190,7 +192,7 @@ export class SharedWatches {
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {
-    // Every watch listens to it, so that many listeners are no sign of a leak.
+    // Every watch listens to it, so the many listeners are no leak.
     setMaxListeners(0, stop);
     this.#noteRelays();
     this.#opening = openWatches(this.#config, this.#depsUnder(lane)).then((opened) => {
@@ -199,11 +201,11 @@ export class SharedWatches {
     await this.#opening;
     const mine = this.#own as Watches;
     this.#take(mine, this.#waiting.splice(0));
-    // The heartbeat asks the whole relay how it is.
+    // Waits for `run`, since the heartbeat asks the whole relay for its state.
     await Promise.race([untilAborted(this.#begun.signal), untilAborted(stop)]);
     const forOthers = this.#isShared ? [this.#savingOf(mine, lane).run(stop), this.#reading.run(stop)] : [];
     await Promise.all([mine.run(stop), ...forOthers]);
-    // What the next owner saves is newer.
+    // `at: 0`: anything that the next owner saves is newer.
     this.#shown = { ...this.#viewsOf(mine), at: 0 };
     this.#own = undefined;
   }
@@ -219,7 +221,7 @@ export class SharedWatches {
     }
     return {
       ...this.#depsAlways(),
-      // One line, `lane.lost`, says for all that nothing of it is kept any more.
+      // The line `lane.lost` is enough: after it nothing of this owner is kept.
       log: { ...log, error: (event, fields) => (isLost ? log.debug : log.error)(event, fields) },
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
       notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),
@@ -230,7 +232,7 @@ export class SharedWatches {
     };
   }
 
-  /** What any relay can do, with what is saved: nothing is kept of it. */
+  /** The dependencies with which any relay can look, by the saved state. The result is not saved. */
   #depsOfAny(): WatchesDeps {
     return {
       ...this.#depsAlways(),
@@ -276,7 +278,7 @@ export class SharedWatches {
     };
   }
 
-  /** Until a watch has looked itself, what the former owner has found is known. */
+  /** Until a watch has looked, it shows the findings of the former owner. */
   #listOf(watches: Watches): WatchView[] {
     return watches.list.map((watch) => {
       const view = watch.view();
@@ -308,7 +310,7 @@ export class SharedWatches {
     return report;
   }
 
-  /** Where it cannot be sent now, it goes with the next ones. */
+  /** A report that cannot be sent now goes with the next ones. */
   #leave(letter: Letter): Promise<void> {
     this.#waiting.push(letter);
     return this.#ship().catch(() => {});

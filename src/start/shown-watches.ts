@@ -7,39 +7,39 @@ import type { DutyStates, WatchStore } from "../core/ports/watch.ts";
 
 export type KnownAccount = Pick<AccountView, "answer" | "canPutBack">;
 
-/** What the owner saves for the others: small, since each of them reads it every two seconds. */
+/** The views that the owner saves for the others. They are small, since each relay reads them every two seconds. */
 export interface Shown {
   at: number;
   watches: WatchView[];
   silence: SilenceView[];
   canary?: CanaryView;
-  /** Shapes that the owner does not know: they are to be described again. Absent from a former version. */
+  /** Shapes that the owner does not know, and that are to be described again. A former version does not have this field. */
   askFor?: string[];
   accounts: { source?: string; known: KnownAccount }[];
 }
 
-/** Larger, and read when somebody looks. */
+/** Larger, and read only when somebody looks. */
 interface ShownGaps {
   reports: { source?: string; report: GapReport }[];
 }
 
-/** What another version has saved in another way is not read. */
+/** Data that another version has saved in another format is not read. */
 const format = 2;
 const names = { views: "shown", gaps: "shown:gaps", shapes: "shown:shapes" };
 export const showEveryMs = 2_000;
-/** How long silence has lasted changes all the time, and is saved as seldom. */
+/** Values such as the length of a silence change all the time, and are saved this seldom. */
 const leastOftenMs = 15_000;
 const shapesEveryMs = 5_000;
-/** What grows by itself, and is not saved for its own sake. */
+/** Values that grow by themselves. Their change alone is no reason to save. */
 const growing: ReadonlySet<string> = new Set(["quietMs", "tellsAt"]);
 
 type Store = Pick<WatchStore, "loadWatchState"> & DutyStates;
 
-/** What the relay that watches has saved for the others to show. */
+/** The views that the owner has saved for the other relays. */
 export class ShownWatches {
   constructor(private readonly deps: { store: Store; clock: Clock; log: Log }) {}
 
-  /** Undefined: none, or by another version. */
+  /** Undefined: none are saved, or another version has saved them. */
   readonly readViews = () => this.#read<Shown>(names.views);
 
   async readShapes(): Promise<ShapesView> {
@@ -47,8 +47,8 @@ export class ShownWatches {
   }
 
   /**
-   * Undefined for an older report: nobody knows whether these relays found it.
-   * @param here what this relay has found; the newer of both counts
+   * Undefined for an old report: these relays may not have made it.
+   * @param here the result of this relay. The newer of both counts
    */
   async readGaps(source: string | undefined, oldestMs: number, here?: GapReport): Promise<GapReport | undefined> {
     const saved = await this.#read<ShownGaps>(names.gaps);
@@ -57,7 +57,7 @@ export class ShownWatches {
     return last && this.deps.clock.now() - last.checkedAt < oldestMs ? last : undefined;
   }
 
-  /** Saves what is new under the fence of the lane, while other relays run. */
+  /** Saves changed views under the fence of the lane, while other relays run. */
   saving(lane: LaneFence, { views, gaps, shapes, hasOthers }: Showing): Poll {
     const parts: { name: string; show(): object | undefined; leastMs: number; mostMs: number }[] = [
       { name: names.views, show: views, leastMs: 0, mostMs: leastOftenMs },
@@ -94,10 +94,10 @@ export class ShownWatches {
   }
 }
 
-/** What is shown as it is now. */
+/** The views of this moment. */
 export interface Showing {
   views(): Omit<Shown, "at">;
-  /** Undefined: this relay has found none yet, and what the former owner has saved stays. */
+  /** Undefined: this relay has no result yet, and the former owner's stays. */
   gaps(): ShownGaps | undefined;
   shapes(): ShapesView;
   hasOthers(): boolean;

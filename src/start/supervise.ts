@@ -4,24 +4,24 @@ import type { Now } from "../core/clock.ts";
 import { defaultDeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
 
-/** The process that supervises: what this needs of it. */
+/** The parts of the supervising process that are needed here. */
 export interface Supervisor {
   now: Now;
   /** Rejects when the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Starts this program anew as a child; with a socket, as its descriptor 3. Throws, or the child says `error`, where that fails. */
+  /** Starts this program anew as a child, with the socket as its descriptor 3. A failure throws, or the child emits `error`. */
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
-  /** Calls at each SIGHUP, which then ends nothing. */
+  /** Calls the listener at each SIGHUP, which then does not end the process. */
   onHangUp(listener: () => void): void;
-  /** Aborted when it is to end. */
+  /** Aborted when the supervisor is to end. */
   signal: AbortSignal;
 }
 
-/** A relay that ran this long had started well: it is started again at once. */
+/** A relay that ran this long had started well, so it is started again at once. */
 const steadyMs = 10_000;
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** What a stop may take beyond the calls in flight, see `delivery.shutdown`; then the relay hangs. */
+/** The time of a stop beyond the calls in flight, see `delivery.shutdown`. A slower relay hangs. */
 const stopReserveMs = 10_000;
 const longestCheckMs = 30_000;
 
@@ -33,19 +33,19 @@ interface End {
 }
 
 /**
- * `serve` as a child that is handed the listening socket, so that the socket outlives each of its processes: who
- * connects while there is none waits in the kernel for the next. It ends like this:
+ * Runs `serve` as a child that gets the listening socket. The socket outlives each child: a client that connects between two
+ * children waits in the kernel for the next. A child ends in one of these ways:
  *
- * - by itself: started again, at once or after 1, 2, 4 … 30 s when it ran for less than 10. Only a configuration that is
- *   refused at the first start ends this as well, with the same status 2.
- * - by SIGHUP to this process: when `tocsin check` has found nothing against what then lies on disk, it finishes in
- *   order, and the next is started at once. Not before, since the database is one process's. Otherwise it goes on.
- * - by SIGTERM or SIGINT to this process, which passes it on and ends with it.
+ * - by itself: it is started again, at once or after 1, 2, 4 … 30 s when it ran for less than 10. Only a configuration that is
+ *   refused at the first start ends the supervisor too, with the same status 2.
+ * - by SIGHUP to the supervisor: when `tocsin check` accepts the files on disk, the child ends in order, and the next is started
+ *   at once. Only one process at a time can have the database. If the check fails, the child continues.
+ * - by SIGTERM or SIGINT to the supervisor, which passes the signal on and ends with the child.
  *
- * Nothing is loaded once it runs and it knows nothing of what a relay does, so it need not be replaced for an upgrade.
+ * The supervisor loads nothing later and knows nothing of a relay's work, so an upgrade need not replace it.
  *
  * @param socket see `holdSocket`
- * @param args what a child is given behind `serve`
+ * @param args the arguments of a child after `serve`
  * @returns the exit status
  */
 export async function supervise(
@@ -68,7 +68,7 @@ export async function supervise(
     checksDue += 1;
     if (checksDue > 1) return;
     let refusal: string | undefined;
-    // What lies on disk may have changed since an earlier one began.
+    // The files on disk may have changed since an earlier check began.
     for (let seen = 0; seen < checksDue; ) {
       seen = checksDue;
       refusal = await findRefusal(self, ending);
@@ -120,7 +120,7 @@ function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: r
   return {
     pid,
     ended,
-    /** Asks it once, however often this is called (a second signal would end it at once), and kills it when it hangs. */
+    /** Asks the child once, however often this is called: a second signal would end it at once. Kills a child that hangs. */
     stop(): void {
       if (isStopping) return;
       isStopping = true;
@@ -135,8 +135,8 @@ function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: r
 }
 
 /**
- * What `tocsin check`, of the code and the configuration that now lie on disk, has against starting a relay. Undefined
- * when nothing, or when it was stopped by `ending`.
+ * The reason of `tocsin check`, with the code and the configuration now on disk, against starting a relay. Undefined: none, or
+ * `ending` has stopped the check.
  */
 async function findRefusal(self: Supervisor, ending: AbortSignal): Promise<string | undefined> {
   const { child, ended } = start(self, ["check", "--json"]);
@@ -170,7 +170,7 @@ function describeRefusal(said: string): string | undefined {
   }
 }
 
-/** Reads what one without a socket wrote to its end first. `ended` never rejects. */
+/** Collects the output of a child without a socket. `ended` never rejects. */
 function start(self: Supervisor, args: readonly string[], socket?: number | Stream) {
   // Node itself is being replaced, or the system has no room for another process.
   const notStarted = (error: unknown): End => {
@@ -180,14 +180,14 @@ function start(self: Supervisor, args: readonly string[], socket?: number | Stre
     const child = self.startAgain(args, socket);
     const ended = new Promise<End>((resolve) => {
       child.once(socket === undefined ? "close" : "exit", (status, signal) => resolve({ status, signal }));
-      // Anything else that goes wrong with a child, a signal that cannot be sent for one, does not end it.
+      // Other errors of a child, such as a signal that cannot be sent, do not end it.
       child.on("error", (error) => {
         if (child.pid === undefined) resolve(notStarted(error));
       });
     });
     return { child, ended };
   } catch (error) {
-    // Some reasons, such as no memory, are thrown instead of told by an event.
+    // Some reasons, such as too little memory, are thrown and not emitted as an event.
     return { ended: Promise.resolve(notStarted(error)) };
   }
 }
