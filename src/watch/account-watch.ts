@@ -33,49 +33,52 @@ export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   registration: {
     read(): Promise<Registration | undefined>;
     write(registration: Registration): Promise<void>;
-    /** Calls this when it has changed: setup has run. @returns what ends that */
+    /** Calls this after setup has run. @returns a function that ends the calls */
     follow(onChange: () => void): () => void;
   };
-  /** The hook's secrets that this relay takes now, the present one first. */
+  /** The secrets of the hook that this relay accepts now, the current one first. */
   hookSecrets(): readonly Secret[];
   /**
-   * Whether this relay, or one on the same database, answers for a hook's address at another host. That host may still
-   * keep alerts for itself. Never rejects.
+   * Whether this relay, or one on the same database, answers at a hook's address on another host. That host may still keep alerts
+   * for itself. Never rejects.
    */
   answersAt(url: string): Promise<boolean>;
   random: Random;
 }
 
 export interface AccountWatchOptions {
-  /** The source whose account it is. Default: it is that of `ALERTING_URL`. */
+  /** The source of the account. Default: the account of `ALERTING_URL`. */
   source?: string;
-  /** How the outside reaches this relay; absent: nobody has said. */
+  /** The relay's address for the outside. Absent: none is configured. */
   publicUrl?: string;
-  /** Where people see what is wrong, and can do something about it. */
+  /** The page where people see the account, and can mend it. */
   pageUrl: string;
-  /** The longest time from one look to the next. Milliseconds. */
+  /** The longest time between two looks. Milliseconds. */
   everyMs: number;
-  /** Outputs that somebody has changed are put back without being asked, at most three times a day. */
+  /** Whether the relay puts changed outputs back by itself, at most three times a day. */
   putBack: boolean;
 }
 
 export type AccountWatch = ReturnType<typeof createAccountWatch>;
 
-/** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
+/**
+ * The longest time before a finding is confirmed. A running setup may look like somebody else's change, and services answer
+ * nonsense for a moment.
+ */
 const longestConfirmMs = 10_000;
-/** How often a service that does not show the account is asked until people know of it. */
+/** How often a service that does not show the account is asked, until people know of it. */
 const blindEveryMs = 5 * 60_000;
 
-/** A relay that puts the account back more often fights with another program. */
+/** The most times a day. A relay that puts the account back more often is in a fight with another program. */
 const mostPutBack = 3;
 
 const memorySchema = toldSchema.extend({
-  /** When the relay put the outputs back by itself, in the last 24 hours. */
+  /** When the relay put the outputs back by itself in the last 24 hours. */
   putBackAt: z.array(z.number()),
 });
 type Memory = z.infer<typeof memorySchema>;
 
-/** What the last look has found. */
+/** The result of the last look. */
 interface Seen {
   at: number;
   look: Look;
@@ -84,9 +87,8 @@ interface Seen {
 }
 
 /**
- * Looks at the account at the service, again and again, and tells people when it no longer is as setup left it. What is
- * found is reported when two looks in a row have found it. What people know already is saved, so a restart repeats
- * nothing.
+ * Looks at the account at the service again and again, and sends people a notice when it differs from what setup registered. A
+ * finding is reported when two looks in a row have it. Sent notices are saved, so that a restart repeats none.
  */
 export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions) {
   const rules = new AccountRules(deps, options);
@@ -98,13 +100,13 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       const unfollow = deps.registration.follow(watch.wake);
       await watch.run(stop).finally(unfollow);
     },
-    /** What the service said last; empty when nothing was heard since the start. */
+    /** The last answer of the service. Empty when there was none since the start. */
     known: () => rules.known(),
     /** Looks at once: another relay has put it back. */
     wake: watch.wake,
     /**
      * Makes the account send here again, as setup had registered it.
-     * @throws AppError as `planPutBack` and the calls of the service do; `conflict` without a public address.
+     * @throws AppError as `planPutBack` and the calls of the service do. `conflict` without a public address.
      */
     async putBack() {
       const done = await rules.putBack();
@@ -123,7 +125,7 @@ class AccountRules implements WatchRules<Memory> {
   readonly #names: AccountNames;
   readonly #findings: Findings<AccountFinding, Memory>;
   #streaks: Streaks = {};
-  /** The outputs were just put back: what came of it is looked at soon. */
+  /** The outputs were just put back, so the next look comes soon. */
   #hasPutBack = false;
   #last?: Seen;
   #answer: AccountView["answer"];
@@ -151,12 +153,12 @@ class AccountRules implements WatchRules<Memory> {
     const isSoon = this.#hasPutBack || suspected.some((matter) => matter !== "key");
     this.#hasPutBack = false;
     if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 10));
-    // Also where nothing is to be told of it: it was told before a restart, or often enough today.
+    // Applies also where no notice follows: one was sent before a restart, or the day's limit is reached.
     const isFirstRefusal = this.#last?.look.kind === "refused" && this.#streaks.refused?.looks === 1;
     if (isFirstRefusal || suspected.includes("key")) return Math.min(refusedAgainMs, everyMs);
     const isBlind = this.#streaks.blind !== undefined && !this.#isServiceTold;
     const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
-    // Many relays that start together do not ask together; a look that confirms still fits into the time.
+    // Relays that start together should not ask together. A confirming look still fits into the time.
     return Math.round(mostMs * (0.75 + 0.15 * this.#deps.random()));
   };
 
@@ -198,7 +200,7 @@ class AccountRules implements WatchRules<Memory> {
       return readLook(await this.#deps.service.lookAtAccount({ signal }));
     } catch (error) {
       const look = toLook(error);
-      // What a service quotes in its errors may be the address that it has.
+      // Errors of a service may quote the account's address.
       const secrets = this.#deps.hookSecrets().map((secret) => secret.reveal());
       const hide = createRedactor(secrets, { leastLength: 1 });
       const clean = (text: string) => hide(text).replace(/\bhttps?:\/\/[^\s"'<>]+/gi, showAddress);
@@ -206,7 +208,7 @@ class AccountRules implements WatchRules<Memory> {
     }
   }
 
-  /** An account that sends here is held to it: setup may have run on another machine. */
+  /** An account that already sends here is registered: setup may have run on another machine. */
   async #adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
     const { publicUrl } = this.#options;
     const isKnown = known !== undefined && known.webhookOff !== true;
@@ -221,28 +223,28 @@ class AccountRules implements WatchRules<Memory> {
       await registration.write(found);
       log.info("account.registration_found", { accountId });
     } catch (error) {
-      // The next look finds it again.
+      // The next look tries again.
       log.error("account.registration_unkept", { error: errorText(error) });
     }
     return found;
   }
 
-  /** What people were told stays true for the page until something else is known. */
+  /** A reported finding stays on the page until something else is known. */
   #standing(finding: AccountFinding, { told }: Memory): AccountFinding {
     const before = this.#last?.findings.find(({ matter }) => matter === finding.matter);
     const isStanding = finding.verdict === "unknown" && before?.verdict === "bad";
     return isStanding && told[finding.matter] !== undefined ? before : finding;
   }
 
-  /** The attempt is on disk before the call leaves, so that no restart makes more of them. */
+  /** The attempt is saved before the call, so that a restart makes no further ones. */
   async #putBackUnasked(
     watch: Watch<Memory>,
     found: { findings: AccountFinding[]; registered?: Registration; reading: AccountReading; now: number },
   ): Promise<void> {
     const { findings, registered, reading, now } = found;
     const { memory } = watch;
-    // Not before people were told of it, and so not before a second look has found it. An address where this relay
-    // answers may be meant, and alerts arrive: a person decides.
+    // Waits until people have a notice, and so until a second look has the finding. An address where this relay answers may be
+    // intended, and its alerts arrive: a person decides.
     const isTold = ({ matter, verdict, mark, isMild }: AccountFinding) =>
       isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory.told[matter], mark);
     if (!findings.some(isTold) || isSpent(memory, now)) return;
@@ -360,7 +362,7 @@ function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefine
   return { ...seen, verdict: "well", summary: "the account sends its alerts here" };
 }
 
-/** What an answer leaves out when a matter cannot be judged. */
+/** The information whose absence keeps a matter from being judged. */
 const unstatedNames: Partial<Record<AccountFinding["matter"], string>> = {
   key: "which account it is",
   webhook: "where its alerts go",

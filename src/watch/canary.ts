@@ -15,14 +15,14 @@ import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
-  /** The hook as senders reach it. */
+  /** The hook's address for senders. */
   hookUrl(): Secret;
   /**
-   * How a body as large as a real alert's is spoiled on its way to the hook, in words; undefined when it is not, or when
-   * that cannot be said. Stores nothing. Never rejects.
+   * How a body of a real alert's size is changed on its way to the hook, in words. Undefined: it is not changed, or this is
+   * unknown. Stores nothing. Never rejects.
    */
   findSpoiling(stop: AbortSignal): Promise<string | undefined>;
-  /** What the log knows of an alert. */
+  /** The log's record of an alert. */
   findAlert(id: string): Promise<{ routedAt?: number; request?: { body: Uint8Array } } | undefined>;
   newId: NewId;
 }
@@ -35,13 +35,13 @@ interface Failure {
   detail: string;
 }
 
-/** After a start, so that whatever stands before the relay has found it. */
+/** The wait after a start, so that a proxy in front of the relay has found it. */
 const firstAfterMs = 60_000;
-/** A failure counts when the next one fails as well. */
+/** The wait before a second try: a failure counts when the second try fails too. */
 const againAfterMs = 60_000;
-/** While it fails, so that people hear within minutes that it works again. */
+/** While it fails, it runs more often, so that people hear within minutes that it works again. */
 const failingEveryMs = 5 * 60_000;
-/** A clock that was set, or a machine that slept, is noticed within this time. */
+/** The longest sleep, so that a clock that was set, or a machine that slept, is noticed. */
 const longestSleepMs = 10 * 60_000;
 const answerWithinMs = 20_000;
 const routedWithinMs = 60_000;
@@ -63,9 +63,8 @@ const stateSchema = z.object({
 type State = z.infer<typeof stateSchema>;
 
 /**
- * A marked test alert on the whole real way: name, TLS, the proxy, the hook, the disk, routing. It goes to nobody, but
- * where the configuration says so. Quiet while it comes through; told once when two in a row do not, and once when it
- * comes through again.
+ * A marked test alert on the whole real way: name, TLS, the proxy, the hook, the disk, routing. It is sent to nobody, except where
+ * the configuration says so. People get one notice when two in a row fail, and one when it works again.
  */
 export async function openCanary(deps: CanaryDeps): Promise<Canary> {
   const rules = new CanaryRules(deps);
@@ -85,7 +84,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
     this.#findNext = compileCanarySchedule(deps.schedule);
   }
 
-  /** What was due while the relay did not run is sent at the start. */
+  /** A canary that was due while the relay did not run is sent at the start. */
   begin({ lastAt = 0, failing }: State): void {
     const now = this.deps.clock.now();
     const nextAt = Math.max(now + firstAfterMs, this.#findNext(Math.min(lastAt, now)));
@@ -96,7 +95,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
 
   async look(watch: Watch<State, CanaryView>, stop: AbortSignal): Promise<void> {
     const { clock } = this.deps;
-    // Further ahead only when the clock was set back.
+    // A later time is only possible when the clock was set back.
     this.#nextAt = Math.min(this.#nextAt, this.#findNext(clock.now()));
     if (clock.now() < this.#nextAt) return;
     let isWell = false;
@@ -111,7 +110,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
     }
   }
 
-  /** A failure counts when the next one fails as well. */
+  /** A failure counts when a second try fails too. */
   async #fly({ failing }: State, stop: AbortSignal): Promise<Failure | undefined> {
     const failure = await fly(this.deps, stop);
     if (failure === undefined || failing !== undefined) return failure;
@@ -151,9 +150,9 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   }
 }
 
-/** Sends one canary and follows it. Undefined: it came through. */
+/** Sends one canary and follows it. Undefined: it arrived. */
 async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Failure | undefined> {
-  // First, since a canary that is spoiled is none any more, and would go to people.
+  // Comes first, since a changed canary is not recognized any more, and would be sent to people.
   const spoiling = await deps.findSpoiling(stop);
   if (spoiling !== undefined) return { stage: "body", detail: `an alert ${spoiling}` };
   const sent = writeCanary(deps);
@@ -215,7 +214,7 @@ function explainStatus(status: number): string {
   return String(status);
 }
 
-/** Only the code is shown: a message may hold the address, and the address holds the secret. */
+/** Only the code is shown: a message may contain the address, and the address contains the secret. */
 function explainFailure(code = ""): Failure {
   const why = code === "" ? "" : ` (${nameNetworkCode(code)})`;
   if (isDnsCode(code)) return { stage: "name", detail: `its name is not found${why}` };
@@ -237,7 +236,7 @@ const mends: Record<CanaryStage, string> = {
   routed: "Look at tocsin status.",
 };
 
-/** For each stage: the titles of what is wrong and of its end, and what follows for people. */
+/** For each stage: the titles of the failure and of its end, and the consequences for people. */
 const routedNews = {
   worse: "Alerts may be late: Tocsin stores them and does not send them on",
   others: "Alerts of senders probably wait as well.",

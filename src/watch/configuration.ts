@@ -4,23 +4,23 @@ import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ConfigurationWatchDeps extends WatchDeps {
-  /** The configuration in force against the file on disk, and what is wrong with that. */
+  /** The configuration in force against the file on disk, with the file's mistakes. */
   look(): SystemView["configuration"];
 }
 
-/** An editor that writes another file in its place leaves none for a moment. */
+/** The looks without a file before it counts as gone: an editor that replaces it leaves none for a moment. */
 const goneLooks = 3;
 const withoutIt = "the configuration that was read before stays in force, and the next start fails.";
 const goneTitle = "The configuration file is gone, or cannot be read";
-/** A notice names as many mistakes; the page has all. */
+/** The most mistakes in a notice. The page has all. */
 const mostTold = 5;
 const inForce = "The configuration that was read before stays in force.";
-/** The form that versions before 0.2 have saved. */
+/** The form of versions before 0.2. */
 const formerSchema = z
   .object({ told: z.boolean() })
   .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));
 
-/** Tells once that a changed file is refused, with the lines, or that it is gone, and once that the one on disk is in force. */
+/** Sends one notice when a changed file is refused, with the lines, or is gone, and one when the file on disk is in force. */
 export function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<ShownDuty> {
   return Watch.open(new ConfigurationRules(deps), deps);
 }

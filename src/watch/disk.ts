@@ -6,7 +6,7 @@ import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
-/** How full the disk is on which alerts are kept. */
+/** The room on the disk that keeps the alerts. */
 export interface DiskSight {
   /** Nothing more can be stored. */
   full: boolean;
@@ -18,17 +18,19 @@ export interface DiskSight {
 export interface DiskWatchDeps extends WatchDeps {
   /** Rejects as the store does. */
   look(): Promise<DiskSight>;
-  /** `server`: alerts are kept on that of a database server, and the room of this machine is the spool's. */
+  /** `server`: the alerts are on the disk of a database server, and this machine's room is for the spool. */
   whose: keyof typeof wordsOf;
-  /** New alerts wait in a spool while the disk is full. */
+  /** Whether new alerts wait in a spool while the disk is full. */
   hasSpool: boolean;
   /** Requests of senders that could not be stored since the start. */
   countRefused(): number;
-  /** Other relays refuse as well, and are not counted. */
+  /** Other relays refuse too, and their requests are not counted. */
   isShared: boolean;
 }
 
-/** What runs full, as the beginning of a sentence. `low`: where this machine's room gets short, and what that may come to. */
+/**
+ * The thing that is full, as the beginning of a sentence. `low`: the place where this machine's room is short, and its consequence.
+ */
 const wordsOf = {
   own: {
     low: "The disk of Tocsin",
@@ -45,18 +47,18 @@ const wordsOf = {
 };
 
 const saveEveryMs = 60_000;
-/** Room that comes and goes is one trouble. */
+/** Room that comes and goes within this time is one trouble. */
 const isOverAfterMs = 60_000;
-/** A tenth of a large disk is years of alerts. */
+/** The most free bytes that count as low: a tenth of a large disk is room for years of alerts. */
 const mostLowBytes = 5 * 1024 ** 3;
 const scarceBytes = 50 * 1024 ** 2;
 
 const levels = ["room", "low", "scarce", "full"] as const;
 const stateSchema = z.object({
   level: z.enum(levels),
-  /** Absent: it is not full. `refused`: requests since then. */
+  /** Absent: the disk is not full. `refused`: requests since then. */
   full: z.object({ since: z.number(), refused: z.number() }).optional(),
-  /** People know that it was full and takes alerts again: that there is room as well is no second end. */
+  /** People have the notice that alerts are accepted again: enough free room afterwards is no second end. */
   isEndTold: z.boolean(),
 });
 type State = z.infer<typeof stateSchema>;
@@ -66,9 +68,9 @@ const rankOf = (level: Level) => levels.indexOf(level);
 const { full: instant } = createTimeFormat("UTC");
 
 /**
- * Tells people while it can that the disk gets full: at a tenth, at the last 50 MB, and when alerts are refused, each once,
- * and once that it is over, with how many were refused. A full disk takes notices: what the store has laid by gives
- * them room (`store/sqlite/ballast.ts`). Where none can be stored (a database server's disk) one is sent afterwards.
+ * Sends people notices while the disk gets full: at a tenth, at the last 50 MB, and when alerts are refused, each once. One notice
+ * reports the end, with the number of refused requests. Notices can be stored on a full disk, in the room of the ballast
+ * (`store/sqlite/ballast.ts`). On a database server's full disk they cannot, and one notice is sent afterwards.
  *
  *     room ──▶ low ──▶ scarce ──▶ full      worse at once; better only after a minute, with a fifth of room to spare
  */
@@ -83,7 +85,7 @@ class DiskRules implements WatchRules<State> {
   readonly everyMs = 15_000;
   #seen?: { sight: DiskSight; at: number };
   #betterSince?: number;
-  /** As it is now, also where it could not be written. */
+  /** The present state, also where it could not be saved. */
   #full: State["full"];
   #counted: number;
   #savedAt: number;
@@ -109,7 +111,7 @@ class DiskRules implements WatchRules<State> {
     const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);
     this.#betterSince = isBetter ? (this.#betterSince ?? now) : undefined;
     if (this.#betterSince === undefined || now - this.#betterSince < isOverAfterMs) {
-      // Saved each minute, so that a kill loses no more than a minute of the count.
+      // Saved each minute, so that a kill loses at most a minute of the count.
       if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(watch, state);
       return;
     }
@@ -122,7 +124,7 @@ class DiskRules implements WatchRules<State> {
     this.#full = undefined;
   }
 
-  /** What was refused between two looks is known at once. */
+  /** Requests that were refused between two looks show a full disk at once. */
   #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
     const count = this.deps.countRefused();
     const refused = count - this.#counted;
@@ -158,7 +160,7 @@ class DiskRules implements WatchRules<State> {
   }
 }
 
-/** @param spare how much more than each limit counts as enough */
+/** @param spare the factor on each limit above which room counts as enough */
 function judgeLevel({ full, freeBytes, diskBytes }: DiskSight, spare: number): Level {
   if (full) return "full";
   if (freeBytes === undefined || diskBytes === undefined) return "room";
@@ -171,7 +173,7 @@ export function describeRoom({ freeBytes, diskBytes }: DiskSight): string {
   return `${formatBytes(freeBytes)} of ${formatBytes(diskBytes)} are free`;
 }
 
-/** How full the disk of a data folder is, in the words of the watch, for somebody who looks once. */
+/** The room on the disk of a data folder, in the words of the watch, for a single look. */
 export function judgeRoom(sight: DiskSight): { level: Level; title: string; text: string } {
   const level = judgeLevel(sight, 1);
   return { level, ...describeWorse({ whose: "own", hasSpool: false }, level, sight, {}) };

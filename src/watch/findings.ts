@@ -3,76 +3,79 @@ import type { Severity } from "../core/alert.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import type { Watch } from "./watch.ts";
 
-/** What one look says of one matter. Each matter has its own notices. */
+/** The result of one look for one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
   matter: Matter;
-  /** `unknown` neither tells that something is wrong nor that it is well again; `idle`: nothing to compare with. */
+  /** `unknown` starts no notice and ends no trouble. `idle`: nothing to compare with. */
   verdict: "well" | "bad" | "unknown" | "idle";
-  /** What is bad, by name: people get a notice of another mark. Holds no secret. */
+  /** The name of the trouble: people get a notice when it differs. Contains no secret. */
   mark: string;
-  /** One line: what is wrong or, of what is well, what is true again. */
+  /** One line: the trouble, or for `well` the state that is restored. */
   title: string;
-  /** What that means and what to do. Default: nothing more is to be said. */
+  /** The meaning, and what to do. Default: nothing more. */
   text?: string;
   severity: Severity;
-  /** Since when it is bad, where the looks themselves say so. Epoch milliseconds. */
+  /** The beginning of the trouble, where the looks themselves know it. Epoch milliseconds. */
   since?: number;
-  /** How long it lasts, where that is not the time since then. Milliseconds. */
+  /** The length of the trouble, where it is not the time since `since`. Milliseconds. */
   lastsMs?: number;
 }
 
-/** What people were told, kept over restarts. */
+/** The notices that people have, kept over restarts. */
 export const toldSchema = z.object({
-  /** What they know to be wrong, by matter: the mark of the finding. */
+  /** The reported troubles, by matter: the mark of the finding. */
   told: z.record(z.string(), z.string()),
-  /** When they were told of something wrong, in the last 24 hours. Epoch milliseconds. */
+  /** The times of reports in the last 24 hours. Epoch milliseconds. */
   toldAt: z.record(z.string(), z.array(z.number())),
 });
 export type Told = z.infer<typeof toldSchema>;
 
-/** A finding that people are to hear of. */
+/** A finding that people should hear of. */
 export interface DueNotice<Found extends Finding = Finding> {
   finding: Found;
   isWorse: boolean;
-  /** The next of this matter within a day waits until it lasts. */
+  /** The next notice on this matter within a day waits until the trouble lasts. */
   isLast: boolean;
-  /** How often it came and went since the last notice, hidden by the limit. */
+  /** How often the trouble came and went since the last notice, unreported by the limit. */
   hidden: number;
 }
 
 export interface FindingRules<Found extends Finding> {
-  /** How many looks in a row have to find it before people get a notice. */
+  /** The number of looks in a row that must have a finding before people get a notice. */
   confirmations: 1 | 2;
-  /** More notices of one matter within a day wait until it lasts for ten minutes: no limit hides what lasts. */
+  /**
+   * The most notices on one matter a day. Further ones wait until the trouble lasts for ten minutes: the limit hides nothing that
+   * lasts.
+   */
   mostADay: number;
-  /** Default: another mark is. */
+  /** Default: a different mark is news. */
   isNews?(matter: Found["matter"], told: string | undefined, mark: string): boolean;
-  /** Where the notice leads and what it is called, and what it says otherwise than the finding. */
+  /** The link and the key of the notice, and its words where they differ from the finding's. */
   write(due: DueNotice<Found>): Pick<OwnWords, "key" | "link"> & Partial<OwnWords>;
   onTold?(due: DueNotice<Found>): void;
 }
 
 const dayMs = 24 * 60 * 60_000;
 const lastsMs = 10 * 60_000;
-/** After as many looks that cannot tell the next is not made any sooner. */
+/** After this many unclear looks in a row the next one does not come sooner. */
 const mostUnclear = 5;
 
-/** The instants of the last 24 hours; after a clock was set back a little, those of the next hours too. */
+/** The instants of the last 24 hours. After a clock was set back a little, those of the next hours too. */
 export function ofLastDay(instants: readonly number[] | undefined, now: number): number[] {
   return (instants ?? []).filter((at) => Math.abs(now - at) < dayMs);
 }
 
 /**
- * Compares what is with what people know, so that nothing depends on catching the moment of a change.
+ * Compares the present state with the reported one, so that no moment of a change has to be seen.
  *
  *     bad, not told ──▶ "worse" ──well──▶ "better"        well, not told; unknown ──▶ nothing
  *     "worse" ──bad in another way──▶ "worse" again       one more than a day may have ──▶ waits until it lasts
  */
 export class Findings<Found extends Finding, Memory extends Told> {
   readonly #isNews: NonNullable<FindingRules<Found>["isNews"]>;
-  /** What the last look would have told, had it been the second, and how many looks since could not tell. */
+  /** The notice that a second equal look would send, and the number of unclear looks since. */
   #suspected = new Map<string, { isWorse: boolean; mark: string; unclear: number }>();
-  /** What is bad in the same way since when. */
+  /** Since when each trouble has had the same form. */
   #lasting = new Map<string, { mark: string; since: number }>();
   readonly #hidden = new Map<string, number>();
 
@@ -80,12 +83,12 @@ export class Findings<Found extends Finding, Memory extends Told> {
     this.#isNews = rules.isNews ?? ((_matter, told, mark) => told !== mark);
   }
 
-  /** What the next look is to confirm. */
+  /** The matters that the next look is to confirm. */
   suspected(): string[] {
     return [...this.#suspected.keys()];
   }
 
-  /** Rejects as the store does: then no look is made sooner because of what this one has found. */
+  /** Rejects as the store does. Then no look comes sooner because of this one's findings. */
   async tell(found: readonly Found[], watch: Watch<Memory>, now: number): Promise<void> {
     this.#countLasting(found, watch.memory, now);
     const before = this.#suspected;
@@ -107,7 +110,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     const { matter, verdict, mark } = finding;
     const due = this.#plan(finding, watch.memory, now);
     if (due === undefined) {
-      // A failure between two answers does not make people wait for another interval.
+      // A failure between two answers does not delay the notice by another interval.
       const isOpen = verdict === "unknown" && twin !== undefined && twin.unclear < mostUnclear;
       if (isOpen) this.#suspected.set(matter, { ...twin, unclear: twin.unclear + 1 });
       return;
@@ -128,7 +131,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     this.rules.onTold?.(notice);
   }
 
-  /** What is to be told, and to be remembered then. */
+  /** The notice that is due, and the memory after it. */
   #plan(finding: Found, memory: Memory, now: number): { isWorse: boolean; memory: Memory } | undefined {
     const { matter, verdict, mark } = finding;
     const told = memory.told[matter];
@@ -144,13 +147,13 @@ export class Findings<Found extends Finding, Memory extends Told> {
     return { isWorse: false, memory: { ...memory, told: others } };
   }
 
-  /** An answer that does not say ends nothing. */
+  /** An unclear answer ends nothing. */
   #countLasting(found: readonly Found[], { told, toldAt }: Memory, now: number): void {
     const before = this.#lasting;
     this.#lasting = new Map();
     for (const { matter, verdict, mark, since = now } of found) {
       const known = before.get(matter);
-      // While nobody knows of it, another form of it is no other trouble.
+      // While people do not know of a trouble, another form of it is the same trouble.
       const isTold = told[matter] !== undefined;
       const goesOn = verdict === "unknown" || (verdict === "bad" && (!isTold || known?.mark === mark));
       if (known !== undefined && goesOn) this.#lasting.set(matter, known);

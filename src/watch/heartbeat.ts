@@ -15,16 +15,16 @@ export interface HeartbeatDeps {
 
 type State = "starting" | "beating" | "silent" | "not_taken";
 
-/** However seldom the sign is sent: trouble is to be said soon. */
+/** Looks come at least this often, since trouble should be reported soon. */
 const lookEveryMs = 30_000;
-/** While it is not ready, and after a sign that was not taken. */
+/** The time to the next look while the relay is not ready, or after a sign that was not accepted. */
 const lookAgainMs = 10_000;
-/** A moment of trouble is nothing to wake people for. */
+/** A shorter trouble is no reason to wake people. */
 const failingAfterMs = 30_000;
 
 /**
- * The sign of life to a service outside, which tells people when it stops. It is sent only while the relay is ready, as
- * `GET /readyz` says it: a commit has just succeeded, and the dispatcher and every lane have just come round.
+ * The sign of life to an outside service, which warns people when it stops. It is sent only while the relay is ready, as `GET
+ * /readyz` means it: a commit has just succeeded, and the dispatcher and every lane have just come round.
  *
  *     ready ──▶ alive, again after `everyMs`, and looked at between; not taken: again after some seconds
  *     not ready ──▶ nothing, looked at every few seconds ──for half a minute──▶ failing, once, where the service knows it
@@ -33,7 +33,7 @@ const failingAfterMs = 30_000;
 export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): ShownDuty {
   let state: { name: State; since: number; reason: string } = { name: "starting", since: clock.now(), reason: "" };
   let lookedAt: number | undefined;
-  /** The last turn in which a sign was taken; absent: the next is due now. */
+  /** The last turn whose sign was accepted. Absent: the next is due now. */
   let takenAt: number | undefined;
   let hasSaidFailing = false;
 
@@ -49,7 +49,7 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
     hasSaidFailing = (await line.send("failing", stop)) === undefined;
   }
 
-  /** How long to wait until the next. */
+  /** Gives the wait until the next turn. */
   async function takeTurn(stop: AbortSignal): Promise<number> {
     const startedAt = clock.now();
     const { ready, reasons } = await readiness();
@@ -75,7 +75,7 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
     return waitOf(clock.now());
   }
 
-  /** Until the next look; 0: the next sign is due. A clock that was set back makes it due as well. */
+  /** The wait until the next look. 0: the next sign is due, also when the clock was set back. */
   function waitOf(now: number): number {
     const passedMs = takenAt === undefined ? everyMs : now - takenAt;
     return passedMs < 0 ? 0 : Math.min(lookEveryMs, Math.max(0, everyMs - passedMs));

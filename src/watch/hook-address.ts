@@ -2,20 +2,20 @@ import type { Secret } from "../core/secret.ts";
 import type { Target } from "./judge-account.ts";
 
 /**
- * The secret in the address of a hook of the relay at `place`; undefined for another address. Only the host tells whose
- * address it is: a program elsewhere may pass questions for a proof on to the relay, and keep the alerts.
+ * The secret in the address of a hook of the relay at `place`. Undefined for other addresses. Only the host shows whose address it
+ * is: a program elsewhere may pass questions for a proof on to the relay, and keep the alerts.
  */
 export function secretInHook(url: string, place: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const given = new URL(url);
-  // A public address may end in a path of its own.
+  // A public address may end in a path.
   const hooks = new URL(`${place}/hooks/`);
   if (originOf(given) !== originOf(hooks) || !given.pathname.startsWith(hooks.pathname)) return undefined;
-  // As the relay reads it.
+  // In the form in which the relay reads it.
   return given.pathname.slice(hooks.pathname.length).replace(/\/$/, "");
 }
 
-/** One for all names of this machine. `URL` has written the host in lower case and left a default port out. */
+/** The same for all names of this machine. `URL` gives the host in lower case, without a default port. */
 function originOf({ protocol, hostname, port }: URL): string {
   const isThisMachine = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   return `${protocol}//${isThisMachine ? "localhost" : hostname}:${port}`;
@@ -27,7 +27,7 @@ export function isSecretOf(url: string, place: string, secrets: readonly Secret[
   return secrets.some((secret) => secret.reveal() === found);
 }
 
-/** Where an account's webhook leads, by its address alone. `places`: where the relay is or was found. */
+/** The target of an account's webhook, by its address alone. `places`: present and former addresses of the relay. */
 export function targetOf(
   url: string | null,
   places: readonly (string | undefined)[],
@@ -39,7 +39,7 @@ export function targetOf(
   return known.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
 }
 
-/** The target of an address, once the relay at another host was asked. Undefined where the account does not say. */
+/** The target of an address, once the relay at another host was asked. Undefined where the account does not say it. */
 export async function findTarget(
   url: string | null | undefined,
   places: readonly (string | undefined)[],

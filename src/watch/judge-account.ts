@@ -6,57 +6,57 @@ import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import type { Finding } from "./findings.ts";
 
-/** What one look at the account can find wrong, each told and got well by itself. */
+/** The matters of one look at the account. Each has its own notices and its own end. */
 export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
 export type Matter = (typeof matters)[number];
 
-/** How an account, and what mends it, is called. */
+/** The names of an account, and of what mends it. */
 export interface AccountNames {
-  /** Absent: it is the account of `ALERTING_URL`. */
+  /** Absent: the account of `ALERTING_URL`. */
   source?: string;
-  /** The watch, what it remembers, and the first part of its notices' keys: `account`, `account:desk`. */
+  /** The name of the watch and of its memory, and the first part of its notices' keys: `account`, `account:desk`. */
   watch: string;
   /** `tocsin setup`, or the same for a source. */
   setup: string;
-  /** Where its key is set. */
+  /** The place where its key is set. */
   key: string;
 }
 
-/** @param source whose account it is. Default: that of `ALERTING_URL` */
+/** @param source the account's source. Default: the account of `ALERTING_URL` */
 export function accountNames(source?: string): AccountNames {
   if (source === undefined) return { watch: "account", setup: "tocsin setup", key: "ALERTING_API_KEY" };
   const key = `the variable of sources.${source}.account.apiKey`;
   return { source, watch: `account:${source}`, setup: `tocsin setup --source ${source}`, key };
 }
 
-/** What came of asking for the account. */
+/** The result of asking for the account. */
 export type Look =
   | { kind: "answer"; reading: AccountReading }
-  /** The service did not take the key. */
+  /** The service refused the key. */
   | { kind: "refused"; why: string }
-  /** No answer, or that of a server in trouble. */
+  /** No answer, or an error of the server. */
   | { kind: "gone"; why: string }
-  /** An answer that says nothing of the account: a page, another shape, another interface, a rate limit. */
+  /** An answer without the account: a page, another form, another interface, a rate limit. */
   | { kind: "unclear"; why: string };
 
-/** What an answer means: one without all that is asked for says nothing of the account. */
+/** The meaning of an answer. One without all of the expected parts says nothing about the account. */
 export function readLook(reading: AccountReading): Look {
   if (reading.id !== undefined || reading.webhookUrl !== undefined) return { kind: "answer", reading };
   return { kind: "unclear", why: "the service's answer does not say which account it is and where its alerts go" };
 }
 
-/** What a look that failed means. */
+/** The meaning of a failed look. */
 export function toLook(error: unknown): Look {
   const { code, message: why } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
   if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why };
   return { kind: code === "upstream_unreachable" || code === "upstream_failed" ? "gone" : "unclear", why };
 }
 
-/** How long the service has been failing in the same way, look after look. Begins anew with each start of the relay. */
+/** How long the service has been failing in the same way, look after look. A start of the relay begins anew. */
 export interface Streaks {
-  /** No look has shown the account. */
+  /** No look has shown the account since then. */
   blind?: Streak;
-  /** No look had an answer since then. */
+  /** No look has had an answer since then. */
   gone?: Streak;
   refused?: Streak;
 }
@@ -64,11 +64,11 @@ export interface Streaks {
 interface Streak {
   since: number;
   looks: number;
-  /** What was answered last. */
+  /** The last answer. */
   why: string;
 }
 
-/** A refusal shows that the service is there; only an answer with an account in it says that the key is taken. */
+/** A refusal shows that the service is there. Only an answer with an account shows that the key is accepted. */
 export function countLook({ blind, gone, refused }: Streaks, look: Look, at: number): Streaks {
   if (look.kind === "answer") return {};
   const grow = (streak?: Streak) => ({ since: streak?.since ?? at, looks: (streak?.looks ?? 0) + 1, why: look.why });
@@ -77,8 +77,8 @@ export function countLook({ blind, gone, refused }: Streaks, look: Look, at: num
 }
 
 /**
- * Where a webhook's address leads. `stranger`: here, with a secret that this relay does not take. `answered`: to another
- * host, behind which this relay, or one of its database, answers.
+ * Where a webhook's address leads. `stranger`: here, with a secret that this relay does not accept. `answered`: to another host,
+ * behind which this relay, or one of its database, answers.
  */
 export type Target = "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
 
@@ -96,34 +96,34 @@ export interface AccountSight {
   names: AccountNames;
   look: Look;
   streaks: Streaks;
-  /** People know already that the key is refused. Default: they do not. */
+  /** People already know that the key is refused. Default: they do not. */
   isRefusalTold?: boolean;
-  /** What setup made the account send to; absent: nothing was registered here. */
+  /** The outputs that setup has registered. Absent: none were registered here. */
   registration?: Registration;
   /** The target of the account's webhook. */
   target?: Target;
-  /** Tells addresses apart without holding them. */
+  /** Distinguishes addresses without containing them. */
   fingerprint(url: string): string;
-  /** What is done about an output of somebody else's, in a sentence. `byHand` says how a person puts it back. */
+  /** A sentence on what follows for another's output. `byHand` says how a person puts it back. */
   mend(byHand: string): string;
-  /** The relay was to put such an output back by itself, has done so as often as it may, and leaves it now. */
+  /** The relay should put such an output back by itself, but has reached its limit and leaves it now. */
   isLeft: boolean;
   now: number;
 }
 
-/** A service that restarts, or a network that is away for a while, is nothing to wake anybody for. */
+/** A service that restarts, or a short failure of the network, is no reason to wake anybody. */
 const goneAfterMs = 30 * minuteMs;
-/** Nor is a rate limit, or a page of a service in maintenance. */
+/** A rate limit, or a service's maintenance page, is none either. */
 const unclearAfterMs = 60 * minuteMs;
-/** After a machine has slept, or its clock has jumped, one failure would look like hours of them. */
+/** The least number of failures: after a machine has slept, or its clock has jumped, one failure would look like hours. */
 const fewestBlind = 4;
-/** How soon a service that refuses the key is asked again: services answer 401 for moments, too. Milliseconds. */
+/** How soon a service that refuses the key is asked again: services sometimes answer 401 for a moment. Milliseconds. */
 export const refusedAgainMs = 30_000;
 const { full } = createTimeFormat("UTC");
-/** Days before its end at which people get a notice. */
+/** The days before the key's end at which people get a notice. */
 const expiryDays = [1, 3, 7, 14];
 
-/** What is true of the account, as far as one can tell. Pure. */
+/** The findings on an account, as far as they can be known. Pure. */
 export function judgeAccount(sight: AccountSight): AccountFinding[] {
   return [
     judgeService(sight),
@@ -136,13 +136,13 @@ export function judgeAccount(sight: AccountSight): AccountFinding[] {
 }
 
 function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): AccountFinding {
-  // One outage is one, in whatever words the service answers meanwhile.
+  // One outage has one mark, whatever the service answers meanwhile.
   const found = { matter: "service", mark: "gone", text: "", severity: "warning" } as const;
   if (look.kind === "answer") return { ...found, verdict: "well", title: "The account can be looked at again" };
   if (look.kind === "refused") return { ...found, verdict: "well", title: "The alerting service answers again" };
   const isLong = (streak: Streak | undefined, afterMs: number): streak is Streak =>
     streak !== undefined && now - streak.since >= afterMs && streak.looks >= fewestBlind;
-  // An odd answer at the start of an outage does not put off that people hear of it.
+  // An odd answer at the start of an outage does not delay its notice.
   const isGone = isLong(gone, goneAfterMs);
   const streak = isGone ? gone : blind;
   if (!isLong(streak, isGone ? goneAfterMs : unclearAfterMs)) return { ...found, verdict: "unknown", title: "" };
@@ -176,8 +176,8 @@ function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: Acc
 }
 
 /**
- * When the key ends, if anybody can tell. A date in the past of a key that is taken is a clock that is wrong, here or
- * there, or no date at all: it counts within a day, and for nothing later. Epoch milliseconds.
+ * The end of the key, if it is known. A date in the past of an accepted key is a wrong clock, here or there, or no date: it is used
+ * within a day, and ignored later. Epoch milliseconds.
  */
 export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number | undefined {
   return keyExpiresAt === undefined || keyExpiresAt < now - dayMs ? undefined : keyExpiresAt;
@@ -206,14 +206,14 @@ function judgeExpiry({ names, look, now }: AccountSight): AccountFinding {
   };
 }
 
-/** The ending of the mark of an output that the relay no longer puts back. */
+/** The end of the mark of an output that the relay no longer puts back. */
 const left = " left";
 
 /**
- * Whether the mark of a bad finding is news after the one that was told. For a key's end only the next of its steps is news: a
- * clock that is set back must not report an earlier one again, nor an end that the service words with other digits.
+ * Whether the mark of a bad finding is news after the reported one. For a key's end only the next of its steps is news. Neither a
+ * clock that is set back nor other digits of the service may report a step again.
  *
- * People who heard that an output is put back have to hear that it is left. The other way round it is no news.
+ * People who have read that an output is put back must also read that it is left. The opposite is no news.
  */
 export function isNews(matter: Matter, told: string | undefined, mark: string): boolean {
   if (told === undefined) return true;
@@ -240,7 +240,7 @@ function judgeIdentity({ names, look, registration }: AccountSight): AccountFind
   };
 }
 
-/** Whether the account's outputs are to be compared at all: not those of another account. */
+/** Whether the account's outputs can be compared: those of another account cannot. */
 function isComparable({ look, registration }: AccountSight): boolean {
   return look.kind !== "answer" || look.reading.id === undefined || look.reading.id === registration?.accountId;
 }
@@ -274,7 +274,7 @@ function judgeWebhook(sight: AccountSight): AccountFinding {
       return {
         ...found("bad"),
         title: `The account sends its alerts to ${shown}, another address than the registered one; this relay answers there`,
-        // A mark of its own, so that people get a notice when this relay no longer answers there.
+        // With a mark of its own, so that people get a notice when this relay no longer answers there.
         mark: `${mark} answered`,
         text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,
         severity: "warning",

@@ -1,81 +1,81 @@
 import type { MappableFact } from "../core/mapping.ts";
 import type { PlaceType, ShapePlace } from "../core/shape.ts";
 
-/** One place that bodies of a kind have had, with one type. */
+/** A place that bodies of a kind have had, with one type. */
 export interface PlaceRecord extends ShapePlace {
   firstAt: number;
   lastAt: number;
-  /** Bodies in which it was. */
+  /** The number of bodies that had it. */
   alerts: number;
-  /** How many of the kind's requests came before the first that had it, or had it again after it was told as gone. */
+  /** The number of the kind's requests before the first that had it, or had it again after it was reported as gone. */
   before: number;
   /** Requests without it between two that had it, counted since `before`. */
   missed: number;
   /** Requests without it since the last that had it. */
   run: number;
-  /** How many of the kind's requests came before the first of that run. */
+  /** The number of the kind's requests before the first of that run. */
   from: number;
-  /** How often it came back after it was told as gone. */
+  /** How often it came back after it was reported as gone. */
   returns: number;
-  /** It is looked for no longer. */
+  /** Its absence is not reported any more. */
   isOptional: boolean;
-  /** It was told that it is gone. */
+  /** It was reported as gone. */
   isGone: boolean;
 }
 
-/** What has been seen of a kind of bodies. */
+/** The data of a kind of bodies. */
 export interface Followed {
-  /** Requests that brought bodies of it. */
+  /** The requests that brought bodies of the kind. */
   requests: number;
   /** Places that facts or routes read, without the optional ones. */
   read: PlaceRecord[];
 }
 
-/** A shape of such bodies. */
+/** A shape of bodies of a kind. */
 export interface FollowedShape {
   places: readonly PlaceRecord[];
-  /** The places as a set, for asking. */
+  /** The places as a set, for lookups. */
   has: ReadonlySet<PlaceRecord>;
 }
 
-/** A place that is gone, and what has come instead. */
+/** A place that is gone, and its replacement. */
 export interface LostPlace {
   path: string;
   type: PlaceType;
-  /** What was read from it. */
+  /** The facts that were read from it. */
   facts: MappableFact[];
-  /** The same path with another type, or a list or object whose first place this is. */
+  /** The same path with another type, or the list or object whose first place this is. */
   retyped?: { as: PlaceType | "object"; path: string };
   /** A place that came when this one went, and may be its new name. */
   renamed?: string;
-  /** Where the facts are read from now. */
+  /** The places from which the facts are read now. */
   now: Partial<Record<MappableFact, string>>;
 }
 
-/** What is reported together. */
+/** Places that are reported together. */
 export interface Loss {
   lost: LostPlace[];
-  /** Requests that had all of it, and requests without it since. */
+  /** Requests that had all of the places, and requests without them since. */
   had: number;
   since: number;
 }
 
-/** A place that more of a kind's bodies are without is optional. */
+/** A place is optional when a greater share of a kind's requests lacks it. */
 const mostMissed = 0.002;
-/** How likely it may be, over all the bodies of a kind, that a place is missed by chance alone and told as gone. */
+/** The greatest chance, over all bodies of a kind, that a place is reported as gone by chance alone. */
 const falseAlarm = 1e-4;
-/** A place has to be in this number of requests before it can be missed; each return multiplies the number by itself. */
+/** A place must be in this number of requests before it can be missed. Each return multiplies the number by itself. */
 const leastSeen = 4;
 
 /**
- * Counts what a body of a known shape is without.
+ * Counts the places that a body of a known shape lacks.
  *
  *     there ──▶ missing again and again, and in no body between ──▶ gone, told once ──▶ there again: as if it were new,
  *       ▲          └─▶ there again: it is optional, and more so each time               but longer before it is reported again
  *       └──────────────┘
  *
- * @param counted what this request has counted already: it counts once, however many alike alerts it brings
- * @returns what is to be told now
+ * @param counted places that this request has counted already: it counts once, however many similar alerts it has
+ * @returns the losses to report now
  */
 export function followPlaces(
   kind: Followed,
@@ -97,7 +97,7 @@ export function followPlaces(
   return due.length === 0 ? undefined : lose(kind, shape, due);
 }
 
-/** A list that became too long to be one place is still there, and so is one that became short. */
+/** A list that became too long to be one place still counts as present, and so does one that became short. */
 function isIn({ places, has }: FollowedShape, place: PlaceRecord): boolean {
   if (has.has(place)) return true;
   if (place.type === "list") return places.some(({ path, type }) => type !== "list" && path === `${place.path}[0]`);
@@ -116,7 +116,7 @@ function comeBack(kind: Followed, place: PlaceRecord): void {
 
 function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
   const run = Math.max(...due.map((place) => place.run));
-  // What went with it is reported with it.
+  // Places that went with it are reported with it.
   const together = kind.read.filter((place) => place.run === run && !place.isGone && isMissed(kind, place));
   const lost = [...new Set([...due, ...together])];
   for (const place of lost) place.isGone = true;
@@ -129,12 +129,12 @@ function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
 }
 
 /**
- * How many requests in a row without a place show that it is gone. It has been in all of n but m: by the rule of three
- * one in n / (m + 3) may lack it. That many in a row are no chance any more, however many were looked at: five
- * after 50, three after 1,000, two after 100,000. Infinite for what is optional.
+ * The number of requests in a row without a place that shows that it is gone. All but m of n requests had it: by the rule of three,
+ * one in n / (m + 3) may lack it. A longer run is no chance, however many places are checked: five after 50, three after 1,000, two
+ * after 100,000. Infinite for an optional place.
  */
 function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): number {
-  // The first of them had it by definition.
+  // The first request had it by definition.
   const seen = (place.run === 0 ? kind.requests : place.from) - place.before - 1;
   if (seen < leastSeen ** (1 + place.returns) || place.missed > mostMissed * seen) return Number.POSITIVE_INFINITY;
   const rate = (place.missed + 3) / seen;
@@ -142,12 +142,12 @@ function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): num
   return Math.max(2, Math.ceil(Math.log(falseAlarm / Math.max(10, seen)) / Math.log(rate)));
 }
 
-/** Whether people get a notice when it stays away. */
+/** Whether its absence would be reported. */
 export function isMissed(kind: Pick<Followed, "requests">, place: PlaceRecord): boolean {
   return Number.isFinite(runUntilTold(kind, place));
 }
 
-/** Labels with made-up names are read, and would be looked for in every alert that follows. */
+/** Labels with made-up names are read too, and would be missed in every later alert. */
 export function leaveOutOptional(kind: Followed): void {
   for (const place of kind.read) {
     if (place.isGone || place.run <= 50 || isMissed(kind, place)) continue;
@@ -157,7 +157,7 @@ export function leaveOutOptional(kind: Followed): void {
   }
 }
 
-/** @param taken new names that were given to another place already */
+/** @param taken new names that were already given to other places */
 function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken: Set<string>): LostPlace {
   const { path, type, facts } = place;
   const now: LostPlace["now"] = {};
@@ -172,7 +172,7 @@ function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken:
     const as = below.path.startsWith(`${path}[0]`) ? "list" : "object";
     return { path, type, facts, retyped: { as, path: below.path }, now };
   }
-  // It came when the other went, and not before.
+  // Only places that came when the other one went.
   const fresh = places.filter((other) => other.before >= place.from && other.type === type && !taken.has(other.path));
   const likely =
     fresh.find((other) => nameOf(other.path) === nameOf(path)) ??
@@ -183,7 +183,7 @@ function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken:
   return { path, type, facts, renamed: likely?.path, now };
 }
 
-/** Where the last step of a path begins: at a point, or at a bracket. Absent: it has one step alone. */
+/** Where the last step of a path begins: at a point or a bracket. Absent: the path has one step. */
 function lastStepAt(path: string): number | undefined {
   if (path.endsWith("]")) {
     const at = path.indexOf("[", path.lastIndexOf("]", path.length - 2) + 1);

@@ -15,9 +15,9 @@ export interface MuteReceiptsDeps {
   /** The names of all destinations. */
   destinations: ReadonlySet<string>;
   write(mute: Mute, silenced: SilencedKeys): AlertFacts;
-  /** How many alert keys a receipt names. */
+  /** The most alert keys that a receipt names. */
   mostKeys: number;
-  /** To one destination alone. Saves the state in the same step. Rejects as the store does. */
+  /** Sends a notice to one destination, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState, to: string): Promise<void>;
   clock: Clock;
   log: Log;
@@ -28,13 +28,13 @@ const lookEveryMs = 2_000;
 /** Another relay may route by a mute for some seconds more, until it hears of its end. */
 const settleMs = 5_000;
 
-/** The destinations that were told, or `true` where all were, under the name that the mute is kept by. */
+/** The destinations that have the receipt, or `true` for all, by the name under which the mute is saved. */
 const stateSchema = z.record(z.string(), z.union([z.array(z.string()), z.literal(true)]));
 type State = z.infer<typeof stateSchema>;
 
 /**
- * Tells at the end of a mute, however it has ended, each destination what was held back from it. The state says who was told, and is saved
- * with each notice: so each goes out once, also where a relay is killed between two of them.
+ * Reports at the end of a mute, however it has ended, to each destination what was held back from it. The state has the
+ * destinations that got the receipt, and is saved with each. Each one is therefore sent once, also after a kill.
  */
 export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Poll, "run">> {
   const { store, configured, clock, log } = deps;
@@ -78,6 +78,6 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
   return createPoll({ look, everyMs: lookEveryMs, clock, onFailed: logFailure(log, "mutes.not_told") });
 }
 
-/** Alerts that another mute still holds ring nobody: the receipt waits for the end of the other mute. */
+/** Alerts that another mute still holds back ring nobody, so the receipt waits for the end of that mute. */
 const holdsSameOf = ({ matchers }: Mute, other: Mute): boolean =>
   other.matchers.length === 0 || JSON.stringify(other.matchers) === JSON.stringify(matchers);

@@ -4,36 +4,36 @@ import { showAddress } from "../ground/net/shown-address.ts";
 import { secretInHook } from "./hook-address.ts";
 import { type AccountNames, accountNames } from "./judge-account.ts";
 
-/** Where this relay takes the alerts of an account. */
+/** The hook of this relay for the alerts of an account. */
 export interface Hook {
   /** With its secret. */
   url: string;
-  /** Whether an address is a hook that this relay takes: services give it another form. */
+  /** Whether an address is a hook of this relay: services may write the same address in another form. */
   isHere(url: string): boolean;
 }
 
-/** What an account has, and what it is to have. */
+/** The present outputs of an account, and the wanted ones. */
 export interface OutputsPlan {
   before: Outputs;
   after: Outputs;
-  /** The account sends to this relay already, perhaps with an older secret; what it had before was saved then. */
+  /** The account already sends to this relay, perhaps with an older secret. Its former outputs were saved then. */
   isOurs: boolean;
 }
 
 export interface SetupWish {
-  /** Absent: the account is to send to no webhook. */
+  /** Absent: the account should send to no webhook. */
   hook?: Hook;
-  /** How the outside reaches this relay; absent: nobody has said, and no address is known to be its own. */
+  /** The relay's address for the outside. Absent: none is configured, and no address counts as the relay's own. */
   publicUrl?: string;
-  /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
+  /** A channel id sets the channel, null clears it, `undefined` leaves it. */
   channel?: string | null;
-  /** Replace or turn off an address that is not this relay's. */
+  /** Whether an address of others may be replaced or turned off. */
   takeOver?: boolean;
 }
 
 /**
- * What setup would do. Pure.
- * @throws AppError `conflict` when the account sends to an address of somebody else's and nobody said `--take-over`.
+ * Plans what setup does. Pure.
+ * @throws AppError `conflict` when the account sends to somebody else's address and `--take-over` is missing.
  */
 export function planSetup(before: Outputs, { hook, publicUrl, channel, takeOver }: SetupWish): OutputsPlan {
   const { webhookUrl: found } = before;
@@ -49,9 +49,9 @@ export function planSetup(before: Outputs, { hook, publicUrl, channel, takeOver 
 }
 
 /**
- * What `setup --restore` would do. Pure.
- * @param after what the account had before setup
- * @throws AppError `conflict` for an address that somebody has set since setup, unless `--take-over` was said.
+ * Plans what `setup --restore` does. Pure.
+ * @param after the outputs before setup
+ * @throws AppError `conflict` for an address that somebody has set since setup, when `--take-over` is missing.
  */
 export function planRestore(
   before: Outputs,
@@ -65,7 +65,7 @@ export function planRestore(
   throw othersAddress(found, publicUrl, hint);
 }
 
-/** Without PUBLIC_URL a relay cannot know whether an address is its own. */
+/** Without PUBLIC_URL a relay cannot recognize its own address. */
 function othersAddress(url: string, publicUrl: string | undefined, hint: string): AppError {
   const [verdict, remedy] =
     publicUrl === undefined
@@ -77,8 +77,8 @@ function othersAddress(url: string, publicUrl: string | undefined, hint: string)
 }
 
 /**
- * Whether an address is a hook of the relay at `publicUrl`, whatever the secret. Another name of this machine is not enough: what
- * is not known to be this relay's is not replaced unasked.
+ * Whether an address is a hook of the relay at `publicUrl`, with any secret. Another name of this machine is not enough: an address
+ * that is not known to be this relay's is not replaced unasked.
  */
 export function isOwnHook(url: string | null, publicUrl: string | undefined): boolean {
   if (url === null || publicUrl === undefined || secretInHook(url, publicUrl) === undefined) return false;
@@ -86,11 +86,11 @@ export function isOwnHook(url: string | null, publicUrl: string | undefined): bo
 }
 
 /**
- * What has to change for the account to send to this relay as it was registered; undefined when nothing has. Pure.
+ * The change after which the account sends to this relay as registered. Undefined: no change is needed. Pure.
  *
- * @param names for what to do about it. Default: those of the account of `ALERTING_URL`
- * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook
- *   setup has turned off.
+ * @param names for the hint. Default: those of the account of `ALERTING_URL`
+ * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook setup has
+ *   turned off.
  */
 export function planPutBack(
   reading: AccountReading,
@@ -117,8 +117,8 @@ export function planPutBack(
 }
 
 /**
- * What of `after` an account with `before` does not have; undefined when nothing. What is undefined in `after` may be as it is.
- * @param isHere whether an address leads to this relay: two that do are the same
+ * The parts of `after` that differ from `before`. Undefined: none. An undefined part of `after` may have any value.
+ * @param isHere whether an address leads to this relay: two such addresses are equal
  */
 export function changeOf(
   before: Partial<Outputs>,
@@ -134,7 +134,7 @@ export function changeOf(
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** The first of what `changeOf` finds, in words. */
+/** The first difference of `changeOf`, in words. */
 export function describeDifference(...compared: Parameters<typeof changeOf>): string | undefined {
   const change = changeOf(...compared);
   if (change === undefined) return undefined;
@@ -142,10 +142,10 @@ export function describeDifference(...compared: Parameters<typeof changeOf>): st
 }
 
 /**
- * Puts it into the account, and reads back.
+ * Changes the account, and reads the change back.
  *
- * @param undo how to undo it, for a failure: a sentence behind `. `
- * @throws AppError `failed` when it reads back differently.
+ * @param undo how to undo it, for a failure: a sentence after `. `
+ * @throws AppError `failed` when the account reads back differently.
  */
 export async function changeOutputs(
   service: AccountService,

@@ -6,11 +6,11 @@ import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
-/** What has come to the hook of one source since the start. */
+/** The requests at the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
 
 /**
- * What has come to the hooks of all relays together, also of those that run no more but did at an earlier call.
+ * Adds the reports on the hooks of all relays, also of those that have ended since an earlier call.
  * @param own of this relay
  * @param others as they run now
  */
@@ -49,11 +49,13 @@ export interface RefusalWatchDeps extends WatchDeps {
   hooks(): ReadonlyMap<string, HookSight>;
 }
 
-/** A sender that is let in meanwhile is not locked out: somebody else has the address, and the page says so. */
+/**
+ * A sender whose request is accepted within this time is not locked out: somebody else refused requests, which the page shows.
+ */
 const tellAfterMs = 60_000;
 const { full } = createTimeFormat("UTC");
 
-/** Versions before 0.2 kept of each source when people were told, and whether they know that it is over. */
+/** Versions before 0.2 saved for each source when people had a notice, and whether they know that it is over. */
 const formerSchema = z
   .record(z.string(), z.object({ toldAt: z.number(), isOver: z.boolean() }))
   .transform((sources): Told => {
@@ -64,10 +66,10 @@ const formerSchema = z
     };
   });
 
-/** One stranger, or one repeat that comes too late, locks nobody out. */
+/** A single stranger, or a single late repeat, locks nobody out. */
 const leastRefused = 3;
 
-/** Since when nothing but refusals comes to a source, and what had been refused by then. */
+/** Since when a source has only had refusals, and the number of refusals before. */
 interface LockOut {
   since: number;
   lastAcceptedAt?: number;
@@ -75,8 +77,8 @@ interface LockOut {
 }
 
 /**
- * Tells people once when a source lets nobody in any more: most often its secret was changed at one end, and every alert of
- * it is refused. A second notice says that one has passed.
+ * Sends people one notice when a source accepts nobody any more: mostly its secret was changed at one end, and all its alerts are
+ * refused. A second notice reports the first accepted request.
  */
 export function openRefusalWatch(deps: RefusalWatchDeps): Promise<ShownDuty> {
   return Watch.open(new RefusalRules(deps), deps);
@@ -88,11 +90,9 @@ class RefusalRules implements WatchRules<Told> {
   readonly empty = { told: {}, toldAt: {} };
   readonly everyMs = 15_000;
   readonly #lockedOut = new Map<string, LockOut>();
-  /** What had been refused at the last look. */
+  /** The refusals at the last look. */
   readonly #refused = new Map<string, HookSight["refused"]>();
-  /**
-   * A stranger can cause refusals and stop. There is one notice a day, and one more when refusals have lasted for ten minutes.
-   */
+  /** A stranger can cause refusals and stop. The limit is one notice a day, and one more when refusals last for ten minutes. */
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
 
@@ -117,7 +117,7 @@ class RefusalRules implements WatchRules<Told> {
 
   #judge(source: string, sight: HookSight, now: number): Finding {
     const { lastRefusedAt, lastAcceptedAt } = sight;
-    // What was refused before the first look may be of days in which its sender was let in as well.
+    // Refusals before the first look may be from days in which the sender was accepted too.
     const before = this.#refused.get(source) ?? sight.refused;
     this.#refused.set(source, { ...sight.refused });
     if (lastRefusedAt === undefined || lastRefusedAt <= (lastAcceptedAt ?? 0)) {
@@ -149,7 +149,7 @@ class RefusalRules implements WatchRules<Told> {
     const refusing = [...this.deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
       const count = found === undefined ? 0 : countSince(sight, found);
-      // One may have passed since the last look.
+      // A request may have been accepted since the last look.
       const isOver = found?.lastAcceptedAt !== sight.lastAcceptedAt;
       return found === undefined || isOver || count === 0 ? [] : [{ source, sight, found, count }];
     });

@@ -11,27 +11,24 @@ export interface RetentionDeps {
 }
 
 const everyMs = 60_000;
-/** A machine that has just started may have a clock that is years ahead, and everything would be old. */
+/** The clock of a machine that has just started may be years ahead, and everything would count as old. */
 const firstAfterMs = 10 * 60_000;
-/** Between two looks no busy machine is that late. */
+/** No busy machine is this late between two looks. */
 const jumpMs = 60_000;
 
-/**
- * However large the log is, what came within the last hour stays: calls of it may still be under way, and to remove it
- * would be to remove what people are looking at.
- */
+/** Alerts of the last hour stay, however large the log is: calls for them may be under way, and people are looking at them. */
 const youngestRemovedMs = 3_600_000;
 
 /**
- * The longest step. An alert may have to wait for one, so it is short while alerts come in. The longer it is, the fewer pages it
- * writes for each alert that it removes: it is longer where small steps do not keep ahead of a flood, and longest where nothing
- * comes in. Half of these lengths is too short.
+ * The longest step. An alert may have to wait for a step, so it is short while alerts come in. A longer step writes fewer pages for
+ * each removed alert. It is therefore longer where small steps are slower than a flood, and longest where nothing comes in. With
+ * half of these lengths the removal falls behind.
  */
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;
 /**
- * The bounds where alerts wait for no step. A step waits for its own statements then, however few it removes, so it removes many:
- * with 4 a step an alert costs the server forty times what it costs with 512.
+ * The bounds where no alert waits for a step. A step takes as long for a few alerts as for many: with 4 a step an alert costs the
+ * server forty times as much as with 512.
  */
 const besideOthers = { longestStepMs: { usual: 100, behind: 250, alone: 500 }, leastLimit: 64 };
 const mostLimit = 512;
@@ -40,8 +37,8 @@ const leastRestMs = 2;
 const mostRestMs = 5_000;
 
 /**
- * Removes alerts that are older than the rules say, then the oldest until the log is as small as they say, and gives
- * the room back to the disk: in small steps with rests between them.
+ * Removes alerts that are older than the rules allow, then the oldest ones until the log is small enough. Gives the room back to
+ * the disk in small steps with rests between them.
  */
 export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   run(stop: AbortSignal): Promise<void>;
@@ -52,7 +49,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   let limit = least;
   const pace = createPace(clock.now);
 
-  /** What is written has to be synced as well: where that takes long, and where many wait for it, the rests are longer. */
+  /** Includes the sync of the step. Where that is slow, and where many wait for it, the rests are longer. */
   async function timed<T extends { tookMs: number }>(step: Promise<T>): Promise<T & { wholeMs: number }> {
     const askedAt = clock.now();
     const done = await step;
@@ -67,7 +64,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
     if (tookMs > most) limit = Math.max(least, Math.floor(limit / 2));
   }
 
-  /** Through all that came before, or until `isEnough`. Gives how many were removed, and what the log takes then. */
+  /** Removes all alerts from before a time, or until `isEnough`. Gives the number of removed alerts, and the size of the log. */
   async function remove(receivedBefore: number, isEnough: (usedBytes: number) => boolean, stop: AbortSignal) {
     let removed = 0;
     let leastUsed = Number.POSITIVE_INFINITY;
@@ -76,7 +73,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
       const { next: after, usedBytes, tookMs, wholeMs } = step;
       if (after === undefined || isEnough(usedBytes) || stop.aborted) return { removed, usedBytes };
       pace.note(step.accepted);
-      // Where all are unfinished, going on is all that can be done.
+      // Where all deliveries are unfinished, it can only continue.
       const alerts = step.removed > 0 ? step.removed : limit;
       leastUsed = Math.min(leastUsed, usedBytes);
       adaptLimit(tookMs, usedBytes > leastUsed * growthBehind);
@@ -114,7 +111,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
       let endedAt: number | undefined;
       const poll = createPoll({
         async look() {
-          // It slept, or its clock was moved: like one that has just started.
+          // The machine slept, or its clock was moved: it counts as just started.
           const jumped = endedAt !== undefined && Math.abs(clock.now() - endedAt - everyMs) > jumpMs;
           if (jumped) await clock.sleep(firstAfterMs, stop);
           try {
@@ -133,41 +130,38 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   };
 }
 
-/** A twentieth of the time at most, as long as the log does not grow. */
+/** At most a twentieth of the time, as long as the log does not grow. */
 const longestRest = 20;
-/**
- * A rest is at least as long as the step: half of the time is rest where the log grows and alerts come in that fast, and where
- * none do.
- */
+/** A rest is at least as long as the step: half of the time, where the log grows with fast alerts, or where none come in. */
 const shortestRest = 1;
-/** How far a flood may make the log grow before that: most alerts are over by then, and what they left is removed behind them. */
+/** How far a flood may make the log grow before that: most alerts are over then, and the room is freed afterwards. */
 const growth = 1.05;
-/** How far it may grow when small steps do not keep ahead of it. */
+/** How far it may grow when small steps are slower than the flood. */
 const growthBehind = 1.1;
 /** A quarter faster than alerts come in, so that a log that has grown shrinks. */
 const ahead = 1.25;
 const perRoundMs = 1_000;
-/** With fewer, nothing counts as coming in. */
+/** A lower rate counts as no alerts. */
 const leastPerSecond = 1;
 
 interface Step {
-  /** How long it took until it was on disk. */
+  /** The time until the step was on disk. */
   wholeMs: number;
-  /** How many it went past. */
+  /** The number of alerts that the step passed. */
   alerts: number;
   isGrowing: boolean;
 }
 
 /**
- * How long the rests are. Each step is one that alerts may wait for, so there are few of them while alerts come in, until
- * the log grows nevertheless: then as many as it takes to keep ahead of them. While nothing comes in nobody waits.
+ * Chooses the rests. Alerts may wait for each step, so steps are few while alerts come in. If the log grows nevertheless, there are
+ * as many as needed to remove faster than it grows. While nothing comes in, nothing waits.
  */
 function createPace(now: Now) {
   let round: { at: number; accepted: number } | undefined;
   let perSecond: number | undefined;
 
   return {
-    /** @param accepted how many alerts were ever accepted */
+    /** @param accepted the number of alerts that were ever accepted */
     note(accepted: number): void {
       round ??= { at: now(), accepted };
       const elapsedMs = now() - round.at;

@@ -8,11 +8,11 @@ import { errorText } from "../ground/text/error-text.ts";
 
 /** How often it is saved that the relay runs. */
 const everyMs = 60_000;
-/** A relay that did not wake for so long was asleep with its machine, or its clock was set. */
+/** A relay that did not wake for this long was asleep with its machine, or its clock was set. */
 const awayMs = 3 * 60_000;
-/** Shorter than this a restart takes anyhow. */
+/** Every restart takes this long. */
 const leastDowntimeMs = 1_000;
-/** As long as anybody asks for. */
+/** The longest time that any reader asks for. */
 const keptMs = 8 * 24 * 3_600_000;
 const mostDowntimes = 200;
 const stateName = "running";
@@ -27,7 +27,7 @@ export type RunningTimes = Awaited<ReturnType<typeof openRunningTimes>>;
 
 /**
  * The times of the last eight days in which no relay ran on this store, the oldest first.
- * @param isRunning a relay runs now. Else the time since the last one ran is among them.
+ * @param isRunning a relay runs now. Otherwise the time since the last one ran is included.
  */
 export async function readDowntimes(
   store: Pick<WatchStore, "loadWatchState">,
@@ -39,7 +39,7 @@ export async function readDowntimes(
   return [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt);
 }
 
-/** @param until when a relay ran again. Default: none does yet */
+/** @param until when a relay ran again. Default: none runs yet */
 async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number, until = now): Promise<Downtime[]> {
   const known = stateSchema.safeParse(await store.loadWatchState(stateName)).data;
   if (known === undefined) return [];
@@ -47,19 +47,19 @@ async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number,
   return until - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: until }];
 }
 
-/** Times that the command `restore` has left in the backup that it put here. */
+/** The times that the command `restore` has noted in the backup that it restored. */
 async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
   const known = restoresSchema.safeParse(await store.loadWatchState(restoresStateName)).data;
   return (known?.times ?? []).filter(({ toAt }) => toAt >= now - keptMs).map((time) => ({ ...time, restored: true }));
 }
 
 /**
- * Remembers when the relay ran, whatever else is watched: saved each minute, so that a start knows how long none did. Time in
- * which this process ran and did nothing counts as asleep: a clock that was set forward looks the same.
+ * Remembers when the relay ran. This is saved each minute, so that a start knows how long none did. Time in which this process ran
+ * and did nothing counts as asleep: a clock that was set forward looks the same.
  */
 export async function openRunningTimes(deps: {
   store: WatchStore;
-  /** Since when some relay ran on this store, as far as it is known. Absent: none but this one does. Epoch milliseconds. */
+  /** Since when some relay has run on this store, as far as it is known. Absent: only this one runs. Epoch milliseconds. */
   ranSince?(): number;
   clock: Clock;
   log: Log;
@@ -81,7 +81,7 @@ export async function openRunningTimes(deps: {
   }
 
   return {
-    /** The oldest first, to a minute. */
+    /** The oldest first, with a precision of a minute. */
     downtimes: () => [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt),
     /** Until `stop` is aborted. Never rejects. */
     async run(stop: AbortSignal): Promise<void> {

@@ -18,15 +18,15 @@ interface ShapeRecord extends FollowedShape {
   names: ReadonlySet<string>;
 }
 
-/** Bodies of one shape: a sender's alerts of one sort. */
+/** Bodies of similar shapes: one sender's alerts of one sort. */
 export interface Kind extends Followed {
-  /** Counted from 1, and never given again. */
+  /** Counted from 1. A number is never used again. */
   number: number;
   /** The title of its first body. */
   title: string;
-  /** What that sender calls itself. */
+  /** The sender's name for itself. */
   source?: string;
-  /** The source whose hook its bodies come by. Absent: the account's. */
+  /** The source whose hook the bodies come by. Absent: the account's hook. */
   hook?: string;
   count: number;
   firstAt: number;
@@ -34,7 +34,7 @@ export interface Kind extends Followed {
   /** The places, by type and path. */
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
-  /** Words that stood for a severity, are none that is known, and were told. */
+  /** Words in the place of a severity that are unknown and were reported. */
   newWords: string[];
 }
 
@@ -47,37 +47,37 @@ export interface Drift extends Loss {
   kind: TellableKind;
 }
 
-/** A kind of body whose severity was read has a word for it that is not known. */
+/** A kind of body has an unknown word where its severity was read. */
 export interface NewWord extends SeverityWord {
   kind: TellableKind;
   /** No further word of this kind is reported. */
   isLast: boolean;
 }
 
-/** What is kept of all kinds together; the least recently seen shapes go first. */
+/** The limits of all kinds together. The shapes that were least recently seen are dropped first. */
 const maxPlacesOfShapes = 20_000;
 const maxPlaces = 5_000;
 const maxShapes = 1_000;
 const maxKinds = 100;
 const maxLabel = 120;
-/** A sender that writes anything there makes no further notices. */
+/** A sender that writes any text there makes no further notices. */
 export const maxNewWords = 5;
-/** As many of the names in two shapes have to be the same that they are of one kind, wherever the names stand in a body. */
+/** The share of common names that makes two shapes one kind, wherever the names are in a body. */
 const leastLikeness = 0.5;
-/** With this few names in two shapes one common name is enough: else a renamed one of two would be another kind. */
+/** With this few names in two shapes one common name is enough: otherwise a renamed one of two names would make another kind. */
 const mostOfSmall = 3;
 
 /** Counts of bodies that are not followed. */
 export interface Unfollowed {
-  /** Bodies of a shape that is not known, because too many others are. */
+  /** Bodies of an unknown shape, when too many others are known. */
   unknown: number;
-  /** Alerts that are no JSON and no form, or have none or more than 1,000 places. */
+  /** Alerts that are neither JSON nor a form, or have no places or more than 1,000. */
   without: number;
 }
 
 export interface ShapeCatalogueOptions {
   isReadByRoutes(path: string): boolean;
-  /** Called for a shape that came without its places and is not known: it is to be described when it comes again. */
+  /** Called for an unknown shape without places: the next body of it should be described. */
   askFor(id: string): void;
   saved?: SavedCatalogue;
   /** Facts may be read from other places than when it was saved. Default false. */
@@ -85,7 +85,7 @@ export interface ShapeCatalogueOptions {
 }
 
 /**
- * Which shapes have come, by kinds of bodies, and what has changed in one of them. In memory, bounded, without effects.
+ * The shapes that have come, by kinds of bodies, and the changes of each kind. In memory, bounded, without effects.
  *
  *     a shape that is known ──▶ counted
  *     a new one ──▶ the kind with the likest shape, or a new kind
@@ -107,8 +107,9 @@ export class ShapeCatalogue {
   }
 
   /**
-   * @param hook the source by whose hook they came: shapes of two hooks are two, however alike. Absent: the account's
-   * @returns what is reported now; a request counts once, however many alike alerts it holds
+   * @param hook the source by whose hook they came: shapes of two hooks are different, however similar. Absent: the account's
+   *   hook
+   * @returns the news to report now. A request counts once, however many similar alerts it has
    */
   note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
     const news: (Drift | NewWord)[] = [];
@@ -196,13 +197,13 @@ export class ShapeCatalogue {
       read: [],
     };
     this.#nextNumber += 1;
-    // Before it is one of them: after the clock was set back it would be the oldest.
+    // Comes before the kind is added: after the clock was set back it would be the oldest one.
     if (this.#kinds.length === maxKinds) this.#forgetKind(oldest(this.#kinds));
     this.#kinds.push(kind);
     return kind;
   }
 
-  /** The kind of the likest shape, as far as one is like enough; the more often seen of two. */
+  /** The kind with the most similar shape, if that is similar enough. Between two, the one that was seen more often. */
   #likest(names: ReadonlySet<string>, hook: string | undefined): Kind | undefined {
     let best: { kind: Kind; likeness: number } | undefined;
     for (const kind of this.#kinds) {
@@ -241,7 +242,9 @@ export class ShapeCatalogue {
     this.#kinds = this.#kinds.filter((other) => other !== kind);
   }
 
-  /** What is read anew is known again when each shape has come and was described; until then it is missed by nobody. */
+  /**
+   * Places that are read anew are known again when each shape has come and was described. Until then their absence is not noticed.
+   */
   #restore({ nextNumber, unfollowed, kinds }: SavedCatalogue): void {
     const { isReadAnew = false } = this.options;
     this.#nextNumber = nextNumber;
@@ -268,7 +271,7 @@ export class ShapeCatalogue {
     }
   }
 
-  /** As JSON. Shapes name their places by their position. */
+  /** As JSON. Shapes refer to their places by position. */
   save(): SavedCatalogue {
     const kinds = this.#kinds.map(({ places, shapes, read: _read, ...rest }) => {
       const list = [...places.values()];
@@ -283,7 +286,7 @@ export class ShapeCatalogue {
 
 function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
   if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
-  // With another type it is another place, whose change is reported as that.
+  // With another type it is another place, and the change of the place is reported.
   if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
   kind.newWords.push(found.word);
   return { ...found, isLast: kind.newWords.length === maxNewWords };
@@ -303,7 +306,7 @@ function placeOf(kind: Kind, { path, type, example, facts }: ShapePlace, at: num
   return place;
 }
 
-/** A sender that makes up names has no more places kept than its last shapes have. */
+/** A sender that makes up names keeps only the places of its last shapes. */
 function dropUnusedPlaces(kind: Kind): void {
   const used = new Set([...kind.shapes.values()].flatMap(({ places }) => places));
   const isKept = (place: PlaceRecord) => used.has(place) || (place.run > 0 && isMissed(kind, place));
@@ -332,7 +335,7 @@ export interface SavedCatalogue {
   nextNumber: number;
   unfollowed: Unfollowed;
   kinds: (Omit<Kind, "places" | "shapes" | "newWords" | "read"> & {
-    /** Absent of an earlier version. */
+    /** An earlier version did not save it. */
     newWords?: string[];
     places: SavedPlace[];
     shapes: SavedShape[];

@@ -14,37 +14,37 @@ import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalo
 import { Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
-  /** The next alert of this shape is to say what it is made of. */
+  /** The next alert of this shape is to be described. */
   askForShape(id: string): void;
-  /** What they read is reported when it is gone. */
+  /** A loss of the places that they read is reported. */
   routes: Route[];
-  /** Says where facts are looked for; what was read from each place counts no longer when it has changed. */
+  /** A digest of where facts are looked for. When it has changed, the former places no longer count. */
   readBy: string;
 }
 
 export type ShapeWatch = Awaited<ReturnType<typeof openShapeWatch>>;
 
-/** Counts of this long may be lost with the process; what was told is not. */
+/** Counts of this time may be lost with the process. Reported news is not. */
 const saveEveryMs = 60_000;
-/** Notices that wait for a store that is away. */
+/** The most notices that wait for a store that is away. */
 const maxPending = 50;
 
-/** A catalogue that cannot be read says nothing; that of another version says so itself. */
+/** A catalogue that cannot be read is ignored. One of another version says so itself. */
 const memorySchema = z.custom<{
   catalogue?: SavedCatalogue;
   readBy: string;
-  /** Written and not sent yet. */
+  /** Notices that are written and not sent yet. */
   pending: AlertFacts[];
 }>((saved) => Array.isArray((saved as { pending?: unknown } | undefined)?.pending));
 type Memory = z.infer<typeof memorySchema>;
 
-/** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
+/** Follows the shapes of incoming bodies, and sends people a notice when a shape loses a place that is read. */
 export async function openShapeWatch(deps: ShapeWatchDeps) {
   const rules = new ShapeRules(deps);
   const watch = await Watch.open(rules, deps);
   rules.begin(watch.memory);
   return {
-    /** The alerts of one request. Never throws, and waits for nothing. */
+    /** Notes the alerts of one request. Never throws, and waits for nothing. */
     note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void {
       if (rules.note(alerts, receivedAt, hook)) watch.wake();
     },
@@ -87,12 +87,12 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       this.#catalogue = this.#openCatalogue(catalogue, readBy);
       this.#pending = pending;
     } catch (error) {
-      // No alert waits for it.
+      // Alerts do not wait for it.
       logFailure(this.deps.log, "shapes.not_loaded")(error);
     }
   }
 
-  /** True: there is something to tell. */
+  /** True: a notice is due. */
   note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): boolean {
     this.#isDirty = true;
     try {
@@ -110,7 +110,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
     const paths = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
     this.deps.log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
     const said = isWord ? writeWordNotice(news, this.#readers) : writeShapeNotice(news, this.#readers);
-    // Alerts are sent as before, so it is a matter for the morning: without a sound.
+    // Alerts are still sent, so the notice can wait until the morning: it makes no sound.
     const facts = ownFacts({ ...said, link: `${this.deps.publicUrl}/shapes`, severity: "info", status: "firing" });
     if (this.#pending.length < maxPending) this.#pending = [...this.#pending, facts];
   }
@@ -147,7 +147,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
 
 type Readers = ReturnType<typeof listReaders>;
 
-/** Which routes look at a path of the payload, and at a fact: the routes' names, in their order. */
+/** The names of the routes that read a path of the payload, or a fact, in their order. */
 function listReaders(routes: Route[]) {
   const ofFact = new Map<string, Set<string>>();
   const ofPath = new Map<string, Set<string>>();
@@ -184,7 +184,7 @@ function alertsOf({ title, source }: Drift["kind"]): string {
   return source === undefined ? `alerts like “${cut(title, 80)}”` : `alerts of ${cut(source, 80)}`;
 }
 
-/** Which routes no longer take them, and what to write. The word is the only value of a body that a notice has. */
+/** Names the routes that no longer match, and what to write. The word is the only value of a body in a notice. */
 function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers): Said {
   const routes = readers.ofFact("severity");
   const place = kind.hook === undefined ? "mapping:" : `sources.${kind.hook}.mapping:`;
@@ -203,7 +203,7 @@ function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers
   };
 }
 
-/** What is gone, what it breaks, and what to do. Paths and titles only: no value of a body. */
+/** Names the lost places, the consequences, and what to do. It has only paths and titles, and no value of a body. */
 function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): Said {
   const what = alertsOf(kind);
   const [first] = lost;

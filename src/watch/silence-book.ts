@@ -7,32 +7,32 @@ import { learnUsualQuiet, type Span, type UsualQuiet } from "./usual-quiet.ts";
 /** An alert of a sender, as routing has seen it. */
 export type Arrival = Omit<StoredArrival, "position">;
 
-/** One watch of silence, as it is now. */
+/** The present state of one watch of silence. */
 export interface SilenceState {
   rule: SilenceRule;
   /** `hook`, `route:critical`, `source:Pyth`. */
   key: string;
-  /** Since when it is watched, or since when alerts were stored that it has learned from. */
+  /** Since when it is watched, or since when the alerts were stored that it has learned from. */
   since: number;
   last?: LastArrival;
   /** How long nothing has come while the relay ran, milliseconds. */
   quietMs: number;
   isSilent: boolean;
-  /** People were told at this time. */
+  /** When people had a notice of the silence. */
   toldAt?: number;
   /** Absent for a fixed time. */
   learning?: { days: number; arrivals: number };
-  /** What is the longest quiet at these hours, counted from the last alert. Milliseconds. */
+  /** The longest usual quiet at these hours, counted from the last alert. Milliseconds. */
   usualMs?: number;
   /** When people get a notice if nothing comes while the relay runs. */
   tellsAt?: number;
 }
 
-/** Something to tell, and what to remember once it is reported. */
+/** A notice, and the memory after it. */
 export interface SilenceNews {
   says: "silent" | "again";
   state: SilenceState;
-  /** For `again`: how long nothing had come, from alert to alert. */
+  /** With `again`: how long nothing had come, from alert to alert. */
   lastedMs?: number;
 }
 
@@ -43,17 +43,17 @@ interface Watched extends SavedWatch {
   usual?: { learned: UsualQuiet; at: number };
 }
 
-/** A relay that did not look for so long was down, or its machine was asleep. */
+/** A relay that did not look for this long was down, or its machine was asleep. */
 const awayMs = 3 * 60_000;
-/** What is learned is learned anew this often. */
+/** How often the usual quiet is learned anew. */
 const learnEveryMs = 12 * 60 * 60_000;
-/** While too little is known, people want to see it grow. */
+/** How often the counts are renewed while too little is known: people want to see them grow. */
 const countEveryMs = 10 * 60_000;
-/** `auto` reports no shorter quiet: it would be shorter than what is counted. */
+/** `auto` reports no shorter quiet, since arrivals are counted in slots. */
 const leastAutoMs = 3 * slotMs;
 const farBehindMs = 24 * 60 * 60_000;
 const keptAways = 100;
-/** This number of silences within two weeks is how the sender is now, and is learned from. */
+/** After this number of silences within two weeks they are the sender's habit, and are learned from. */
 const usualAfter = 3;
 const usualWithinMs = 14 * 24 * 60 * 60_000;
 
@@ -62,23 +62,23 @@ function keyOf({ of, name }: SilenceRule): string {
 }
 
 /**
- * What is known of each watch of silence: when something came last, what is usual, what people were told. All in
- * memory and without effects, so that ninety days pass in a test as they pass in a relay; `silence.ts` moves it.
+ * The knowledge of each watch of silence: when something last came, the usual quiet, the sent notices. It is all in memory and
+ * without effects, so that a test can pass ninety days. `silence.ts` drives it.
  */
 export class SilenceBook {
   readonly #watches: Watched[];
-  /** Nothing was ever saved for these, or nothing that `auto` learns from. The log may know more. */
+  /** Watches without saved data, or without arrivals for `auto` to learn from. The log may have more. */
   readonly #unknown: Watched[];
   readonly #ran: SlotRing;
-  /** Since when it is known when the relay ran; absent: it is not known yet. */
+  /** From this time on it is known when the relay ran. Absent: it is not known yet. */
   readonly #firstRan: number | undefined;
   #isLearned: boolean;
   #aways: Span[];
   #seenAt: number | undefined;
 
   /**
-   * @param saved of `save` and `saveArrivals`; what cannot be that is nothing
-   * @param sources names of those with a hook of their own, which say nothing of the account's
+   * @param saved of `save` and `saveArrivals`. Anything else counts as nothing
+   * @param sources names of sources with their own hook, which say nothing about the account's hook
    */
   constructor(
     rules: SilenceRule[],
@@ -104,12 +104,12 @@ export class SilenceBook {
     this.#isLearned = this.#unknown.length === 0;
   }
 
-  /** Keys of the watches that the log is to be read for. */
+  /** Keys of the watches for which the log is to be read. */
   get unknown(): string[] {
     return this.#unknown.map(({ key }) => key);
   }
 
-  /** Routing has seen an alert. True: people were told that it is missing, so that a look is due. */
+  /** Notes an alert that routing has seen. True: it ends a reported silence, so a look is due. */
   note(arrival: Arrival): boolean {
     let isBack = false;
     for (const watch of this.#watches) {
@@ -123,7 +123,7 @@ export class SilenceBook {
     return isBack;
   }
 
-  /** Notes an alert of the log for the watches that are new. */
+  /** Notes an alert of the log for the new watches. */
   noteStored(arrival: Arrival): void {
     for (const watch of this.#unknown) if (this.#isOf(watch, arrival)) touch(watch, arrival);
   }
@@ -132,23 +132,21 @@ export class SilenceBook {
     return of === "hook" ? !this.sources.has(source) : of === "source" ? source === name : routes.includes(name);
   }
 
-  /** The log was read for the watches that are new; its first alert within reach is this old. */
+  /** Called when the log was read for the new watches, with the time of its first alert. */
   learnFrom(firstAt: number, now: number): void {
     for (const watch of this.#unknown) watch.since = Math.min(watch.since, firstAt);
     for (let slot = slotOf(firstAt); slot <= (this.#firstRan ?? slotOf(now)); slot += 1) this.#ran.add(slot);
     this.#isLearned = true;
   }
 
-  /**
-   * The time is so far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time.
-   */
+  /** The time is far before the last look: the clock is probably wrong, as on a starting machine without a clock of its own. */
   isFarBehind(now: number): boolean {
     return this.#seenAt !== undefined && now < this.#seenAt - farBehindMs;
   }
 
   /**
-   * Time has passed in which the relay could take alerts. Since it last could, nothing is held against senders.
-   * Returns what takes it back.
+   * Notes that time has passed in which the relay could accept alerts. A time in which it could not is not counted against senders.
+   * Returns a function that takes this back.
    */
   pass(now: number): () => void {
     const [seenAt, aways] = [this.#seenAt, this.#aways];
@@ -163,7 +161,7 @@ export class SilenceBook {
     };
   }
 
-  /** The clock was set back: what lies ahead is of a clock that was wrong. */
+  /** The clock was set back: entries in the future are of a wrong clock. */
   #forgetAhead(now: number): void {
     const hasBegun = ({ from }: Span) => from < now;
     const upTo = (span: Span): Span => ({ from: span.from, to: Math.min(span.to, now) });
@@ -174,7 +172,7 @@ export class SilenceBook {
       watch.last = lastUpTo(watch.last);
       watch.ended = watch.ended.filter(hasBegun).map(upTo);
       if (watch.told !== undefined) watch.told = { ...watch.told, last: lastUpTo(watch.told.last) };
-      // Alerts are received while a look is made.
+      // Alerts arrive during a look.
       watch.came.cutAfter(slotOf(now) + 1);
     }
     this.#ran.cutAfter(slotOf(now));
@@ -193,7 +191,7 @@ export class SilenceBook {
     return this.#watches.map((watch) => this.#stateOf(watch, now));
   }
 
-  /** What people do not know yet. */
+  /** The news that people do not have yet. */
   news(now: number): SilenceNews[] {
     return this.#watches.flatMap((watch): SilenceNews[] => {
       const { told } = watch;
@@ -204,7 +202,7 @@ export class SilenceBook {
     });
   }
 
-  /** It is being told. Returns what takes it back, should that fail. */
+  /** Notes that a notice is being sent. Returns a function that takes this back if it fails. */
   told({ says, state: { key } }: SilenceNews, now: number): () => void {
     const watch = this.#watches.find((one) => one.key === key);
     if (watch === undefined) return () => {};
@@ -274,9 +272,9 @@ export class SilenceBook {
     return { seenAt: this.#seenAt, aways: this.#aways, watches: Object.fromEntries(watches) };
   }
 
-  /** What is learned from; some minutes of it may be missing. */
+  /** The arrivals to learn from. Some minutes may be missing. */
   saveArrivals(): z.infer<typeof arrivalsSchema> {
-    // What the log could not be read for is left out, so that the next start reads it.
+    // Watches for which the log could not be read are left out, so that the next start reads it.
     const kept = this.#watches.filter(
       (watch) => watch.rule.after === "auto" && (this.#isLearned || !this.#unknown.includes(watch)),
     );
@@ -300,13 +298,13 @@ type LastArrival = z.infer<typeof lastSchema>;
 const watchSchema = z.object({
   since: instant,
   last: lastSchema.optional(),
-  /** The silence that people know of; `back` is the first alert behind it. */
+  /** The reported silence. `back` is the first alert after it. */
   told: z.object({ at: instant, last: lastSchema.optional(), back: lastSchema.optional() }).optional(),
-  /** Silences that people were told of and that are over. */
+  /** Reported silences that are over. */
   ended: z.array(spanSchema),
 });
 type SavedWatch = z.infer<typeof watchSchema>;
-/** What has to be right after a restart; small, since it is saved at each look. */
+/** The part that must be right after a restart. It is small, since each look saves it. */
 export const silenceSchema = z.object({
   seenAt: instant.optional(),
   aways: z.array(spanSchema),

@@ -13,19 +13,19 @@ import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
 import { findMuteOf, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface SilenceDeps extends WatchDeps {
-  /** At least one; each key once. */
+  /** At least one. Each key once. */
   rules: SilenceRule[];
-  /** Names of the sources with a hook of their own. Default: none. */
+  /** The names of the sources with their own hook. Default: none. */
   sources?: string[];
   store: WatchStore & Pick<AlertLog, "listArrivals" | "followArrivals"> & Pick<Administration, "health">;
-  /** Other relays route as well, so what has come is read from the log, too. Default: `note` gets all. */
+  /** Other relays route too, so arrivals are also read from the log. Default: `note` gets all. */
   isShared?: boolean;
   activeMutes(): Mute[];
-  /** What is known of the account that should send to this source, in one sentence. Absent or undefined: nothing is. */
+  /** One sentence on the account that should send to this source. Absent or undefined: nothing is known. */
   describeAccount?(source?: string): string | undefined;
 }
 
-/** What is looked at of an alert that was judged. */
+/** The parts of a judged alert that are used here. */
 interface JudgedAlert extends Omit<Arrival, "routes"> {
   origin: AlertOrigin;
   decisions: Decision[];
@@ -34,19 +34,22 @@ interface JudgedAlert extends Omit<Arrival, "routes"> {
 export type SilenceWatch = Awaited<ReturnType<typeof openSilenceWatch>>;
 
 const arrivalsName = "silence:arrivals";
-/** What is lost of it by a kill counts as time in which the relay did not run. */
+/** Arrivals that a kill loses count as time in which the relay did not run. */
 const saveArrivalsEveryMs = 10 * 60_000;
-/** A clock that has gone back by more than a day is believed after this number of looks: what it forgets is gone. */
+/**
+ * A clock that has gone back by more than a day is believed after this number of looks, since the forgotten data does not come
+ * back.
+ */
 const looksUntilBelieved = 20;
-/** What could not be routed for longer keeps no silence from being told. */
+/** An alert that could not be routed for longer prevents no notice of a silence. */
 const longestUnroutedMs = 60 * 60_000;
-/** The log is read in steps that keep nobody who reads waiting, with rests between. */
+/** The log is read in small steps with rests between them, so that no reader has to wait. */
 const stepSize = 500;
 const restMs = 20;
-/** What one look reads of the log at most, in steps: where more has come nothing is silent. */
+/** The most steps of one look in the log: where more has come, nothing is silent. */
 const mostSteps = 200;
 const memorySchema = silenceSchema.extend({
-  /** The next look reads the log behind this position. */
+  /** The next look reads the log after this position. */
   readTo: z
     .string()
     .transform((text) => text as Position)
@@ -55,15 +58,15 @@ const memorySchema = silenceSchema.extend({
 type Memory = z.infer<typeof memorySchema>;
 
 /**
- * Tells people once when alerts do not come that should have come, and once when they come again. What is silence and
- * what is usual: `silence-book.ts`, `usual-quiet.ts`.
+ * Sends people one notice when expected alerts do not come, and one when they come again. `silence-book.ts` and `usual-quiet.ts`
+ * define silence and the usual quiet.
  */
 export async function openSilenceWatch(deps: SilenceDeps) {
   const rules = new SilenceRules(deps);
   const watch = await Watch.open(rules, deps);
   await rules.begin(watch.memory);
   return {
-    /** Routing has judged an alert: as cheap as a few comparisons, and the same alert may be noted twice. */
+    /** Notes an alert that routing has judged. It costs a few comparisons. The same alert may be noted twice. */
     note(alert: JudgedAlert): void {
       if (rules.note(alert)) watch.wake();
     },
@@ -111,8 +114,8 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   /**
-   * A watch that is new learns from the log what came before it was asked for.
-   * @returns false: it was stopped meanwhile, and has nothing on record, so that the next start reads the log again
+   * A new watch learns from the earlier alerts in the log.
+   * @returns false: it was stopped meanwhile, and saves nothing, so that the next start reads the log again
    */
   async learn(stop: AbortSignal): Promise<boolean> {
     if (!this.#isReading) return true;
@@ -153,8 +156,8 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 
   /**
-   * What other relays have routed, the former owner of this watch among them. What one of them was storing when the last
-   * look was made could not be seen then: each begins where all was routed at the one before.
+   * Reads alerts that other relays have routed, and the former owner of this watch. An alert that one was storing during the last
+   * look was not visible then. Each look therefore begins where everything was routed at the former one.
    */
   async #readShared(stop: AbortSignal): Promise<void> {
     const { store, clock } = this.deps;
@@ -177,7 +180,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   async look(watch: Watch<Memory, SilenceView[]>, stop: AbortSignal): Promise<void> {
     const { store, clock, isShared } = this.deps;
     const health = await store.health();
-    // A sender that is refused for want of room is not silent.
+    // A sender that is refused for lack of room is not silent.
     if (health.full) return;
     this.#oldestUnroutedAt = health.oldestUnroutedAt;
     if (isShared) await this.#readShared(stop);
@@ -209,7 +212,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     this.deps.log.warn(event, { watch: key, quietMs: lastedMs, muted: isMuted });
   }
 
-  /** What has come and is not routed yet may be what is missed: a flood is routed when it is over. */
+  /** An alert that is not routed yet may end the silence: a flood is routed when it is over. */
   #knownUntil(now: number): number {
     const at = this.#oldestUnroutedAt;
     return at === undefined || now - at > longestUnroutedMs ? now : Math.min(now, at);
@@ -220,7 +223,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     await this.deps.store.saveWatchState({ name: arrivalsName, state: this.#book.saveArrivals() });
   }
 
-  /** Finds a mute that holds for the notice itself; a mute of a source also mutes the watch of that source. */
+  /** Finds a mute in force that matches the notice itself. A mute of a source also mutes the watch of that source. */
   #findMute(rule: SilenceRule, facts: AlertFacts): Mute | undefined {
     const source = rule.of === "source" ? rule.name : facts.source;
     return findMuteOf({ ...facts, source }, this.deps.activeMutes());
@@ -256,7 +259,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 }
 
-/** Lets nothing stand that was not written. */
+/** Takes a change back that could not be written. */
 async function orElse(takeBack: () => void, written: Promise<void>): Promise<void> {
   try {
     await written;

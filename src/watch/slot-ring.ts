@@ -1,4 +1,4 @@
-/** What is remembered of arrivals: whether anything came in these five minutes, however much it was. */
+/** The length of a slot. Only whether anything came in a slot is remembered. */
 export const slotMs = 5 * 60_000;
 export const slotsPerDay = (24 * 60 * 60_000) / slotMs;
 /** Six weeks: each hour of the week six times. */
@@ -13,8 +13,8 @@ export interface SavedRing {
 export type SlotRing = ReturnType<typeof createSlotRing>;
 
 /**
- * One bit for each of the latest six weeks' slots; a slot is a number of five minutes since 1970.
- * @param saved of `save`; what cannot be one is an empty ring
+ * One bit for each slot of the latest six weeks. A slot is the number of five minutes since 1970.
+ * @param saved of `save`. Anything else counts as an empty ring
  */
 export function createSlotRing(saved?: unknown) {
   const bits = new Uint8Array(slotsKept / 8);
@@ -38,7 +38,7 @@ export function createSlotRing(saved?: unknown) {
     ((bits[(slot % slotsKept) >> 3] ?? 0) & (1 << ((slot % slotsKept) & 7))) !== 0;
 
   return {
-    /** What lies further back than six weeks behind the newest is ignored; adding twice is adding once. */
+    /** A slot more than six weeks before the newest is ignored. Adding a slot twice changes nothing. */
     add(slot: number): void {
       if (slot <= head - slotsKept) return;
       if (slot > head) {
@@ -48,12 +48,12 @@ export function createSlotRing(saved?: unknown) {
       put(slot, true);
     },
     has,
-    /** The oldest that it has. */
+    /** The oldest slot. */
     first(): number | undefined {
       for (let slot = head - slotsKept + 1; slot <= head; slot += 1) if (has(slot)) return slot;
       return undefined;
     },
-    /** Forgets what lies ahead of this slot: the clock was wrong. */
+    /** Forgets slots after this one, since the clock was wrong. */
     cutAfter(slot: number): void {
       if (slot >= head) return;
       clear(slot + 1, head);

@@ -13,28 +13,28 @@ export interface QuietHistory {
   ran(slot: number): boolean;
   /** The latest slot that counts: the one of the last arrival. */
   lastSlot: number;
-  /** Not learned from: silences that people were told of. */
+  /** Reported silences, which are not learned from. */
   skipped: Span[];
 }
 
-/** What is usual, or how much of it is known. */
+/** The usual quiet, or how much of it is known. */
 export type UsualQuiet =
   | { kind: "learning" /** Whole days with the relay running. */; days: number; arrivals: number }
   | {
       kind: "known";
-      /** How much quiet these pieces of time hold, weighed by what usually comes at these hours. */
+      /** The weight of the quiet in these pieces of time: each hour weighs as much as usually comes in it. */
       weigh(spans: Span[]): number;
-      /** When quiet that began to be weighed at this time reaches a weight, epoch milliseconds. */
+      /** When the quiet since a time reaches a weight, epoch milliseconds. */
       reaches(weight: number, from: number): number;
-      /** Weight of the longest quiet of the last weeks. */
+      /** The weight of the longest quiet of the last weeks. */
       longest: number;
-      /** From this weight on the quiet is no accident any more. */
+      /** From this weight on the quiet is no chance. */
       limit: number;
     };
 
 export const daysNeeded = 14;
 export const arrivalsNeeded = 30;
-/** One false alarm in this many years is what the limit is set for. */
+/** The limit allows one false alarm in this many years. */
 const yearsPerFalseAlarm = 5;
 /** The limit is between these multiples of the longest quiet of the last weeks. */
 const leastOverLongest = 1.5;
@@ -42,20 +42,19 @@ const mostOverLongest = 2.5;
 const heaviestTail = 0.4;
 const hourMs = 60 * 60_000;
 const hoursOfWeek = 168;
-/** How many arrivals each rate is made of on average; where there are fewer, hours share one. */
+/** The average number of arrivals behind each rate. Where there are fewer, several hours share one rate. */
 const arrivalsPerRate = 20;
 const widths = [1, 2, 3, 4, 6, 8, 12, 24];
 
 /**
- * What is usual for one sender. Pure.
+ * The usual quiet of one sender. Pure.
  *
- * Quiet is not measured by the clock alone: each five minutes weigh as much as something usually comes in them at that
- * hour of the week, so that a night in which nothing ever comes weighs next to nothing and a busy noon weighs full. In
- * this measure the quiet pieces of the last six weeks are alike whenever they were, and the longest of them show
- * how fast longer ones become rare: their excess over a bound is taken for exponential (what Poisson arrivals, and
- * clusters of arrivals, give), and the limit is the weight that is passed once in five years. It is kept between
- * 1.5 and 2.5 times the longest piece, so that neither a tail that was estimated too short alarms, nor one that
- * was estimated too long keeps quiet for ever.
+ * Quiet is not measured by the clock alone. Each five minutes weigh as much as usually comes in them at that hour of the week: a
+ * night in which nothing ever comes weighs next to nothing, and a busy noon weighs in full. In this measure the quiet pieces of the
+ * last six weeks can be compared, whenever they were. The longest of them show how fast longer ones become rare: their excess over
+ * a bound is taken as exponential, which Poisson arrivals and clusters of arrivals give. The limit is the weight that is passed
+ * once in five years. It is kept between 1.5 and 2.5 times the longest piece. A tail that was estimated too short then raises no
+ * alarm, and one that was estimated too long is not silent for ever.
  */
 export function learnUsualQuiet(history: QuietHistory): UsualQuiet {
   const slots = countedSlots(history);
@@ -74,7 +73,7 @@ export function learnUsualQuiet(history: QuietHistory): UsualQuiet {
     weigh: (spans) => spans.reduce((sum, span) => sum + weighSpan(span, rates), 0),
     reaches: (weight, from) => findReach(weight, from, rates),
     longest,
-    // What lies between two slots may be almost a slot longer than it looks.
+    // The time between two slots may be almost a slot longer than it looks.
     limit: limit + arrivals / slots.length,
   };
 }
@@ -88,7 +87,7 @@ function countedSlots({ ran, lastSlot, skipped }: QuietHistory): number[] {
   return slots;
 }
 
-/** How likely something comes in a slot, for each hour of the week. */
+/** The chance that something comes in a slot, for each hour of the week. */
 function learnRates(slots: number[], came: (slot: number) => boolean, arrivals: number): Float64Array {
   const width = widths.find((hours) => (arrivals * hours) / hoursOfWeek >= arrivalsPerRate) ?? hoursOfWeek;
   const bins = hoursOfWeek / width;
@@ -103,7 +102,7 @@ function learnRates(slots: number[], came: (slot: number) => boolean, arrivals: 
   const least = arrivals / slots.length / 50;
   return Float64Array.from({ length: hoursOfWeek }, (_, hour) => {
     const bin = Math.floor(hour / width);
-    // At the ends of busy hours the less busy neighbour counts: summer time moves them by an hour.
+    // At the ends of busy hours the less busy neighbour counts, since summer time moves them by an hour.
     const beside = width > 2 ? [bin] : [bin, (bin + 1) % bins, (bin + bins - 1) % bins];
     return Math.max(least, Math.min(...beside.map(ofBin)));
   });
@@ -125,14 +124,14 @@ function listGaps(slots: number[], came: (slot: number) => boolean, rates: Float
 }
 
 /**
- * The weight that is passed once in `period` days, from the excesses of the heaviest gaps over a bound: a generalized
- * Pareto distribution by its moments, exponential where the excesses are no more scattered than that.
+ * The weight that is passed once in `period` days. It follows from the excesses of the heaviest gaps over a bound: a generalized
+ * Pareto distribution by its moments, or an exponential one where the excesses scatter no more than that.
  */
 function weightOnceIn(period: number, gaps: number[], days: number): number {
   const count = Math.min(50, Math.floor(gaps.length / 5));
   const bound = gaps[count] ?? 0;
   const excesses = gaps.slice(0, count).map((gap) => gap - bound);
-  // A standard error more than what was measured, so that few gaps alarm later and not sooner.
+  // One standard error more than measured, so that few gaps alarm later and not sooner.
   const mean = (excesses.reduce((sum, excess) => sum + excess, 0) / count) * (1 + 1 / Math.sqrt(count));
   const variance = excesses.reduce((sum, excess) => sum + (excess - mean) ** 2, 0) / count;
   const shape = Math.min(heaviestTail, 0.5 * (1 - mean ** 2 / variance));
@@ -158,7 +157,7 @@ function weighSpan({ from, to }: Span, rates: Float64Array): number {
 function findReach(weight: number, from: number, rates: Float64Array): number {
   let left = weight;
   let at = from;
-  // The rates have a least one, so that every weight is reached; a year is beyond all that can be meant.
+  // Every weight is reached, since the rates have a least value. A year is longer than any useful answer.
   for (const end = from + 365 * 24 * hourMs; at < end; ) {
     const next = (Math.floor(at / hourMs) + 1) * hourMs;
     const rate = (rates[hourOf(at)] ?? 0) / slotMs;

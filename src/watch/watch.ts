@@ -13,28 +13,28 @@ import { compileMatchers } from "../matching/judge.ts";
 /** A duty that looks at something around the relay, or does something again and again. */
 export type Duty = Pick<Poll, "run">;
 
-/** A duty that page, API, metrics and `tocsin status` show, most of them in one line. */
+/** A duty that page, API, metrics and `tocsin status` show, mostly in one line. */
 export interface ShownDuty<View = WatchView> extends Duty {
   view(): View;
 }
 
 /**
- * What one watch looks at, remembers and says. Everything else is the same for all of them, and is done by `Watch`.
- * @typeParam Memory what it has to know after a restart, so that no notice is repeated. JSON
- * @typeParam View what page and API show of it
+ * The part of a watch that is its own: what it looks at, remembers and reports. `Watch` does the rest for all of them.
+ * @typeParam Memory the data after a restart, so that no notice is repeated. JSON
+ * @typeParam View the data for page and API
  */
 export interface WatchRules<Memory, View = WatchView> {
-  /** What its memory is saved as. Unique. */
+  /** The name under which its memory is saved. Unique. */
   name: string;
-  /** What an earlier run, or an earlier version, has saved. */
+  /** The form of a saved memory, also of an earlier version. */
   memory: z.ZodType<Memory>;
-  /** Where nothing was saved, or nothing that can be read. */
+  /** The memory where none was saved, or none that can be read. */
   empty: Memory;
-  /** From one look to the next. Asked anew after each look where it is a function. Milliseconds. */
+  /** The time between two looks. A function is asked after each look. Milliseconds. */
   everyMs: number | (() => number);
   /** The time from the start to the first look. Default: none. Milliseconds. */
   firstAfterMs?: number;
-  /** One look: what is found is kept and told by `watch`. Rejects as the store does, and is made again then. */
+  /** One look. It keeps and reports its findings by `watch`. Rejects as the store does, and is then repeated. */
   look(watch: Watch<Memory, View>, stop: AbortSignal): Promise<void>;
   view(memory: Memory): View;
 }
@@ -43,17 +43,17 @@ export interface WatchDeps {
   store: WatchStore;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** The mutes that hold now. Default: none. */
+  /** The mutes in force now. Default: none. */
   activeMutes?(): Mute[];
-  /** How people reach the page. */
+  /** The page's address for people. */
   publicUrl: string;
   clock: Pick<Clock, "now" | "sleep">;
   log: Log;
 }
 
 /**
- * Loads, looks again and again, and tells people. A notice and the memory of it are written in one step, and only then is it
- * remembered here as well: after a failure or a kill both are there, or neither, and the next look tells it.
+ * Loads the memory, looks again and again, and sends notices. A notice and its memory are written in one step, and kept here only
+ * then. After a failure or a kill both are there, or neither, and the next look repeats the notice.
  */
 export class Watch<Memory, View = WatchView> {
   readonly rules: WatchRules<Memory, View>;
@@ -73,7 +73,7 @@ export class Watch<Memory, View = WatchView> {
     return watch;
   }
 
-  /** Loads the memory with its first look. */
+  /** The first look loads the memory. */
   constructor(rules: WatchRules<Memory, View>, deps: WatchDeps) {
     this.rules = rules;
     this.#deps = deps;
@@ -108,16 +108,17 @@ export class Watch<Memory, View = WatchView> {
     if (!stop.aborted) await this.#poll.run(stop);
   };
 
-  /** Rejects as the store does; the memory is as before then. */
+  /** Rejects as the store does, and the memory is then unchanged. */
   async keep(memory: Memory): Promise<void> {
     await this.#deps.store.saveWatchState({ name: this.rules.name, state: memory });
     this.#memory = memory;
   }
 
   /**
-   * Sends a notice, and keeps what is to be remembered of it. Rejects as `keep` does.
-   * @param facts undefined: there is nothing to say, and the memory alone is kept
-   * @param muted kept instead where a mute holds for the notice, which is not sent then. Absent: no mute holds for it
+   * Sends a notice, and saves the memory after it. Rejects as `keep` does.
+   * @param facts undefined: no notice, and only the memory is saved
+   * @param muted the memory that is saved instead where a mute matches the notice, which is then not sent. Absent: no mute
+   *   applies
    */
   async tell(facts: AlertFacts | undefined, memory: Memory, muted?: Memory): Promise<void> {
     if (facts === undefined) return this.keep(memory);
@@ -134,7 +135,7 @@ export class Watch<Memory, View = WatchView> {
   }
 }
 
-/** The first of these mutes that matches a notice. One that cannot be read mutes nothing, as for alerts. */
+/** The first of these mutes that matches a notice. A mute that cannot be read mutes nothing, as for alerts. */
 export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
   return mutes.find(({ matchers, isDisabled }) => {
     if (isDisabled) return false;

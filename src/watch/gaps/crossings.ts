@@ -2,26 +2,26 @@ import type { HistoryPoint } from "../../core/ports/metric-history.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** The records show that a condition began to hold, or ended, between two of them. */
+/** A change of a condition between two records: it began to hold, or ended. */
 export interface Crossing {
   /** Whether the condition holds from then on. */
   holds: boolean;
-  /** The crossing came after the first time, at or before the second. */
+  /** The crossing came after `fromAt`, at or before `toAt`. */
   fromAt: number;
   toAt: number;
   /** Until then the alert could be expected: the service may look a while after the record was made. */
   dueUntil: number;
   before: number;
   after: number;
-  /** One side of it, before the crossing or after it up to the next, was so brief that the service may not see such. */
+  /** One side, before the crossing or after it up to the next, was so brief that the service may not have seen it. */
   isBrief: boolean;
-  /** No alert says that the service has seen that side. */
+  /** No alert shows that the service has seen that side. */
   mayBeUnseen: boolean;
-  /** Between the two records others are missing. */
+  /** Other records are missing between the two. */
   hasHole: boolean;
-  /** The alert that told of it; absent: none did. */
+  /** The alert that reported it. Absent: none did. */
   answer?: Sighting;
-  /** From the rule's last alert or missing alert of the same kind, and of any kind; absent: there was none before. */
+  /** The time since the rule's last alert or missing alert of the same kind, and of any kind. Absent: there was none before. */
   since?: SinceLast;
 }
 
@@ -33,34 +33,36 @@ export interface SinceLast {
 export interface CrossingsFound {
   /** In the order of time. */
   crossings: Crossing[];
-  /** The alerts, each where it belongs, see `inTheirPlace`. */
+  /** The alerts, each at its place, see `inTheirPlace`. */
   told: readonly Sighting[];
   /** The usual time between two records. */
   everyMs: number;
 }
 
-/** Two spans without a record are a hole. */
+/** A time without a record that is this many usual steps long is a hole. */
 const holeFactor = 2.5;
-/** A share of the time between two records: where the service looks more often, one record counts for the time around it. */
+/**
+ * A share of the time between two records. Where the service looks more often than this, one record counts for the time around it.
+ */
 const oftenShare = 1 / 50;
 /** In usual steps from record to record. */
 const clearPeak = 0.5;
 const leastLookMs = 1_000;
-/** The service may look at its records a while after they were made. */
+/** The service may look at its records this long after they were made. */
 const leastLateMs = 60_000;
 const mostLateMs = 10 * 60_000;
 
-/** What the records say of the time since the condition last changed. */
+/** What the records show of the time since the condition last changed. */
 interface Side {
-  /** How far they have been from the threshold, in usual steps from record to record. */
+  /** The greatest distance from the threshold, in usual steps from record to record. */
   peak: number;
   firstAt: number;
   lastAt: number;
-  /** An alert has told of this side, so the service has seen it. */
+  /** An alert has reported this side, so the service has seen it. */
   isTold: boolean;
 }
 
-/** What is known of the condition at a time: by a record, or by an alert that came. */
+/** The condition at a time: known from a record, or from an alert. */
 interface Known extends HistoryPoint {
   holds: boolean;
   side: Side;
@@ -68,12 +70,12 @@ interface Known extends HistoryPoint {
 }
 
 /**
- * Walks through records and alerts in the order of time, as one sequence of what is known of the condition. Where a
- * record shows another state than was known before, an alert should have told of it. Pure.
+ * Walks through records and alerts in the order of time, as one sequence of states of the condition. Where a record shows another
+ * state than the one before, an alert should have reported it. Pure.
  *
  * @param points in the order of time, each time once
  * @param told alerts of this rule, in the order of time
- * @param lookMs how seldom the service may look at its conditions, see `lookTimeOf`
+ * @param lookMs the longest time between two looks of the service at its conditions, see `lookTimeOf`
  */
 export function findCrossings(
   rule: GapRule,
@@ -93,10 +95,10 @@ export function findCrossings(
   const turn = [{}, {}] as [Known, Known];
   let record: Known | undefined;
   let known: Known | undefined;
-  /** The last alert that does not say which turn it is of: it is of the one that the records show then. */
+  /** The last alert that does not name its turn. It belongs to the turn that the records show then. */
   let unclear: Sighting | undefined;
 
-  /** Notes that an alert was due, and how long after the one before. */
+  /** Notes that an alert was due, and returns the time since the one before. */
   function note(holds: boolean, at: number): SinceLast | undefined {
     const [same, other] = [lastAt.get(holds), lastAt.get(!holds)];
     lastAt.set(holds, at);
@@ -114,7 +116,7 @@ export function findCrossings(
     const last = crossings.at(-1);
     if (known?.holds !== holds)
       known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, since } };
-    // It says again what the records have shown: then it is what was to be said of that, however late.
+    // The alert repeats what the records have shown, so it is the due report, however late.
     else if (last?.holds === holds && last.answer === undefined && at <= last.toAt + mostDatedLateMs)
       last.answer = sighting;
   }
@@ -128,7 +130,7 @@ export function findCrossings(
     const side = known?.holds === holds ? known.side : sideAt(at);
     side.lastAt = at;
     side.peak = Math.max(side.peak, Math.abs(value - rule.threshold) / usualStep);
-    // Two objects take turns: a week of records of each rule would else leave millions behind.
+    // Two objects take turns: otherwise a week of records of each rule would leave millions of objects.
     record = Object.assign(record === turn[0] ? turn[1] : turn[0], { at, value, holds, side });
     if (before !== undefined && known !== undefined) {
       const isTold = known.holds === holds;
@@ -169,13 +171,13 @@ export function findCrossings(
   return { crossings, told: sightings, everyMs };
 }
 
-/** How many alerts show that a sender dates them late, and how late. */
+/** The number of alerts that show that a sender dates them late, and how late. */
 const leastDated = 3;
 const mostDatedLateMs = 30 * 60_000;
 
 /**
- * Some senders date an alert when they send it, minutes behind the crossing. Where nearly all alerts of a rule follow the
- * crossings that its records show by about the same time, that time is taken off.
+ * Some senders date an alert when they send it, minutes after the crossing. Where nearly all alerts of a rule follow their
+ * crossings by about the same time, that time is subtracted.
  */
 function inTheirPlace(
   rule: GapRule,
@@ -202,7 +204,7 @@ function inTheirPlace(
   return told.map((sighting) => ({ ...sighting, at: sighting.at - usualMs }));
 }
 
-/** The place of the first that is not before `at`. */
+/** The place of the first element that is not before `at`. */
 export function firstFrom<T>(sorted: readonly T[], at: number, atOf: (one: T) => number): number {
   let low = 0;
   let high = sorted.length;
@@ -220,14 +222,14 @@ function sideAt(at: number): Side {
 
 function isBrief({ peak, firstAt, lastAt }: Side, everyMs: number, lookMs: number): boolean {
   const isLong = lastAt - firstAt >= 2 * lookMs;
-  // Records that stand near the threshold do not show what was between them, when the service may have looked.
+  // Records near the threshold do not show the time between them, in which the service may have looked.
   if (lookMs > everyMs * oftenShare) return !isLong || peak < clearPeak;
   return !isLong && peak * everyMs < 2 * lookMs;
 }
 
 /**
- * How seldom the service may look at its conditions: the shortest time in which any rule has told of one turn and then
- * of the other. It may look more often, which shows where rules tremble. Infinite before any did.
+ * The longest time between two looks of the service at its conditions: the shortest time in which any rule has reported one turn
+ * and then the other. The service may look more often, which shows where rules tremble. Infinite before any rule did.
  */
 export function lookTimeOf(sightings: Iterable<readonly Sighting[]>): number {
   let shortestMs = Number.POSITIVE_INFINITY;
@@ -241,13 +243,13 @@ export function lookTimeOf(sightings: Iterable<readonly Sighting[]>): number {
   return shortestMs;
 }
 
-/** Undefined where it stands exactly at the threshold: whether that counts is not documented. */
+/** Undefined where the value is exactly the threshold: whether that counts is not documented. */
 function holdsAt({ kind, threshold }: GapRule, value: number): boolean | undefined {
   if (value === threshold) return undefined;
   return kind === "below" ? value < threshold : value > threshold;
 }
 
-/** The difference of each record from the one a window before, in percent; a record without such a one is left out. */
+/** The change of each record from the one a window before, in percent. A record without such a one is left out. */
 function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPoint[] {
   const everyMs = usualStepOf(points, ({ at }) => at);
   const changes: HistoryPoint[] = [];
@@ -262,10 +264,10 @@ function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPo
   return changes;
 }
 
-/** How many of them say what is usual: weeks of records of each rule are looked at again and again. */
+/** The most steps that are looked at for the usual one: weeks of records of each rule are looked at again and again. */
 const mostSteps = 300;
 
-/** Between neighbours. */
+/** The median of the steps between neighbours. */
 function usualStepOf(points: readonly HistoryPoint[], of: (point: HistoryPoint) => number): number {
   const steps: number[] = [];
   const stride = Math.ceil(points.length / mostSteps);

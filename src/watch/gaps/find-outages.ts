@@ -5,64 +5,63 @@ import { type ToldEnd, turnOf } from "./follow-rules.ts";
 import { learnHabits, type Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 
-/** A crossing that made an alert due, and that can be judged. */
+/** A crossing that made an alert due, and can be judged. */
 export interface Due {
   rule: GapRule;
   crossing: Crossing;
   /** The rule's crossings of the same turn, and those of the other turn. */
   past: Past;
   otherPast: Past;
-  /** It follows another more closely than any that brought an alert: the rule may rest then. */
+  /** It follows another crossing more closely than any that brought an alert: the rule may rest then. */
   isClose: boolean;
 }
 
-/** Crossings one after the other that brought no alert, and are too many for chance. */
+/** Crossings in a row without an alert, too many for chance. */
 export interface FoundOutage {
   lost: Due[];
   /** The crossings in between that brought an alert. */
   answered: Due[];
-  /** The one rule that fell silent while others were answered; absent: the whole account did. */
+  /** The only rule that fell silent while others were answered. Absent: the whole account did. */
   rule?: GapRule;
   /** The chance that as many stay unanswered when nothing is wrong. */
   chance: number;
-  /** How many changes of a metric are among them: several rules may follow the same. */
+  /** The number of different changes of metrics in it: several rules may follow the same change. */
   events: number;
-  /** When the first alert behind it arrived; absent: none did yet. */
+  /** When the first alert after it arrived. Absent: none has. */
   comesAgainAt?: number;
 }
 
 export type Judged = ReturnType<typeof findOutages>;
 
-/** A notice takes odds of 1 to this number, or more. */
+/** A notice needs odds of 1 to at least this number. */
 const leastOdds = 1000;
 const leastScore = Math.log(leastOdds);
-/** The share of what is due that an outage loses: now and then one arrives. */
+/** The share of due alerts that an outage loses: a few arrive. */
 const lossShare = 0.9;
-/** Brief crossings count where the service misses fewer of them than that. */
+/** Brief crossings count where the service misses a smaller share of them than this. */
 const mostUnseen = 0.2;
-/** One brief crossing of a rule says little, however few were missed: the rule may tremble. */
+/** The least chance of silence for a brief crossing of a single rule, however few were missed: the rule may tremble. */
 const leastUnseenOfOne = 0.25;
-/** How many arrivals in a row end it. */
+/** The arrivals in a row that end an outage. */
 const arrivalsThatEnd = 3;
-/** What is lost so soon behind an outage belongs to it. */
+/** A loss within this time after an outage belongs to it. */
 const togetherMs = 3_600_000;
-/** How often a rule rests that has never been seen to rest, where it would have to be now. */
+/** How often a rule that has never been seen to rest would rest, where it must be resting now. */
 const restShare = 0.15;
 const rounds = 4;
 
 /**
- * Finds the outages among all crossings. Each is weighed by how much likelier it is while an outage lasts than while
- * nothing is wrong: an unanswered one adds ln(0.9 / chance that it is silent anyway), an answered one takes away what
- * its arrival says against an outage. The stretch with the greatest sum is an outage where the sum says 1 to 1,000 or more.
- * First the crossings of all rules are walked through, so that a loss of everything shows within a few of them; only
- * what concerns several rules counts there. Then each rule's own, for one that fell silent alone.
+ * Finds the outages among all crossings. Each crossing has a weight: how much likelier it is during an outage than when nothing is
+ * wrong. An unanswered one adds ln(0.9 / chance that it is silent anyway). An answered one subtracts the evidence of its arrival
+ * against an outage. The stretch with the greatest sum is an outage where the odds are 1 to 1,000 or more. The crossings of all
+ * rules come first, so that a loss of everything shows within a few of them. Only stretches of several rules count there. The
+ * crossings of each rule come next, for a rule that fell silent alone.
  *
- * What an outage of all explains is no habit of the rules: the habits are learned anew without it, and the walk is repeated until
- * nothing changes. What one rule keeps silent about stays in its own past: a second silence is no surprise where there was a
- * first. Pure.
+ * Silence in an outage of the account is no habit of the rules: the habits are learned anew without it, and the walk is repeated
+ * until nothing changes. Silence of a single rule stays in its past: after a first silence a second one is no surprise. Pure.
  *
  * @param dues in the order of time
- * @param ends an outage begins behind such an end or ends before it: what is over for people is reported anew
+ * @param ends an outage begins after such an end or ends before it: a loss after a reported end is reported anew
  */
 export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []) {
   const sorted = ends.toSorted((a, b) => a.at - b.at);
@@ -90,31 +89,33 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
     return runs.map((run) => ({ ...run, rule }));
   });
   const together = new Map(ofOne.flatMap(({ lost }) => lost.map((due) => [due, lost] as const)));
-  /** How many of a past are lost with it. */
+  /** The number of crossings of a past that are lost together with it. */
   const lostOf = (due: Due, past: Past) =>
     together.get(due)?.filter((one) => one.past === past && model.ownOf(one) > 0).length;
   return {
     outages: [...ofAll, ...ofOne],
     /** The chance that this crossing brought no alert by the habit of its rule, or since the service did not see it. */
     habitOf: (due: Due) => model.habit(due, lostOf(due, due.past) ?? model.ownOf(due), lostOf(due, due.otherPast) ?? 0),
-    /** The same, or by the noise: an alert that the service lost as it now and then does. */
+    /** The same, or by noise: the service loses single alerts now and then. */
     silenceOf: (due: Due) => model.silence(due, model.ownOf(due), 0),
-    /** How many others of its past were due: neither itself nor what is lost with it. */
+    /** The number of other due crossings of its past, without those that are lost together with it. */
     othersOf: (due: Due) => due.past.due - (lostOf(due, due.past) ?? model.ownOf(due)),
   };
 }
 
 type Model = ReturnType<typeof weigh>;
 
-/** @param explained by an outage: they say nothing of the habits */
+/** @param explained by an outage: they are no sign of the habits */
 function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const pasts = new Set(dues.map(({ past }) => past));
   const counted = new Set<Due>();
   const countedBrief = new Set<Due>();
   for (const past of pasts) Object.assign(past, { due: 0, answered: 0, unseen: 0 });
-  /** Crossings so brief that the service may not see them, by turn: the condition began, it ended. */
+  /** Crossings so brief that the service may not see them, by turn: the condition began, or it ended. */
   const brief = { true: { due: 1, unseen: 0 }, false: { due: 1, unseen: 0 } };
-  /** Whether something is unanswered since the last alert, by turn. It counts once in that stretch: it may have one reason. */
+  /**
+   * Whether a crossing is unanswered since the last alert, by turn. A stretch of them counts once, since it may have one reason.
+   */
   let silent = { true: false, false: false };
   for (const due of dues) {
     const { crossing, past } = due;
@@ -127,7 +128,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
       if (!silent[turn]) brief[turn] = { due: brief[turn].due + 1, unseen: brief[turn].unseen + 1 };
       silent[turn] = true;
       countedBrief.add(due);
-      // A crossing that the service did not see says nothing of its rule.
+      // A crossing that the service did not see says nothing about its rule.
       past.unseen += 1;
       continue;
     }
@@ -138,7 +139,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const rules = new Map(dues.map(({ rule, past, otherPast }) => [rule, [past, otherPast] as const]));
   const habits = learnHabits([...rules.values()]);
 
-  /** See `Judged`. `own` and `other`: this many unanswered ones of the two turns of its past are not to count. */
+  /** See `Judged`. `own` and `other`: the numbers of unanswered crossings of the two turns that are not to count. */
   function habit(due: Due, own: number, other: number): number {
     const { crossing, past, otherPast, isClose } = due;
     const ofTurn = brief[`${crossing.holds}`];
@@ -154,16 +155,16 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
     habit,
     silence: (due: Due, own: number, other: number) =>
       1 - (1 - habit(due, own, other)) * (1 - habits.noise(counted.has(due))),
-    /** 1: it is itself counted in its past. */
+    /** 1: the crossing itself is counted in its past. */
     ownOf: (due: Due) => (counted.has(due) ? 1 : 0),
     isExplained: (due: Due) => explained.has(due),
   };
 }
 
 /**
- * The stretches of a list whose weight is enough.
- * @param leastUnseen the least chance at which a brief crossing is taken
- * @param ends no stretch goes across one of them
+ * The stretches of a list whose weight is great enough.
+ * @param leastUnseen the least chance for a brief crossing
+ * @param ends no stretch contains one of them
  */
 function findRuns(
   dues: readonly Due[],
@@ -187,22 +188,22 @@ function findRuns(
     if (crossing.answer !== undefined) {
       if (run.list.length === 0) continue;
       run.list.push(due);
-      // A rule that reports some says less by an alert.
+      // An alert of a rule that reports only some crossings is weaker evidence.
       run.score += Math.log((1 - lossShare) / (1 - Math.min(model.silence(due, 0, 0), lossShare)));
       run.arrivals += 1;
       if (run.score <= 0 || run.arrivals >= arrivalsThatEnd) end();
       continue;
     }
-    // Crossings that were taken out of the past as explained count again, one after the other.
+    // Crossings that were taken out of the past as explained count again, one after another.
     const [before, otherBefore] = [past, otherPast].map((one) => run.silent.get(one) ?? 0) as [number, number];
     const isExplained = model.isExplained(due);
     const chance = isExplained ? model.silence(due, -before, -otherBefore) : model.silence(due, model.ownOf(due), 0);
     if (isExplained && !crossing.mayBeUnseen) run.silent.set(past, before + 1);
-    // What the service often does not see it does not see of many rules at once, when the market trembles.
+    // When the market trembles, the service misses such crossings of many rules at once.
     const isWeak = crossing.mayBeUnseen && chance > mostUnseen;
     const least = crossing.mayBeUnseen ? leastUnseen : 0;
     const event = `${metricOf(due)} ${crossing.toAt}`;
-    // Two rules over one metric see the same change; it counts once.
+    // Two rules on one metric see the same change, which counts once.
     if (!isWeak && !run.events.has(event)) {
       run.score += Math.log(lossShare / Math.min(Math.max(chance, least), lossShare));
     }
@@ -221,7 +222,7 @@ function startRun() {
   return {
     list: [] as Due[],
     score: 0,
-    /** The greatest score so far, with the list as it was then. */
+    /** The greatest score so far, with the length of the list at that time. */
     best: 0,
     length: 0,
     bestEvents: 0,

@@ -6,36 +6,36 @@ import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from ".
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
-/** The time at which people were told that alerts come again. */
+/** The time at which people had the notice that alerts come again. */
 export interface ToldEnd {
   at: number;
-  /** The end is of these rules alone, see `ruleOfTurn`. Absent: of the account. */
+  /** The end concerns only these rules, see `ruleOfTurn`. Absent: the account. */
   rules?: ReadonlySet<string>;
 }
 
 export interface GapEvidence {
-  /** The span that is judged. Earlier records and alerts, as far as they are given, only show how the rules behave. */
+  /** The time that is judged. Earlier records and alerts only show how the rules behave. */
   since: number;
   until: number;
   now: number;
-  /** Why there are none, in words, where the service did not give them. */
+  /** `failed`: the reason in words, where the service gave none. */
   subscriptions: ReadSubscriptions | { failed: string };
-  /** The history of each metric, by the metric's key. A text: why there is none, in words. */
+  /** The history of each metric, by the metric's key. A text: the reason why there is none. */
   histories: ReadonlyMap<string, { points: readonly HistoryPoint[]; unread: number } | string>;
   /** In any order. */
   sightings: readonly Sighting[];
   downtimes: readonly Downtime[];
-  /** Before this instant alerts may have been removed from the log. Default: none have been. */
+  /** Alerts before this instant may have been removed from the log. Default: none were removed. */
   logSince?: number;
-  /** Alerts that came then or later are stored, and not read yet. Absent: all are read. */
+  /** Alerts that came then or later are stored but not read yet. Absent: all are read. */
   unreadSince?: number;
-  /** Ends that people were told: what is lost behind one is no part of what was lost before it. */
+  /** Ends that people know of: a loss after an end is no part of the loss before it. */
   ends?: readonly ToldEnd[];
-  /** The people who run this relay have made the account send nothing here. */
+  /** Times in which the people who run this relay had the account send nothing here. */
   offs?: readonly Downtime[];
 }
 
-/** Records may be this old before they count as missing. */
+/** The age at which the newest record counts as missing. */
 const staleMs = 3_600_000;
 const mostHoles = 3;
 
@@ -47,7 +47,7 @@ export function followRules(
   const rules = collectRules(evidence, reasons);
   const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
   const lookMs = lookTimeOf(ofRule.values());
-  // Before the first of their alerts the service may not have sent here.
+  // Before the first of their alerts the service may have sent nothing here.
   const logBeganAt = Math.max(
     evidence.logSince ?? 0,
     Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
@@ -80,7 +80,7 @@ export function followRules(
     const found = findCrossings(rule, history.points, told, lookMs);
     const limit = describeLimit(history, found.everyMs, evidence);
     if (limit !== undefined) reasons.add(nameOf(rule), limit);
-    // What was answered was due, whatever is known of its time.
+    // An answered crossing was due, whatever is known about its time.
     const notDue = found.crossings.filter((one) => {
       const why = one.answer === undefined ? whyNotDue(rule, one) : undefined;
       const isAsked = one.toAt > evidence.since && one.fromAt < evidence.until;
@@ -93,7 +93,7 @@ export function followRules(
   return { judged, unmatched: others };
 }
 
-/** What of a history is not there. */
+/** Describes the missing part of a history. */
 function describeLimit(
   { points, unread }: { points: readonly HistoryPoint[]; unread: number },
   everyMs: number,
@@ -125,18 +125,18 @@ export interface JudgedRule {
   rule: GapRule;
   told: readonly Sighting[];
   found: CrossingsFound;
-  /** Crossings without an alert, where none was due. */
+  /** Crossings for which no alert was due. */
   notDue: readonly Crossing[];
 }
 
-/** The subscriptions' rules, and those that alerts reveal where the subscriptions leave room for them. */
+/** The rules of the subscriptions, and those that alerts reveal where a subscription could not be read. */
 function collectRules({ subscriptions, sightings, histories }: GapEvidence, reasons: Reasons): GapRule[] {
   const isKey = (word: string) => histories.has(word);
   if ("failed" in subscriptions) return revealRules(sightings, isKey);
   const { rules, unread } = subscriptions;
   if (unread.length === 0) return rules;
   const keys = new Set(unread.map(({ metricKey }) => metricKey));
-  // A rule that no subscription has any more is over; one that could not be read may be what alerts reveal.
+  // A rule without a subscription is over. A subscription that could not be read may be the one that alerts reveal.
   const revealed = revealRules(attribute(rules, sightings).others, isKey).filter(
     ({ metricKey }) => keys.has(metricKey) || keys.has(undefined),
   );
@@ -159,11 +159,11 @@ function describeCondition({ kind, threshold, windowMs }: GapRule): string {
   return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
 }
 
-/** Collects why something cannot be told, each reason once with all that it is true of. */
+/** Collects the reasons why something cannot be judged. Each reason is listed once, with everything that it concerns. */
 export function createReasons() {
   const groups = new Map<string, { names: Set<string>; crossings: number; rank: number }>();
   return {
-    /** @param isFirst the reason concerns everything, so it comes before the others */
+    /** @param isFirst the reason concerns everything, so it comes first */
     add(what: string, why: string, { crossings = 0, isFirst = false }: { crossings?: number; isFirst?: boolean } = {}) {
       const group = groups.get(why) ?? { names: new Set(), crossings: 0, rank: isFirst ? Number.MAX_VALUE : 0 };
       group.names.add(what);
@@ -171,7 +171,7 @@ export function createReasons() {
       if (!isFirst) group.rank = group.crossings;
       groups.set(why, group);
     },
-    /** What concerns everything first, then by the crossings that it leaves open. */
+    /** Reasons that concern everything come first. The others follow by the number of crossings that they leave open. */
     list(): UnknownGap[] {
       return [...groups]
         .sort(([, a], [, b]) => b.rank - a.rank)

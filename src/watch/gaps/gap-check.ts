@@ -14,59 +14,61 @@ import { type GapRule, type ReadSubscriptions, readSubscriptions } from "./read-
 import { readSighting, type Sighting } from "./sightings.ts";
 
 export interface GapCheckDeps {
-  /** Paces its calls by itself. */
+  /** It paces its own calls. */
   service: MetricHistoryService;
   store: Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
   clock: Pick<Clock, "now" | "sleep">;
-  /** How long alerts are kept; absent: for longer than the service keeps records. Milliseconds. */
+  /** How long alerts are kept. Absent: longer than the service keeps records. Milliseconds. */
   keptForMs?: number;
-  /** The source by whose hook the account's alerts come. Default: they come by the account's own hook. */
+  /** The source by whose hook the account's alerts come. Default: the account's own hook. */
   source?: string;
-  /** What earlier looks knew of the rules, and how that is saved. Absent: nothing is known, nothing is saved. */
+  /** The rules that earlier looks knew, and how these are saved. Absent: none are known, and none are saved. */
   memory?: { known: KnownRules | undefined; save(known: KnownRules): Promise<void> };
 }
 
 export interface GapQuestion extends GapWindow, Pick<GapEvidence, "downtimes" | "offs" | "ends"> {}
 
-/** Each rule of the last look, by what it asks: since when it is so. Null: ever since rules are looked at. */
+/** Each rule of the last look, by what it asks, with the time since when it has been so. Null: since the first look. */
 export type KnownRules = Record<string, number | null>;
 
-/** How the service is called: seldom enough that nobody minds. */
+/** The pace of calls to the service: slow enough to disturb nobody. */
 export const gapCalls = { retry: { attempts: 3 }, restMs: 200 };
 
-/** Each costs one call of the service. */
+/** The most metrics of a look. Each costs one call of the service. */
 const mostMetrics = 100;
-/** A service that fails so often in a row is not asked any further. */
+/** After this many failures in a row the service is not asked any further. */
 const mostFailures = 3;
-/** Nor one that knows none of this number of keys in a row. */
+/** The same after this many unknown keys in a row. */
 const mostUnknownKeys = 10;
-/** As many rules are remembered. */
+/** The most rules that are remembered. */
 const mostKnownRules = 2_000;
-/** Alerts are read within seconds. What waits for longer waits behind others, and so may what came before it. */
+/**
+ * Alerts are read within seconds. An alert that waits for longer than this waits behind others, and earlier ones may wait too.
+ */
 const longestUnreadMs = 60_000;
-/** The log is read in steps that keep nobody who reads waiting, with rests between. */
+/** The log is read in small steps with rests between them, so that no reader has to wait. */
 const stepSize = 500;
 const restMs = 20;
-/** What one check holds in memory. */
+/** The most that one check holds in memory. */
 const mostSightings = 100_000;
 const mostKeptPoints = 300_000;
-/** Records and alerts may arrive a while after their time. */
+/** Records and alerts may arrive this long after their time. */
 const overlapMs = 3_600_000;
 
-/** What one look reads, whatever time it is asked about. */
+/** The data that one look reads, whatever time it is asked about. */
 interface Reading {
   now: number;
   evidence: Pick<GapEvidence, "subscriptions" | "histories" | "sightings" | "logSince" | "unreadSince">;
-  /** Fewer subscriptions were given than there are, in words. */
+  /** In words: the service gave fewer subscriptions than there are. */
   short?: string;
 }
 
-/** Keeps what it has read, so that the next check asks for what is new. */
+/** Keeps the data of a check, so that the next one asks only for new data. */
 export class GapCheck {
   readonly #kept = new Map<string, HistoryPoint[]>();
   #known: KnownRules | undefined;
   #sightings = new Map<number, Sighting>();
-  /** Alerts that came before are not among the sightings. */
+  /** Alerts that came before this are not among the sightings. */
   #wholeSince?: number;
   #readUpTo?: number;
   #reading?: Promise<Reading>;
@@ -76,8 +78,8 @@ export class GapCheck {
   }
 
   /**
-   * Asks the service, reads the log and compares. Checks that are asked for while another is being answered share what that one
-   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time without records.
+   * Asks the service, reads the log and compares. Checks during another check share its data. Rejects as the store does, with
+   * `cancelled`, and with `invalid_request` for a time without records.
    */
   async check({ since, until, downtimes, offs, ends }: GapQuestion, signal?: AbortSignal): Promise<GapReport> {
     this.#reading ??= this.#read(signal).finally(() => {
@@ -114,7 +116,7 @@ export class GapCheck {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
       for (const { alertSeq, facts, receivedAt, source: sender } of step) {
-        // What another sender says is no alert of the account that is asked.
+        // Alerts of other senders are none of this account.
         if (sender === source) read.set(alertSeq, this.#sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
@@ -124,7 +126,7 @@ export class GapCheck {
     this.#readUpTo = Math.min(now, unreadSince);
   }
 
-  /** Never with a hole in it: where an end was not reached, all before it goes. */
+  /** The kept alerts have no hole: where an end was not reached, all earlier ones are dropped. */
   #keepNewest(read: Map<number, Sighting>, isCut: boolean, oldestAt: number): void {
     const former = isCut ? [] : [...this.#sightings].filter(([seq]) => !read.has(seq));
     const all = [...read, ...former].filter(([, { receivedAt }]) => receivedAt >= oldestAt);
@@ -149,9 +151,9 @@ export class GapCheck {
     }
   }
 
-  /** Not every service says when a rule was changed or switched on; what an earlier look has not found is new. */
+  /** Not every service says when a rule was changed or switched on. A rule that the last look did not have is new. */
   async #remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
-    // Once in a while services give an empty list: that says nothing of what was in it.
+    // Services sometimes give an empty list, which says nothing about its usual entries.
     if (found.rules.length + found.unread.length + found.off === 0) return found;
     const before = this.#known;
     const entries = found.rules.slice(0, mostKnownRules).map((rule) => {
@@ -185,7 +187,7 @@ export class GapCheck {
     return [whole, unread];
   }
 
-  /** @param failures how many calls before these have failed */
+  /** @param failures the number of calls that have failed before */
   async #readHistories(
     keys: string[],
     { now, failures, signal }: { now: number; failures: number; signal?: AbortSignal },
@@ -222,7 +224,7 @@ export class GapCheck {
     const { subscriptions, short, isDenied } = await this.#readSubscribed(now, signal);
     const all = [...this.#sightings.values()];
     const keys = chooseKeys(subscriptions, all).slice(0, mostMetrics);
-    // Where the service gives nothing at all, one more call shows that as well as three.
+    // Where the service refuses everything, one more call is enough evidence.
     const failures = isDenied ? mostFailures - 1 : 0;
     const histories = await this.#readHistories(keys, { now, failures, signal });
     const logSince = Math.max(this.#wholeSince ?? 0, keptForMs === undefined ? 0 : now - keptForMs);
@@ -237,13 +239,13 @@ function outside(oldestAt: number): AppError {
 }
 
 function identityOf({ name, metricKey, kind, threshold, windowMs, subscriptionId }: GapRule): string {
-  // The place in the list is no name: the order may change.
+  // The place in the list is no name, since the order may change.
   return [subscriptionId === undefined ? "" : name, metricKey, kind, threshold, windowMs ?? ""].join(" ");
 }
 
 type Histories = Map<string, { points: HistoryPoint[]; unread: number } | string>;
 
-/** The keys that alerts name most come first. */
+/** The keys that most alerts name come first. */
 function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: readonly Sighting[]): string[] {
   const counts = new Map<string, number>();
   const isReadable = !("failed" in subscriptions);
@@ -259,9 +261,9 @@ function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: read
   return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);
 }
 
-/** The service does not know this one, which says nothing about the others. */
+/** The service does not know this key, which says nothing about other keys. */
 const codesOfKey: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
-/** It gives nothing now, or nothing to this key, whatever it is asked for. */
+/** The service gives nothing now, or nothing to this API key, whatever it is asked for. */
 const codesOfDenial: readonly ErrorCode[] = ["upstream_rate_limited", "upstream_unauthorized", "upstream_forbidden"];
 
 function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {

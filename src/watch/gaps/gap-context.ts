@@ -3,23 +3,23 @@ import { type Crossing, firstFrom } from "./crossings.ts";
 import type { GapEvidence, JudgedRule } from "./follow-rules.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** One that is known to repeat does so for hours. */
+/** A rule that repeats does so for hours. */
 export const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
 
-/** An alert is read and routed within this, and what a sender repeats at once is here. */
+/** The least time in which an alert is read and routed, and an immediate repeat of its sender arrives. */
 const leastFreshMs = 5 * 60_000;
-/** One in this number of alerts may be later than what is called usual, and a few of a small account. */
+/** The share of alerts that may be later than the usual lateness. A small account may have a few. */
 const usualShare = 1 / 300;
 const mostOdd = 2;
-/** What comes so late may come a little later the next time. */
+/** The next late alert may come a little later than the latest one. */
 const lateFactor = 1.5;
-/** An alert is on its way no longer when others came that happened so much later, however late all of them come. */
+/** An alert is no longer on its way when alerts came that happened this much later, however late all of them come. */
 const leastOvertakenMs = 3_600_000;
 
 export type Context = ReturnType<typeof createContext>;
 
-/** What is true of a crossing among all others. */
+/** What the other crossings and alerts show about a crossing. */
 export function createContext(
   { downtimes, sightings, now, unreadSince }: GapEvidence,
   judged: JudgedRule[],
@@ -44,15 +44,15 @@ export function createContext(
       const down = downOf(crossing) ?? downtimes.find(overlaps(crossing));
       return down && downId(down);
     },
-    /** An alert may be on its way for so long. */
+    /** How long an alert may be on its way. */
     freshMs,
-    /** Its alert may be on its way, and it is too early to call it missing. */
+    /** The alert may be on its way, and it is too early to call it missing. */
     isFresh: (crossing: Crossing) => now < crossing.dueUntil + freshMs && !isOvertaken(crossing),
-    /** When the newest alert that a rule accounts for happened; undefined: there is none. */
+    /** When the newest alert of a rule happened. Undefined: there is none. */
     newestAt,
     /**
-     * Nothing later has come yet, or it is younger than `leastMs` and than the latest alerts of this account.
-     * While no relay ran it was not on its way: that counts from when one ran again.
+     * No later alert has come yet, or the crossing is younger than `leastMs` and than the latest alerts of this account. A downtime
+     * does not count: the time begins when a relay ran again.
      */
     isOnItsWay(crossing: Crossing, leastMs: number): boolean {
       const backAt = downtimes.filter((down) => overlaps(crossing)(down)).map(({ toAt }) => toAt);
@@ -60,7 +60,7 @@ export function createContext(
       if ((newestAt ?? 0) <= crossing.dueUntil) return true;
       return now - fromAt < Math.max(leastMs, usualMs * 2) && (backAt.length > 0 || !isOvertaken(crossing));
     },
-    /** Others of the same downtime came when it was over, so this one may still come. */
+    /** Other alerts of the same downtime came after it, so this one may still come. */
     mayStillCome: (crossing: Crossing) =>
       downtimes.some(
         (down) =>
@@ -68,9 +68,9 @@ export function createContext(
           now - down.toAt < mostLateMs &&
           repeatedAt.some(({ at }) => at >= down.fromAt && at < down.toAt),
       ),
-    /** The relay did nothing then, or its clock was set: which of the two nobody can say. */
+    /** The relay did nothing then, or its clock was set. The two cannot be told apart. */
     wasAway: (crossing: Crossing) => downtimes.some((down) => down.asleep === true && overlaps(crossing)(down)),
-    /** Why what came then may hold it after all; undefined: nothing that came can. */
+    /** Why an alert of that time may be the missing one. Undefined: none can be. */
     mayHaveCome(crossing: Crossing): string | undefined {
       const { fromAt, toAt, dueUntil } = crossing;
       if (unreadSince !== undefined && unreadSince - toAt < mostLateMs) return "alerts that arrived wait to be read";
@@ -86,8 +86,8 @@ export function createContext(
 }
 
 /**
- * How late alerts of this account come, and how far behind others that came before them, but for a few. What came after
- * a downtime of the relay was held up here.
+ * The usual lateness of alerts of this account, and how far they come after newer ones, except for a few. Alerts after a downtime
+ * of the relay were delayed here.
  */
 function usualLateness(
   told: readonly Sighting[],
@@ -107,7 +107,7 @@ function usualLateness(
   };
 }
 
-/** The greatest but for a few. */
+/** The greatest value, except for a few. */
 function mostBut(values: number[]): number {
   const sorted = values.sort((a, b) => b - a);
   return Math.max(0, sorted[Math.max(mostOdd, Math.floor(values.length * usualShare))] ?? 0);
@@ -117,7 +117,7 @@ export function downId({ toAt }: Downtime): string {
   return `down ${toAt}`;
 }
 
-/** It does not say the opposite. */
+/** The alert does not contradict the crossing. */
 export function maySay({ holds }: Sighting, crossing: Crossing): boolean {
   return holds === undefined || holds === crossing.holds;
 }

@@ -10,8 +10,8 @@ import type { GapNews } from "./plan-gap-notices.ts";
 const mostListed = 10;
 
 /**
- * What is news of missing alerts, in one notice. It reports alerts and is not one: it names no severity of those alerts, and
- * nothing of it is sent where their routes lead.
+ * Writes news of missing alerts as one notice. The notice is no alert: it has no severity of the missing alerts, and is not sent
+ * along their routes.
  */
 export function writeGapNotice(
   { says, id, ...news }: Omit<GapNews, "memory">,
@@ -88,7 +88,7 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
   };
 }
 
-/** Whether alerts come again nobody knows, so it says nothing of that. */
+/** Whether alerts come again is unknown, so the notice does not say it. */
 function writeLapse({ toldBefore }: Told): { title: string; text: string } {
   return {
     title: `Nothing more can be told of ${countOf(toldBefore, "alert")} that seemed lost`,
@@ -100,7 +100,7 @@ function writeLapse({ toldBefore }: Told): { title: string; text: string } {
 
 const utc = createTimeFormat("UTC");
 
-/** Undefined: of one of them none has come again. */
+/** Undefined: one of the outages has no alert after it. */
 function againOf(outages: Told["outages"]): number | undefined {
   const times = outages
     .filter(({ whileDown, asleep }) => !whileDown && !asleep)
@@ -109,7 +109,7 @@ function againOf(outages: Told["outages"]): number | undefined {
   return Math.max(...times.map((at) => at ?? 0));
 }
 
-/** One alert amid a loss is no end of it. */
+/** One alert amid a loss is not its end. */
 function writeAgain(at: number, isOver: boolean): string {
   return `${isOver ? "Alerts come again since" : "The first alert behind it came at"} ${utc.full(at)}.`;
 }
@@ -126,12 +126,12 @@ function countMissing(sure: number, likely: number): string {
 
 /** "USDC price above 3,300: 21 Nov 2026, 14:00:00 UTC to 21 Nov 2026, 14:05:00 UTC, 3,290 → 3,312" */
 function describeMissing(missing: MissingAlert): string {
-  // Whole instants: destinations show these in their zone, and nothing else.
+  // Instants in this form are shown in the destination's time zone.
   const when = `${utc.full(missing.fromAt)} to ${utc.full(missing.toAt)}`;
   return `${describeTurn(missing)}: ${when}, ${describeValues(missing)}`;
 }
 
-/** What no such check can see. */
+/** The limits of every such check. */
 function describeBlindness(recordEveryMs: number | undefined): string {
   const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
   return `What began and ended between two records${every} is not seen, so there may be more.`;

@@ -13,27 +13,27 @@ import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-n
 
 export interface GapWatchDeps extends WatchDeps, Omit<GapCheckDeps, "memory" | "store" | "clock"> {
   store: WatchStore & GapCheckDeps["store"];
-  /** When no relay ran, the oldest first. */
+  /** The times in which no relay ran, the oldest first. */
   downtimes(): readonly Downtime[];
-  /** Whether setup has turned the account's webhook off, so that none is expected, and since when it is as it is. */
+  /** Whether setup has turned the account's webhook off, so that no alert is expected, and since when. */
   readOff(): Promise<{ isOff: boolean; at: number }>;
   random: Random;
 }
 
 export type GapWatch = Awaited<ReturnType<typeof openGapWatch>>;
 
-/** A sender that repeats what failed does so within minutes of a start. */
+/** A sender that repeats failed alerts does so within minutes of a start. */
 const firstAfterMs = 5 * 60_000;
 const mostOffs = 100;
 
-/** What a watch is called on page, API and metrics, and what it remembers. A source may have any name, `rules` too. */
+/** The name of a watch on page, API and metrics, and the names of its memory. A source may have any name, even `rules`. */
 function gapNames(source?: string): { watch: string; state: string; rules: string } {
   if (source === undefined) return { watch: "gaps", state: "gaps", rules: "gaps:rules" };
   return { watch: `gaps:${source}`, state: `source-gaps:${source}`, rules: `source-gap-rules:${source}` };
 }
 
 const stateSchema = gapMemorySchema.extend({
-  /** Since when the account sends nothing, and when it was so before. */
+  /** Since when the account sends nothing, and the earlier times of this. */
   offAt: z.number().optional(),
   offs: z.array(z.object({ fromAt: z.number(), toAt: z.number() })).default([]),
 });
@@ -42,7 +42,7 @@ const rulesSchema = z.record(z.string(), z.number().nullable());
 
 const empty: GapState = { told: [], open: [], closed: [], offs: [] };
 
-/** What a check by itself takes of what the relay knows. */
+/** The knowledge of the relay that a single check uses. */
 export async function loadGapMemory(
   store: Pick<WatchStore, "loadWatchState">,
   now: number,
@@ -61,8 +61,8 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
 }
 
 /**
- * Looks again and again for alerts that should have arrived and did not, soon after a start and then on a timer, and tells
- * people of each once. How it is decided: `judge-gaps.ts`.
+ * Looks again and again for missing alerts, soon after a start and then on a timer. People get one notice of each. `judge-gaps.ts`
+ * decides.
  */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }) {
   const { store, source } = deps;
@@ -74,11 +74,11 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   const rules = new GapRules(deps, checking, everyMs);
   const watch = await Watch.open(rules, deps);
   return {
-    /** What the last look at all seven days found; absent: none was made since the start. */
+    /** The result of the last look at all seven days. Absent: none was made since the start. */
     report: () => rules.last,
-    /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
+    /** Looks now, at the given time or at all records of the service. Sends no notice. */
     check: (window: GapWindow) => rules.check(watch, window),
-    /** Another relay has looked at all seven days. */
+    /** Takes over the result of another relay's look at all seven days. */
     adopt(report: GapReport): void {
       if (report.checkedAt > (rules.last?.checkedAt ?? 0)) rules.adopt(report);
     },
@@ -92,7 +92,7 @@ class GapRules implements WatchRules<GapState> {
   readonly memory = stateSchema;
   readonly empty = empty;
   readonly firstAfterMs: number;
-  /** Many relays that start together do not ask together. */
+  /** Relays that start together should not ask together. */
   readonly everyMs: () => number;
   /** The last report of all seven days. */
   last?: GapReport;

@@ -1,15 +1,15 @@
-/** What one turn of one rule (it began, it ended) did at the crossings that no outage explains. */
+/** The answers of one turn of one rule (it began, or it ended) to the crossings that no outage explains. */
 export interface Past {
   due: number;
   answered: number;
-  /** Unanswered ones that are not among those that were due: so brief that the service may not have seen them. */
+  /** Unanswered crossings that do not count as due: so brief that the service may not have seen them. */
   unseen: number;
 }
 
 /** Both turns of a rule, the one that is judged first. */
 export type Turns = readonly [Pick<Past, "due" | "answered">, Pick<Past, "due" | "answered">];
 
-/** Crossings and rules that count as seen before any was: little data makes nobody sure. */
+/** Crossings and rules that count as seen before the first one: little data gives no certainty. */
 const priorCrossings = { due: 100, lost: 0.5 };
 const priorRules = { all: 10, spotty: 1 };
 const rounds = 6;
@@ -17,13 +17,13 @@ const rounds = 6;
 /**
  * Learns how rules behave. Each rule is one of two things:
  *
- * - steady: it reports each crossing, and now and then the service loses an alert. The share of these, the noise, is the
- *   same for all rules: P(k of n answered) = (1 - noise)^k * noise^(n - k).
- * - spotty: it reports some, since it rests after an alert, has hours or is looked at seldom. For each of its turns each
- *   rate is as likely as the next, a Beta(1, 1): P(k of n answered, in this order) = k! (n - k)! / (n + 1)!. The next is
- *   then unanswered with (n - k + 1) / (n + 2).
+ * - steady: it reports each crossing, and now and then the service loses an alert. The share of these, the noise, is the same for
+ *   all rules: P(k of n answered) = (1 - noise)^k * noise^(n - k).
+ * - spotty: it reports some, since it rests after an alert, has hours or is looked at seldom. For each of its turns each rate is
+ *   as likely as the next, a Beta(1, 1): P(k of n answered, in this order) = k! (n - k)! / (n + 1)!. The next is then unanswered
+ *   with (n - k + 1) / (n + 2).
  *
- * Its own past says which of the two it is. The noise and the share of spotty rules are a shared prior, learned from all
+ * The rule's own past shows which of the two it is. The noise and the share of spotty rules are a shared prior, learned from all
  * rules by a few rounds of expectation and maximisation. A turn that was never answered says nothing and stays out. Pure.
  */
 export function learnHabits(rules: readonly Turns[]) {
@@ -58,14 +58,14 @@ export function learnHabits(rules: readonly Turns[]) {
   }
   return {
     /**
-     * The chance that a crossing of the first turn brings no alert because the rule does not report each.
-     * @param turns without what is judged
+     * The chance that a crossing of the first turn brings no alert, because the rule does not report each.
+     * @param turns without the judged crossing
      */
     ofRule: (turns: Turns) =>
       (isSpotty(withAnswers(turns)) * (turns[0].due - turns[0].answered + 1)) / (turns[0].due + 2),
     /**
-     * The share of alerts that the service loses all the time, one by one.
-     * @param isCounted the crossing that is judged is one of the `rules`
+     * The share of alerts that the service always loses, one by one.
+     * @param isCounted the judged crossing is one of the `rules`
      */
     noise: (isCounted: boolean) => (isCounted ? Math.max(priorCrossings.lost, lost - 1) / (due - 1) : noise),
   };

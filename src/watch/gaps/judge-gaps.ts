@@ -16,23 +16,26 @@ import type { Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** The greatest chance that the rule is silent by habit. */
+/** The greatest chance of silence by the rule's habit. */
 const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
-/** One that no outage explains is likely when so few such stay silent. */
+/** A missing alert that no outage explains is likely when no more than this share of such crossings is silent. */
 const mostSilence = 1 / 10;
-/** An outage is sure when it has this many events, and chance shows as much this seldom. */
+/** An outage is sure with this many events, and a chance of at most this. */
 const sureOutage = { events: 3, chance: 1e-4 };
-/** How many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
+/**
+ * The number of equally brief crossings that brought an alert, with no silent one among them. More are needed without a known
+ * downtime.
+ */
 const leastBrief = { whileDown: 3, else: 20 };
-/** An alert may be on its way for so long, unless the sender is known to be later. */
+/** How long an alert may be on its way, unless the sender is known to be later. */
 const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };
-/** A relay saves each minute that it runs. */
+/** A running relay saves each minute that it runs. */
 const mostUnsavedMs = 2 * 60_000;
-/** A rule may keep silent for a while after each alert; what comes sooner than the shortest such time is unsure. */
+/** A rule may be silent for a while after each alert. A crossing that comes sooner than the shortest such time is unsure. */
 const shortestShare = 0.9;
 
 /**
- * Compares what should have come with what came. Every crossing that the records show ends as one of these:
+ * Compares expected alerts with those that came. Every crossing in the records ends as one of these:
  *
  *     answered ── an alert of it came
  *     not due ─── before the first alert came here, before the rule was there, while the account was off
@@ -40,10 +43,10 @@ const shortestShare = 0.9;
  *     unclear ─── something else may be the reason, or the rule does not report each
  *     missing ─── sure or likely
  *
- * A missing one is *likely* when chance would seldom explain it: by the habits of its rule, see `learnHabits`, and what is
- * missing with it, see `findOutages`. It carries the odds. It is *sure* when nothing is left that could explain it: no relay
- * ran, or an outage that chance explains once in 10,000 times; the rule reports each; later alerts have come meanwhile, so
- * it is not on its way; and no doubt of `doubtsOf` speaks against it. Pure.
+ * A missing one is *likely* when chance would seldom explain it: by the habits of its rule (`learnHabits`), and by the alerts that
+ * are missing with it (`findOutages`). It has the odds. It is *sure* when four things are true. No relay ran, or chance explains
+ * its outage once in 10,000 times. The rule reports each crossing. Later alerts have come, so it is not on its way. `doubtsOf` has
+ * no doubt. Pure.
  */
 export function judgeGaps(evidence: GapEvidence): GapReport {
   const { since, until, now, subscriptions, sightings } = evidence;
@@ -114,7 +117,7 @@ function sightOf({ subscriptions, unreadSince }: GapEvidence, judged: readonly J
         .map(({ holds, fromAt, toAt }) => ({ ...turnOf(rule), status: statusOf(holds), fromAt, toAt })),
     ),
     compared: judged.map(({ rule }) => ruleOf(rule)),
-    // Services now and then give an empty list: it does not show that the rules are gone.
+    // Services sometimes give an empty list, which does not show that the rules are gone.
     existing:
       "failed" in subscriptions || subscriptions.unread.length > 0 || subscriptions.rules.length === 0
         ? undefined
@@ -132,8 +135,8 @@ function writeRestored(at: number): string {
 }
 
 /**
- * What it is worth as a time in which no relay ran, since alerts came in it: it began up to a minute before the relay
- * stopped, and where more came later the relay ran, and did not say so.
+ * The part of a downtime in which no relay ran, since alerts may have come in it. It may begin up to a minute before the relay
+ * stopped. Where more alerts came later, the relay ran and did not save it.
  */
 function withoutArrivals(down: Downtime, arrivals: readonly number[]): Downtime[] {
   const fromAt = arrivals[firstFrom(arrivals, down.toAt, (at) => at) - 1];
@@ -141,16 +144,16 @@ function withoutArrivals(down: Downtime, arrivals: readonly number[]): Downtime[
   return fromAt - down.fromAt > mostUnsavedMs ? [] : [{ ...down, fromAt }];
 }
 
-/** A crossing as it enters the model. */
+/** A crossing as the model takes it. */
 interface Sorted {
   judged: JudgedRule;
   due: Due;
   kind: "due" | "fresh" | "unclear";
-  /** With `unclear`. */
+  /** Set for `unclear`. */
   why?: string;
   whileDown: boolean;
   wasAway: boolean;
-  /** The rule may be younger than that, though it was there before. */
+  /** The rule may be younger than the crossing, although it existed before. */
   isYounger: boolean;
 }
 
@@ -178,7 +181,7 @@ function sortCrossings(judged: JudgedRule, context: Context): Sorted[] {
       if (answer !== undefined) return { ...seen, isYounger: false, kind: "due" };
       const before = answered.filter(({ toAt }) => toAt <= fromAt);
       const isYounger = rule.since !== undefined ? rule.since > fromAt : before.length === 0;
-      // What came before with this very threshold says that the rule was there, whatever has been changed of it since.
+      // An earlier alert with exactly this threshold shows that the rule existed then, whatever has changed since.
       const wasThere = before.some((one) => one.answer?.threshold === rule.threshold);
       const common = { ...seen, isYounger };
       if (context.isFresh(crossing)) return { ...common, kind: "fresh" };
@@ -225,7 +228,7 @@ interface Judging {
   context: Context;
 }
 
-/** What a crossing is. A text besides the first two: why it cannot be told. */
+/** The verdict on a crossing. A text other than the first two: why it cannot be judged. */
 function verdictOf(one: Sorted, judging: Judging): MissingAlert | "answered" | "fresh" | string {
   const { kind, why, due, whileDown, wasAway } = one;
   const { model, outage, context } = judging;
@@ -293,7 +296,7 @@ function toDownOutage(down: Downtime, sorted: readonly Sorted[], missing: readon
   };
 }
 
-/** @param answered how many of its crossings brought an alert */
+/** @param answered the number of its crossings that brought an alert */
 function sumUp(id: string, answered: number, missing: readonly MissingAlert[]) {
   const entries = missing.filter(({ outage }) => outage === id);
   const fromAt = Math.min(...entries.map((one) => one.fromAt));
@@ -301,7 +304,7 @@ function sumUp(id: string, answered: number, missing: readonly MissingAlert[]) {
   return { id, fromAt, toAt, due: entries.length + answered, lost: entries.length };
 }
 
-/** What keeps it from being sure. */
+/** The reasons why a missing alert is not sure. */
 function doubtsOf(one: Sorted, { outage, isProven, context }: Judging, habit: number): string[] {
   const { due, whileDown, wasAway, isYounger, judged } = one;
   const { rule, crossing, past } = due;
@@ -333,7 +336,7 @@ function doubtsOf(one: Sorted, { outage, isProven, context }: Judging, habit: nu
   return doubts.filter((doubt) => doubt !== false);
 }
 
-/** It came within hours and tells what no crossing of its own explains. */
+/** The alert came within hours, and no crossing of its own explains it. */
 function mayBeLate(sighting: Sighting, crossing: Crossing): boolean {
   const afterMs = sighting.receivedAt - crossing.toAt;
   return maySay(sighting, crossing) && afterMs > 0 && afterMs <= mostLateMs;

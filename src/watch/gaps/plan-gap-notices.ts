@@ -9,52 +9,55 @@ const toldSchema = z.object({
   condition: z.string(),
   status: z.enum(["firing", "resolved"]),
   ...span,
-  /** The outage that it was told with. Absent: an earlier version told it. */
+  /** The outage with which it was reported. Absent: an earlier version reported it. */
   of: z.number().optional(),
 });
-/** `id`: when it was told, which is part of the notice's key. `isOfAll`: of the account, else of single rules. */
+/**
+ * `id`: the time of its notice, which is part of the notice's key. `isOfAll`: the outage concerns the account, otherwise single
+ * rules.
+ */
 const outageSchema = z.object({ id: z.number(), isOfAll: z.boolean(), ...span });
 
-/** What people have been told, kept over restarts. */
+/** The notices that people have, kept over restarts. */
 export const gapMemorySchema = z.object({
   told: z.array(toldSchema),
   /** When the last notice went out. */
   toldAt: z.number().optional(),
-  /** Outages whose end has not been reported yet. */
+  /** Outages whose end is not reported yet. */
   open: z.array(outageSchema).default([]),
-  /** Outages that are over. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
+  /** Outages that are over. `endedAt`: alerts have come since then. Absent: this is unknown, or no relay ran. */
   closed: z.array(outageSchema.extend({ endedAt: z.number().optional() })).default([]),
 });
 export type GapMemory = z.infer<typeof gapMemorySchema>;
 type Told = GapMemory["told"][number];
 type Open = GapMemory["open"][number];
 
-/** Something to tell: that an outage began, that one is over which people know of, or that nothing more can be told of one. */
+/** The content of a notice: an outage began, a reported outage is over, or nothing more can be known about one. */
 export interface GapNews {
   says: "lost" | "over" | "lapsed";
-  /** The id of the outage that it is about, the same at its beginning and its end. */
+  /** The id of its outage, the same at the beginning and the end. */
   id: number;
-  /** Alerts among them that are missing now. */
+  /** The alerts of the outage that are missing now. */
   missing: MissingAlert[];
   outages: GapOutage[];
-  /** `lost`: it is over as well, and this is the only notice of it. */
+  /** With `lost`: the outage is over as well, and this is its only notice. */
   isOver: boolean;
-  /** How many were told or counted before. Those neither `missing` nor `arrived` cannot be told of. */
+  /** The number of alerts in earlier notices. Nothing is known about those that are neither `missing` nor `arrived`. */
   toldBefore: number;
   arrived: number;
-  /** What to remember once it is reported. */
+  /** The memory after the notice. */
   memory: GapMemory;
 }
 
-/** The end is reported when so long after it nothing more was found lost: the records of its last minutes come late. */
+/** The end is reported when nothing more was found lost for this time: the records of an outage's last minutes come late. */
 const endAfterMs = 20 * 60_000;
-/** What is lost this soon after an outage belongs to it, as does a rule that falls silent this soon after another did. */
+/** A loss this soon after an outage belongs to it, and so does a rule that falls silent this soon after another one. */
 const togetherMs = { all: 3_600_000, rules: 6 * 3_600_000 };
 const mostTold = 2_000;
-/** This long after it was told, it is no trouble any more. */
+/** This long after its notice it counts as no trouble any more. */
 export const troubleForMs = 24 * 3_600_000;
 
-/** What is lost behind these is an outage of its own. */
+/** A loss after one of these ends is a new outage. */
 export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
   return closed.flatMap(({ id, isOfAll, endedAt: at }) => {
     if (at === undefined) return [];
@@ -63,16 +66,15 @@ export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
 }
 
 /**
- * Compares the outages of a look with what people know. An outage is reported once when it is found, and once when it is over.
- * What it loses meanwhile, or a little later, is counted and makes no notice. Pure.
+ * Compares the outages of a look with the reported ones. An outage is reported once when it is found, and once when it is over. Its
+ * losses meanwhile, or a little later, are counted without a notice. Pure.
  *
  *     found, alerts still missing ──▶ "lost" ──alerts come again, nothing new lost for a while──▶ "over"
  *           │                            └──its rules are gone, or no record is as old──▶ "lapsed"
  *     found when it was over ──▶ "lost", which says both
  *
- * An outage may belong to one that people know (`ownerOf`). An outage of the whole account belongs only to another of the whole
- * account. An outage that lasts belongs to none that was reported as over. One that belongs to none is reported, with all that
- * is lost in it.
+ * An outage may belong to a reported one (`ownerOf`). An outage of the whole account belongs only to another of the whole account.
+ * A lasting outage belongs to none that was reported as over. An outage that belongs to none is reported, with all its losses.
  */
 export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNews[]; memory: GapMemory } {
   const { checkedAt } = report;
@@ -86,7 +88,7 @@ export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNe
     outage,
     entries: report.missing.filter((one) => one.outage === outage.id),
   }));
-  /** Adds what belongs to outages that people know, and gives the rest. */
+  /** Adds the alerts of reported outages to these, and gives the rest. */
   const addKnown = () =>
     found.filter(({ outage, entries }) => {
       const id = ownerOf(outage, entries, now);
@@ -121,7 +123,7 @@ function openFresh(
 ): { id: number; memory: GapMemory } {
   const told = memory.told.filter((known) => !missing.some((one) => isSame(known, one)));
   const isWhole = ({ id }: Open) => memory.told.some(({ of }) => of === id) && !told.some(({ of }) => of === id);
-  // What looked like a rule that fell silent was the account: it continues under the same name, so it has one end.
+  // An outage that looked like a silent rule was one of the account. It continues under the same id, so it has one end.
   const swallowed = memory.open.filter(isWhole);
   const id = swallowed[0]?.id ?? checkedAt;
   const isOfAll = outages.some(({ rule }) => rule === undefined);
@@ -144,14 +146,14 @@ function openFresh(
   return { id, memory: addTold(next, id, missing) };
 }
 
-/** What became of an outage that people know, if it is over or nothing more can be known of it. Undefined: it lasts. */
+/** The end of a reported outage, if it is over or nothing more can be known about it. Undefined: it lasts. */
 function findEnd(
   open: Open,
   told: readonly Told[],
   report: GapReport,
 ): (Omit<GapNews, "id" | "isOver" | "memory"> & { endedAt?: number }) | undefined {
   const { checkedAt, lastAlertAt = 0, sight } = report;
-  // What waits to be read may be what is missing.
+  // The missing alert may be among those that wait to be read.
   if (sight.isBehind) return undefined;
   const own = told.filter(({ of }) => of === open.id);
   const missing = report.missing.filter((one) => own.some((known) => isSame(known, one)));
@@ -160,9 +162,9 @@ function findEnd(
   const all = { missing, outages: [], toldBefore: own.length, arrived: count("arrived") };
   if (count("lapsed") === own.length) return { says: "lapsed", ...all };
   const outages = report.outages.filter(({ id }) => missing.some(({ outage }) => outage === id));
-  // A rule that stays silent does not hold back the end of the account's outage: it is one of its own then.
+  // A rule that stays silent does not delay the end of the account's outage: it then has an outage of its own.
   const concerned = open.isOfAll ? outages.filter(({ rule }) => rule === undefined) : outages;
-  // Where one rule cannot be looked at, others say nothing of it, but all of the account's do.
+  // Other rules say nothing about a rule that cannot be looked at, but together they show the account.
   if (count("unseen") > 0 && !(open.isOfAll && concerned.length > 0)) return undefined;
   if (concerned.length > 0) {
     if (!concerned.every((outage) => hasEnded(outage, checkedAt))) return undefined;
@@ -171,7 +173,7 @@ function findEnd(
     const toldBefore = own.length - (missing.length - rest.length);
     return { says: "over", ...all, missing: rest, outages: over, toldBefore, endedAt: lastComesAgain(over) };
   }
-  // What is left of it is no more than chance explains.
+  // The rest of it is no more than chance explains.
   const rules = new Set(own.map(ruleOfTurn));
   const comesAgain = open.isOfAll
     ? lastAlertAt > open.toAt
@@ -181,14 +183,14 @@ function findEnd(
 
 type Fate = "missing" | "arrived" | "lapsed" | "unseen" | "unclear";
 
-/** What a look knows of an alert that was told to be lost. */
+/** What a look knows about an alert that was reported as lost. */
 function fateOf(told: Told, { missing, checkedAt, freshMs, sight }: GapReport): Fate {
   const rule = ruleOfTurn(told);
   const isGone = sight.existing !== undefined && !sight.existing.includes(rule);
   if (isGone || told.toAt < checkedAt - gapHistoryMs) return "lapsed";
   if (missing.some((one) => isSame(told, one))) return "missing";
   if (sight.answers.some((one) => isSame(told, one))) return "arrived";
-  // One that is thought to be on its way again may come.
+  // An alert that may be on its way again may still come.
   return !sight.compared.includes(rule) || told.toAt > checkedAt - freshMs ? "unseen" : "unclear";
 }
 
@@ -201,7 +203,7 @@ function lastComesAgain(outages: readonly GapOutage[]): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** The outage that people know and that this one belongs to, by its `id`. Undefined: it is news. */
+/** The `id` of the reported outage to which this one belongs. Undefined: it is news. */
 function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: GapMemory): number | undefined {
   const { told, open, closed } = memory;
   const ids = new Set(told.flatMap((one) => (entries.some((entry) => isSame(one, entry)) ? (one.of ?? 0) : [])));
@@ -216,13 +218,13 @@ function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: Ga
   const owner = owners.find(isKnown) ?? owners.find(isNear);
   if (owner !== undefined) return owner.id;
   if (outage.comesAgainAt === undefined) return undefined;
-  // It is over, and people know of it, or it lay within one of the account that they know to be over.
+  // It is over and reported, or it lay within a reported outage of the account that is over.
   const past = closed.filter(
     (one) => mayOwn(one) && entries.every(({ fromAt }) => fromAt < (one.endedAt ?? Number.POSITIVE_INFINITY)),
   );
   const former = past.find(isKnown) ?? past.find((one) => one.isOfAll && one.endedAt && outage.fromAt >= one.fromAt);
   if (former !== undefined) return former.id;
-  // An earlier version kept none that are closed.
+  // An earlier version kept no closed outages.
   return [...ids].find((id) => ![...open, ...closed].some((one) => one.id === id));
 }
 

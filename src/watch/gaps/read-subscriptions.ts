@@ -4,43 +4,43 @@ import { type Candidate, guessMetric, guessSubscription, restNames, windowUnits 
 import { oneLine } from "../../ground/text/clean.ts";
 import { parseDuration } from "../../ground/time/duration.ts";
 
-/** A condition on a metric that an alert is expected of, as far as it could be read. */
+/** A condition on a metric for which an alert is expected, as far as it could be read. */
 export interface GapRule {
-  /** The subscription's id, or made of what is known. */
+  /** The subscription's id, or a name from other facts. */
   name: string;
   subscriptionId?: string;
   metricKey: string;
   kind: "above" | "below" | "change";
-  /** The threshold of the value; with `change` in percent. */
+  /** The threshold of the value. With `change` it is in percent. */
   threshold: number;
-  /** With `change`: against the value so long before. */
+  /** With `change`: the time back to the value that is compared. */
   windowMs?: number;
-  /** It was made or changed then; before, another condition may have held. */
+  /** When it was made or changed. Before, another condition may have applied. */
   since?: number;
-  /** It is over from then on. */
+  /** When it ends. */
   until?: number;
-  /** A member that may keep it silent at times: hours, days, a snooze. */
+  /** A member that may silence it at times: hours, days, a snooze. */
   rests?: string;
-  /** `alerts`: past alerts reveal it, no subscription that could be read does. */
+  /** `alerts`: past alerts reveal it, and no readable subscription does. */
   from: "subscription" | "alerts";
-  /** What the service calls the metric. */
+  /** The service's name of the metric. */
   metricName?: string;
-  /** What alerts that name no key may call the metric. */
+  /** The name of the metric in alerts without a key. */
   token?: string;
   chain?: string;
 }
 
 export interface ReadSubscriptions {
   rules: GapRule[];
-  /** No alert can be expected of these, since something of them cannot be read. */
+  /** Subscriptions that cannot be read in full, so no alert can be expected of them. */
   unread: { what: string; metricKey?: string; why: string }[];
-  /** Switched off, so that no alert is expected. */
+  /** The number of subscriptions that are switched off, so that no alert is expected. */
   off: number;
 }
 
 /**
- * Reads what the service lists as subscriptions. Only two names of its members are documented, `subscription` and `metric`, so
- * everything is found by what members are usually called; what cannot be read says so. Pure, never throws.
+ * Reads the service's list of subscriptions. Only two names of their members are documented, `subscription` and `metric`, so the
+ * others are found by the usual names. Unreadable parts are listed as such. Pure, never throws.
  */
 export function readSubscriptions(entries: readonly unknown[]): ReadSubscriptions {
   const found: ReadSubscriptions = { rules: [], unread: [], off: 0 };
@@ -69,7 +69,7 @@ function readSubscription(entry: unknown): ReadOne {
   const whole = asObject(entry);
   if (whole === undefined) return { kind: "unread", why: "it is no object" };
   const own = asObject(whole.subscription) ?? whole;
-  // A condition may have a name: it is no pair.
+  // A condition may have a name. It is no pair of a name and a value.
   const { leaves } = listLeaves(withoutMetric(own), { readsPairs: false });
   const { leaves: ofMetric } = listLeaves(asObject(whole.metric) ?? asObject(own.metric) ?? {});
   const facts = guessSubscription(leaves);
@@ -82,7 +82,7 @@ function readSubscription(entry: unknown): ReadOne {
   if (typeof conditions === "string") return { id, kind: "unread", metricKey, why: conditions };
   const instants = (fact: "since" | "until") => facts(fact).flatMap(({ leaf }) => toInstant(leaf) ?? []);
   const starts = instants("since");
-  // Less is a number of something else.
+  // A smaller number has another meaning.
   const ends = instants("until").filter((at) => at > leastEnd);
   const common = {
     metricKey,
@@ -97,7 +97,7 @@ function readSubscription(entry: unknown): ReadOne {
   return { id, kind: "rules", rules: conditions.map((condition) => ({ ...common, ...condition })) };
 }
 
-/** Why there is none, in words, or the conditions: more than one where each bound has a member of its own. */
+/** The conditions: several where each bound has a member of its own. A text: why there is none. */
 function readConditions(leaves: readonly Leaf[], facts: Facts): Condition[] | string {
   const bounds = (["above", "below"] as const).flatMap((kind) =>
     facts(kind).flatMap(({ leaf }) => numbersIn(leaf).map((threshold) => ({ kind, threshold }))),
@@ -143,7 +143,7 @@ function spaced(text: string): string {
 
 const longestPhrase = 200;
 
-/** "> 3300", "price above 3,300": nothing else with a digit stands in it. */
+/** "> 3300", "price above 3,300": a text with one number. */
 function readPhrase(text: string): Condition | undefined {
   if (text.length > longestPhrase) return undefined;
   const parts =
@@ -180,10 +180,10 @@ function isOff(facts: Facts): boolean {
   );
 }
 
-/** No key is a sentence. */
+/** A key has no spaces. */
 const keyLike = /^[^\s]{3,300}$/;
 
-/** What is named as one, or the only one that has the form of the service's keys. */
+/** The member that is named as the key, or the only one in the form of the service's keys. */
 function chooseKey(named: string | undefined, leaves: readonly Leaf[]): string | undefined {
   if (named !== undefined && keyLike.test(named)) return named;
   const [first, ...others] = new Set(leaves.flatMap(partsOf).filter((text) => readMetricKey(text) !== undefined));
@@ -192,7 +192,7 @@ function chooseKey(named: string | undefined, leaves: readonly Leaf[]): string |
 
 const leastEnd = Date.UTC(2000);
 
-/** When it is silent is nobody's guess; that it may be is enough. */
+/** When the rule is silent cannot be guessed. That it may be is enough. */
 function mayRest({ names, text }: Leaf): boolean {
   if (text === "false" || text === "0") return false;
   return names.some((name) => restNames.has(name) || /^snooze\w{0,10}$/.test(name));
@@ -218,7 +218,7 @@ function numbersIn(leaf: Leaf): number[] {
   return partsOf(leaf).flatMap((text) => toNumber(text) ?? []);
 }
 
-/** Longer ones are no numbers that anybody compares with. */
+/** Longer texts are no numbers for a comparison. */
 const longestNumber = 100;
 
 export function toNumber(value: unknown): number | undefined {

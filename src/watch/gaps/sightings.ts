@@ -2,21 +2,21 @@ import type { AlertFacts } from "../../core/alert.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { type GapRule, toNumber } from "./read-subscriptions.ts";
 
-/** What one stored alert says of the rule that sent it. */
+/** What a stored alert says about the rule that sent it. */
 export interface Sighting {
-  /** When it happened: by the sender's word where that can be, else when it came. */
+  /** When it happened: the sender's time where that is possible, otherwise the time when it came. */
   at: number;
   receivedAt: number;
-  /** The sender says when it happened; else a late one cannot be told from one in time. */
+  /** The sender says when it happened. Without it a late alert looks like one in time. */
   hasOwnTime: boolean;
-  /** The sender says that it happened after it came: one of the clocks is wrong, and nobody knows which. */
+  /** The sender's time is after the arrival: one of the two clocks is wrong, and it is unknown which. */
   isAhead?: boolean;
-  /** Whether the condition holds from then on; absent: it does not say. */
+  /** Whether the condition holds from then on. Absent: the alert does not say it. */
   holds?: boolean;
   kind?: GapRule["kind"];
   threshold?: number;
   value?: number;
-  /** Where the name of the metric or of the subscription may stand. */
+  /** Texts that may be the name of the metric or of the subscription. */
   words: string[];
   token?: string;
   chain?: string;
@@ -28,7 +28,7 @@ const mostAheadMs = 5 * 60_000;
 const mostBehindMs = 8 * 24 * 3_600_000;
 const maxWords = 48;
 
-/** What the check needs of an alert's facts, so that a week of alerts fits into memory. Pure. */
+/** The facts of an alert that the check needs. They are few, so that a week of alerts fits into memory. Pure. */
 export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
   const { occurredAt, metric, fields, status, title, text } = facts;
   const hasOwnTime =
@@ -38,7 +38,7 @@ export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
   const sentence = `${title} ${text ?? ""}`;
   const isOver = status === "resolved" || endWords.test(sentence);
   const kind = readKind(facts, title, isOver) ?? readKind(facts, text ?? "", isOver);
-  // A text says which side it is about, and seldom by which value.
+  // The text says which side it is about, and seldom names the value.
   const saidHolds = kind === undefined || kind === "change" ? undefined : !isOver;
   return {
     at: hasOwnTime ? occurredAt : receivedAt,
@@ -76,7 +76,7 @@ const conditionNames =
 const endWords =
   /\bno longer\b|\b(?:back|returned|again) (?:above|over|below|under)\b|\b(?:recovered|cleared|resolved)\b/i;
 
-/** @param isOver the sentence is about an end: what is back below was above */
+/** @param isOver the sentence reports an end: a value that is "back below" was above */
 function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Sighting["kind"] {
   for (const { name, value } of fields) {
     if (!conditionNames.test(name)) continue;
@@ -92,11 +92,11 @@ function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Si
   return isAbove === isBelow ? undefined : isAbove ? "above" : "below";
 }
 
-/** Says which rule sent which alert: by the subscription's id, the metric's key, or token and chain. Pure. */
+/** Finds which rule sent which alert: by the subscription's id, the metric's key, or token and chain. Pure. */
 export function attribute(rules: readonly GapRule[], sightings: readonly Sighting[]) {
   /** In the order of their times. */
   const ofRule = new Map<GapRule, Sighting[]>(rules.map((rule) => [rule, []]));
-  /** Rules that share alerts that nobody can assign to one of them. */
+  /** Rules with common alerts that cannot be assigned to one of them. */
   const unclear = new Set<GapRule>();
   /** Alerts that belong to no rule. */
   const others: Sighting[] = [];
@@ -141,12 +141,12 @@ function isSame(a: GapRule, b: GapRule): boolean {
   return a.metricKey === b.metricKey && a.kind === b.kind && a.threshold === b.threshold && a.windowMs === b.windowMs;
 }
 
-/** One alert may be a person's try. */
+/** A single alert may be a person's test. */
 const leastSightings = 3;
 
 /**
- * Finds the rules that alerts reveal: a key, a threshold and a side that several alerts share. For services whose subscriptions
- * cannot be read.
+ * Finds the rules that alerts reveal: several alerts with the same key, threshold and side. For services whose subscriptions cannot
+ * be read.
  */
 export function revealRules(sightings: readonly Sighting[], isKey: (word: string) => boolean): GapRule[] {
   const found = new Map<string, { rule: GapRule; count: number }>();
