@@ -6,9 +6,9 @@ import type { KeptRecords } from "../core/ports/kept-records.ts";
 const followEveryMs = 2_000;
 
 /**
- * Something that setup keeps of an account, over a crash and a power cut.
- * @param holds what is in it, for words: "what the account had before setup"
- * @returns opens it. `source`: whose account it is about; default: that of `ALERTING_URL`
+ * A record that setup keeps about an account. It survives a crash and a power cut.
+ * @param holds the content in words: "what the account had before setup"
+ * @returns a function that opens it. `source`: the source of the account. Default: the account of `ALERTING_URL`
  */
 function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
   return (kept: KeptRecords, source?: string) => {
@@ -22,11 +22,11 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
       };
     const look = `Look at it; it holds ${holds}.`;
     return {
-      /** The place of the record, for people. */
+      /** The place of the record in words. */
       place,
       /**
        * Undefined where there is none.
-       * @throws AppError `failed` where it cannot be read, `store_unavailable` when the database that keeps it is away
+       * @throws AppError `failed` where it cannot be read, `store_unavailable` when its database is away
        */
       async read(): Promise<T | undefined> {
         const [text] = await kept.read(name).catch(fail("read", undefined, look));
@@ -34,14 +34,14 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
         const parse = async () => schema.parse(JSON.parse(text));
         return parse().catch(fail("read", "it is not what setup wrote", look));
       },
-      /** @throws AppError `failed` where it cannot be kept, `store_unavailable` as `read` */
+      /** @throws AppError `failed` where it cannot be written, `store_unavailable` as `read` */
       async write(value: T): Promise<void> {
         const hint = `Before anything is changed it is to hold ${holds}; see whether DATA_DIR is right.`;
         await kept.write(name, `${JSON.stringify(value, null, 2)}\n`).catch(fail("write", undefined, hint));
       },
       /** Rejects as `KeptRecords` does. */
       remove: () => kept.write(name, undefined),
-      /** Calls this about two seconds after somebody has written or removed it. @returns what ends that */
+      /** Calls back about two seconds after a change of the record. @returns a function that ends it */
       follow(onChange: () => void): () => void {
         let known: { text?: string } | undefined;
         const look = async () => {
@@ -49,7 +49,7 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
           if (known !== undefined && text !== known.text) onChange();
           known = { text };
         };
-        // What is away is looked at again: nothing of it is lost.
+        // A failed look is repeated: the record is not lost.
         const lookIfThere = () => void look().catch(() => {});
         lookIfThere();
         const timer = setInterval(lookIfThere, followEveryMs).unref();
@@ -70,8 +70,8 @@ const registrationSchema: z.ZodType<Registration> = z.object({
 const openRegistration = recordOf(registrationSchema, "registration", "what the account is held to");
 
 /**
- * What the account is held to: setup writes it, the running relay reads it at each look. Holds no secret. One that cannot be
- * read is none: then there is nothing to hold the account to.
+ * The settings that the account should have: setup writes them, the running relay reads them at each look. Holds no secret. An
+ * unreadable record counts as absent, so the account is not compared.
  */
 export function registrationRecord(kept: KeptRecords, source?: string) {
   const record = openRegistration(kept, source);
@@ -85,10 +85,7 @@ export function registrationRecord(kept: KeptRecords, source?: string) {
 const outputsSchema = z.object({ webhookUrl: z.string().nullable(), messengerChannelId: z.string().nullable() });
 
 const savedSchema = z.object({
-  /**
-   * `--webhook-off` has turned the webhook off since: a setup after it finds none, and that is not what there was
-   * before.
-   */
+  /** `--webhook-off` has turned the webhook off since. A later setup finds no webhook, but there was one before. */
   turnedOff: z.boolean().optional(),
   savedAt: z.iso.datetime(),
   accountId: z.string(),
@@ -97,13 +94,13 @@ const savedSchema = z.object({
 
 export type SavedOutputs = z.output<typeof savedSchema>;
 
-/** What an account had before setup first changed it, kept until it is restored. */
+/** The account's settings from before the first change by setup, kept until they are restored. */
 export const savedOutputsRecord = recordOf(savedSchema, "outputs-before-setup", "what the account had before setup");
 
 const lastRunSchema = z.discriminatedUnion("step", [
-  /** Nothing has been asked for. */
+  /** No change was requested. */
   z.object({ step: z.literal("checking"), startedAt: z.iso.datetime() }),
-  /** The change may have been asked for, and may have been made; a test may have been under way. */
+  /** The change may have been requested, and may have been made. A test may have been under way. */
   z.object({
     step: z.enum(["changing", "testing"]),
     startedAt: z.iso.datetime(),
@@ -116,7 +113,7 @@ const lastRunSchema = z.discriminatedUnion("step", [
 export type LastRun = z.output<typeof lastRunSchema>;
 
 /**
- * How far a run of setup has come, on disk before each step, and removed when it ends in good order. One that is found did
- * not: it was ended by SIGKILL or a power cut, or its change failed or was interrupted half-way.
+ * The progress of a setup run, on disk before each step, and removed when the run ends well. A record that remains means
+ * SIGKILL, a power cut, or a change that failed or was interrupted half-way.
  */
 export const lastRunRecord = recordOf(lastRunSchema, "setup-run", "how far setup has come");

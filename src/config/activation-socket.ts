@@ -1,14 +1,14 @@
 import { AppError } from "../core/errors.ts";
 import type { Env } from "./variables.ts";
 
-/** Where systemd puts the first socket that it hands to a process: sd_listen_fds(3). */
+/** The number of the first socket that systemd hands to a process: sd_listen_fds(3). */
 const firstFd = 3;
 const inUnit = "start Tocsin by a unit like deploy/tocsin.service, or unset LISTEN_FDS and LISTEN_PID";
 
 /**
- * The socket that systemd, or a launcher that speaks its protocol, has opened for this process: `LISTEN_FDS` says how
- * many there are and `LISTEN_PID` for whom. Nothing when there is none; `ignored` says in a line why one is not ours.
- * @throws AppError `config_invalid` when the two make no sense, or when there are several.
+ * The socket that systemd, or a launcher with its protocol, has opened for this process. `LISTEN_FDS` is the number of sockets,
+ * and `LISTEN_PID` the process. Empty without a socket. `ignored` says in a line why a socket is not ours.
+ * @throws AppError `config_invalid` when the two variables make no sense, or there are several sockets.
  */
 export function findActivationSocket({ env, pid }: { env: Env; pid: number }): { fd?: number; ignored?: string } {
   const count = env.LISTEN_FDS?.trim() ?? "";
@@ -16,7 +16,7 @@ export function findActivationSocket({ env, pid }: { env: Env; pid: number }): {
   if (count === "" || count === "0") return {};
   if (!/^\d{1,9}$/.test(whose))
     throw refuse("LISTEN_PID", whose, "and says of no process that the socket of LISTEN_FDS is its own");
-  // It reaches programs that the receiver starts as well, for which the socket is not meant.
+  // Programs that the receiver starts inherit the variables, but the socket is not theirs.
   if (Number(whose) !== pid)
     return {
       ignored:

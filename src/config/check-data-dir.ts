@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 export interface DataDirProblem {
   message: string;
   instead: string;
-  /** Only this user cannot write there; another one may. */
+  /** The problem is this user's: another user may be able to write there. */
   isOfUser: boolean;
 }
 
@@ -17,7 +17,7 @@ const kernelFileSystems = new Map([
 
 const advice = "set DATA_DIR to a folder that can be written, e.g. DATA_DIR=/var/lib/tocsin";
 
-/** Why nothing could be stored in this folder, which need not exist yet. Makes nothing. */
+/** Returns why this folder, which need not exist yet, could store nothing. Creates nothing. */
 export function findDataDirProblem(dataDir: string): DataDirProblem | undefined {
   const nearest = findNearest(dataDir);
   if (nearest === undefined) return undefined;
@@ -39,11 +39,11 @@ export function findDataDirProblem(dataDir: string): DataDirProblem | undefined 
 
 interface Nearest {
   path: string;
-  /** Why it can be no folder, or hold none. */
+  /** Why it cannot be a folder or hold one. */
   fault?: string;
 }
 
-/** The folder itself, or the nearest one above it that is there. */
+/** The folder itself, or the nearest existing folder above it. */
 function findNearest(path: string): Nearest | undefined {
   for (let current = path; ; current = dirname(current)) {
     try {

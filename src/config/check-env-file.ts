@@ -4,11 +4,10 @@ import type { ConfigProblem } from "./shape/problem-list.ts";
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
 
 /**
- * Finds lines of a `.env` that are read differently than they look. Node passes over broken lines without a word, and takes the
- * name of the next line for a part of them: a line without `=` costs the variable below it. Repeats no value, since any may be
- * secret.
+ * Finds lines of a `.env` that Node reads differently than they look. Node passes over broken lines silently, and joins them
+ * with the name in the next line: a line without `=` costs the variable below it. Repeats no value, since any may be secret.
  *
- * @param isRelevant whether anybody reads this variable; oddities in the value of another do not matter here.
+ * @param isRelevant whether Tocsin reads this variable. Oddities in other values do not matter.
  */
 export function checkEnvFile(text: string, isRelevant: (name: string) => boolean) {
   const problems: ConfigProblem[] = [];
@@ -22,7 +21,7 @@ export function checkEnvFile(text: string, isRelevant: (name: string) => boolean
   const read = parseEnv(text);
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.replace(/^\uFEFF/, ""));
   const lineOf = new Map<string, number>();
-  /** What is lost behind a first mistake is not reported again. */
+  /** A variable that is lost because of a reported line gets no report of its own. */
   let isReported = false;
   let isSwallowed = false;
   const report = (line: number, message: string, instead: string) => {
@@ -76,8 +75,8 @@ function adviseOnLine(content: string): string {
 }
 
 /**
- * A value in quotes may go over several lines, as a key does. `line`: the index of its last one. `isOpen`: it is never closed, or
- * only after other variables, which are lost in it.
+ * Finds the end of a value. A quoted value, such as a key, may have several lines. `line`: the index of its last line.
+ * `isOpen`: the quote is never closed, or only after other variables, which are then lost.
  */
 function endOfQuote(lines: string[], start: number, rest: string): { line: number; isOpen: boolean } {
   const mark = /^["'`]/.exec(rest)?.[0];
@@ -90,7 +89,7 @@ function endOfQuote(lines: string[], start: number, rest: string): { line: numbe
   return { line: start, isOpen: true };
 }
 
-/** What Node leaves out, or keeps, of a value in one line. */
+/** A part of a one-line value that Node drops or keeps unexpectedly. */
 function findOddity(rest: string): [message: string, instead: string] | undefined {
   const mark = /^["'`]/.exec(rest)?.[0];
   if (mark !== undefined) {

@@ -19,15 +19,17 @@ import {
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 
-/** Each is tried on every request. */
+/** Each secret is tried on every request. */
 const mostSecrets = 10;
 const leastSecretLength = 8;
-/** At most half of the time for which a key is known (`dedupeWindowMs`): what is taken may be as early as it may be old. */
+/**
+ * At most half of the time for which a key is known (`dedupeWindowMs`): a signed time may be too early or too late by this much.
+ */
 const givenTolerance = duration("10s", "12h").describe("how old or early a signed time may be");
 const toleranceOr = (otherwise = "5m") => givenTolerance.prefault(otherwise);
 const tolerance = toleranceOr();
 
-/** Several while one is being replaced by the next. */
+/** Several secrets, while a new one replaces an old one. */
 function secrets(judge: (text: string) => Refusal | undefined = judgeLength) {
   const example = referTo("HOOK_SIGNING_SECRET");
   const read = (value: unknown): Secret | Refusal => {
@@ -116,7 +118,7 @@ function schemaOfReady(name: ReadySenderName) {
     .transform(({ secret, tolerance }): CheckRule => toHmacRule(name, secret, ready, tolerance));
 }
 
-/** What a sender has to prove, by type. */
+/** The proof that a sender has to give, by type. */
 export const checkSchema = z
   .discriminatedUnion("type", [
     z
@@ -168,7 +170,7 @@ export const checkSchema = z
   ])
   .meta({ kind: "check" });
 
-/** One check, or several that are all to be passed. */
+/** One check, or several that a request must all pass. */
 export const checksSchema = z.union([
   checkSchema.transform((rule) => [rule]),
   z

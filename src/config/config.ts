@@ -21,27 +21,27 @@ export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "s
 export interface SourceSettings extends Source {
   /** The secret in the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
   secret?: Secret;
-  /** Taken as well while senders get the new address: behind the first of several that were given. */
+  /** Secrets that are accepted while senders move to the new address: all given ones after the first. */
   formerSecrets: Secret[];
-  /** Another account of the service, which sends to this hook: watched, and registered by `setup --source`. */
+  /** Another account of the service, which sends to this hook. It is watched, and `setup --source` registers it. */
   account?: UpstreamAccess;
-  /** It is in `Config.silence` as well. */
+  /** Also in `Config.silence`. */
   silence?: SilenceRule["after"] | "off";
   /** `tocsin.yaml:12:5` */
   definedAt: string;
 }
 
-/** Where alerts wait while PostgreSQL is away. */
+/** The spool, where alerts wait while PostgreSQL is away. */
 export interface SpoolSettings {
   /** Absolute path. */
   dir: string;
   maxBytes: number;
 }
 
-/** All that was configured, checked as a whole. */
+/** The whole configuration, checked. */
 export type Config = StorePlace & {
   server: ReturnType<typeof readServer>;
-  /** Where alerts wait while PostgreSQL is away. Absent: they are refused. */
+  /** Absent: alerts are refused while PostgreSQL is away. */
   spool?: SpoolSettings;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   webhookSecret?: Secret;
@@ -49,37 +49,34 @@ export type Config = StorePlace & {
   adminToken?: Secret;
   upstream: ReturnType<typeof readUpstream>;
   rules: Rules;
-  /** What senders may send. */
+  /** Limits and rules for senders. */
   intake: z.output<typeof intakeSchema>;
   /** Empty: every fact is guessed. */
   mapping: FactMapping;
-  /** Named hooks besides the account's; none without the file. */
+  /** Named hooks besides the account's. Empty without a file. */
   sources: SourceSettings[];
-  /** The rules of silence: who is watched for alerts that do not come, each once. */
+  /** The silence rules: each sender or route that is watched for missing alerts, once. */
   silence: SilenceRule[];
   /** Absent: no canary is sent. */
   canary?: CanarySchedule;
   delivery: DeliverySettings;
   retention: RetentionRules;
-  /** The watch over the account at the service. Without the alerting interface nothing is watched, whatever this says. */
+  /** The watch over the account at the service. Needs the alerting interface. */
   watch: z.output<typeof watchSchema>;
-  /**
-   * What the service is asked for only to decorate messages and pages. Without the alerting interface, and with a watch that is not
-   * enabled, nothing is asked, whatever this says.
-   */
+  /** Requests to the service that only decorate messages and pages. They need the alerting interface and an enabled watch. */
   market: z.output<typeof marketSchema>;
-  /** Absent: no service outside hears that the relay lives. */
+  /** Absent: no outside service gets signs of life. */
   heartbeat?: HeartbeatSettings;
   logLevel: (typeof logLevels)[number];
   /** Absolute path of the YAML file; absent when there is none. */
   configFile?: string;
-  /** The hash of the text that was read there. */
+  /** The hash of the file's text. */
   configHash?: string;
-  /** What works, but perhaps not as meant. */
+  /** Settings that work, but perhaps not as meant. */
   warnings: ConfigProblem[];
 };
 
-/** @param known those that can be meant. @throws AppError `usage` for another one */
+/** @param known all sources @throws AppError `usage` for an unknown name */
 export function requireSource<S extends { name: string }>(
   known: readonly S[],
   name: string,

@@ -17,8 +17,8 @@ const allNames = dayNames.flat();
 const daysExample = "write days or ranges of days, e.g. [mon, wed], mon-fri or fri-mon";
 
 /**
- * One entry of `days:`: a day (`mon`, `Monday`), a range with both its ends (`mon-fri`; `fri-mon` goes over the end
- * of the week), or several of both with commas between them.
+ * Reads one entry of `days:`: a day (`mon`, `Monday`), a range with both ends (`mon-fri`, also `fri-mon` over the end of the
+ * week), or several of both, separated by commas.
  */
 function readDays(value: unknown): number[] | Refusal {
   if (typeof value !== "string") return new Refusal(`${showValue(value)} is not a day of the week`, daysExample);
@@ -57,7 +57,7 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
   return new Refusal(message, near === undefined ? daysExample : `did you mean ${near}? Otherwise ${daysExample}`);
 }
 
-/** In their order, each once. */
+/** The days in order, each once. */
 export function daysOfWeek() {
   return listOf(field(readDays, { type: "string", examples: ["mon-fri"] }), "e.g. mon-fri or [sat, sun]").transform(
     (days) => [...new Set(days.flat())].sort(),

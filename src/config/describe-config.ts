@@ -17,7 +17,7 @@ import { writeGrouping } from "./grouping.ts";
 
 export type ConfigDescription = ReturnType<typeof describeConfig>;
 
-/** What is configured, in words and without any secret; plain JSON. What is undefined is not there. */
+/** Describes the configuration in words, without secrets, as plain JSON. Undefined parts are left out. */
 export function describeConfig(config: Config) {
   const { server, upstream, rules } = config;
   return {
@@ -25,20 +25,20 @@ export function describeConfig(config: Config) {
     server: {
       listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
       publicUrl: server.publicUrl,
-      /** Absent with PostgreSQL where none was named: nothing is written there. */
+      /** Absent with PostgreSQL and without `DATA_DIR`: no files are written there. */
       dataDir: config.dataDir,
-      /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
+      /** `PostgreSQL tocsin at db.example.com:5432`. Absent: SQLite in the folder. */
       database: config.databaseUrl && `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`,
-      /** Where signals are heard. */
+      /** The connection for signals. */
       listensAt: config.databaseListenUrl && `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
-      /** Absent: nothing waits on this machine while the database is away. */
+      /** Absent: no spool on this machine. */
       spool: config.spool && `${config.spool.dir}, up to ${formatBytes(config.spool.maxBytes)}`,
     },
     secrets: { webhookSecret: originOf(config.webhookSecret), adminToken: originOf(config.adminToken) },
     upstream: { alerting: upstream.alerting?.url, pricing: upstream.pricing?.url },
-    /** What is said of the market with alerts; empty where nothing is asked. */
+    /** The market facts in messages. Empty without requests to the service. */
     market: describeMarket(config),
-    /** To whom the signs of life go; the host alone. */
+    /** The receiver of the signs of life, only its host. */
     heartbeat: config.heartbeat && describeHeartbeat(config.heartbeat),
     destinations: rules.destinations.map(describeDestination),
     routes: rules.routes.map(describeRoute),
@@ -53,7 +53,7 @@ export function describeConfig(config: Config) {
     /** Absent: every fact is guessed. */
     mapping: unlessEmpty(config.mapping),
     sources: config.sources.map(describeSource),
-    /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when silence makes no notice. */
+    /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`. Empty when silence is not watched. */
     silence: config.silence.map(({ of, name, after }) => {
       const what = name === undefined ? of : `${of} ${name}`;
       return `${what}: ${after === "auto" ? after : writeDuration(after)}`;
@@ -77,15 +77,15 @@ function describeMarket({ upstream, watch, market }: Config): string[] {
   return [...(market.context ? ["context"] : []), ...(market.symbols ? ["symbols"] : [])];
 }
 
-/** A named hook. */
+/** Describes a named hook. */
 function describeSource({ name, secret, checks, account, keyPlaces, mapping, definedAt }: SourceSettings) {
   return {
     name,
     secret: originOf(secret),
-    /** What else its sender has to prove: `github`, `hmac (x-signature)`; empty: nothing. */
+    /** Further checks of its sender: `github`, `hmac (x-signature)`. Empty: none. */
     checks: checks.map(describeCheck),
     account: account?.url,
-    /** Empty: what all senders use. */
+    /** Empty: the common places. */
     idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
     mapping: unlessEmpty(mapping),
     definedAt,
@@ -101,7 +101,7 @@ function describeDestination(destination: Destination) {
   return {
     name,
     type,
-    /** Chat id, mailboxes, or the server; never an address that is itself a secret. */
+    /** Chat id, mailboxes, or the server, but never an address that is a secret itself. */
     reaches: vendorOf(type).describe(destination),
     quietHours: quietHours && describeQuietHours(quietHours, timeZone),
     detail: detail === "normal" ? undefined : detail,

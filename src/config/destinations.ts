@@ -20,7 +20,7 @@ export const quietHoursSchema = z
   })
   .transform((hours): QuietHours => hours);
 
-/** What destinations have besides the options of `defaults:` and of their vendor. */
+/** Options of destinations, without those in `defaults:` and those of their vendor. */
 export const ownOptions = {
   notices: optional(
     flag,
@@ -63,7 +63,7 @@ export const destinationSchema = z
   .discriminatedUnion("type", [first as ReturnType<typeof optionsOf>, ...others])
   .meta({ kind: "destination" });
 
-/** What the environment makes, by vendor. */
+/** The parts that the environment defines, by vendor. */
 export type VendorsEnv = ReadonlyMap<string, FromEnvironment>;
 
 export function readVendorsEnv(reader: EnvReader): VendorsEnv {
@@ -74,7 +74,7 @@ export function readVendorsEnv(reader: EnvReader): VendorsEnv {
   );
 }
 
-/** The destinations that the environment alone makes. */
+/** The destinations from environment variables. */
 export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Destination[] {
   return [...env].flatMap(([type, { destinations }]) =>
     destinations.map(({ name, definedAt, own }) => ({
@@ -84,7 +84,7 @@ export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Desti
   );
 }
 
-/** One entry of `destinations:`; `undefined` after reporting what is wrong with it. */
+/** Builds one entry of `destinations:`. `undefined` after reporting its mistakes. */
 export function buildDestination(
   name: string,
   value: unknown,
@@ -113,14 +113,14 @@ export function buildDestination(
   return { ...buildBase(name, vendor, options, defaults, problems.whereIs(path)), ...own, ...completed };
 }
 
-/** What can be read of an entry that has mistakes elsewhere, so that all are reported in one run. */
+/** The readable texts of an entry with mistakes elsewhere, so all mistakes are reported in one run. */
 function textsOf(value: object): Record<string, string> {
   return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string" && text !== ""));
 }
 
 const defaultProveMs = 60 * 60_000;
 
-/** What every destination has, from its own options, then `defaults:`, then the defaults of its vendor. */
+/** The common part of a destination: its own options, then `defaults:`, then the defaults of its vendor. */
 function buildBase(
   name: string,
   vendor: Vendor,
@@ -146,7 +146,7 @@ function buildBase(
   };
 }
 
-/** A default for all channels never drives one faster than its vendor bears. */
+/** A default for all channels never exceeds the pace that a vendor allows. */
 function slowerPace(a: Pace, b: Pace): Pace {
   const slower = (x: number | undefined, y: number | undefined) => Math.min(x ?? Infinity, y ?? Infinity);
   const perSecond = slower(a.perSecond, b.perSecond);

@@ -7,12 +7,12 @@ import { replaceFile } from "../ground/files/replace-file.ts";
 export type EnvFileChange = Awaited<ReturnType<typeof planEnvFile>>;
 
 /**
- * `.env` as it is, and as it is to be.
- * @throws AppError `failed` where the file cannot be read, or where a value cannot be written so that it is read as it is
- * and every other variable stays what it was.
+ * `.env` as it is, and as it will be.
+ * @throws AppError `failed` where the file cannot be read. Also where a value cannot be written without changing its meaning,
+ * or another variable.
  */
 export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>) {
-  // A link counts as the file that it leads to.
+  // A link counts as its target.
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
   const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
@@ -32,16 +32,16 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
   }
   return {
     path,
-    /** As it is read now; empty without a file. */
+    /** The present text. Empty without a file. */
     before,
-    /** The whole new text: every line that is there stays, but those of the variables that change. */
+    /** The whole new text: only the lines of changed variables differ. */
     text,
-    /** Nothing would change. */
+    /** Whether nothing would change. */
     isSame: changed.length === 0,
   };
 }
 
-/** @throws AppError `failed`; the file is then as it was. */
+/** @throws AppError `failed`, with the file unchanged. */
 export async function writeEnvFile({ path, text }: EnvFileChange): Promise<void> {
   await replaceFile(path, text).catch((error: NodeJS.ErrnoException) => {
     throw toFailure(`${path} cannot be written`, "the permissions of its folder", error);
@@ -53,7 +53,7 @@ function toFailure(what: string, look: string, cause: NodeJS.ErrnoException): Ap
   return new AppError("failed", `${what} (${cause.code ?? "unknown"})`, { hint, cause });
 }
 
-/** In the place of the last line that sets it, which is the one that holds; else at the end. */
+/** Replaces the last line of the variable, which is the effective one. Otherwise adds a line at the end. */
 function setLine(text: string, name: string, value: string): string {
   const lines = text.split("\n");
   const withoutLead = (line: string) => line.replace(leadOfLine, "");
@@ -68,7 +68,9 @@ function setLine(text: string, name: string, value: string): string {
 
 const leadOfLine = /^\s*(?:export\s+)?/;
 
-/** With the blanks before it. A `#` without a blank may belong to the old value, which must not stay. */
+/**
+ * The comment after a value, with the blanks before it. A `#` without a blank may belong to the old value, which must not stay.
+ */
 function commentBehind(value: string): string {
   const start = value.search(/\S/);
   const mark = value.charAt(start);

@@ -7,19 +7,19 @@ import { ConfigError, type ConfigProblem, lineOf } from "./shape/problem-list.ts
 
 type InForce = Pick<Config, "configFile" | "configHash" | "rules">;
 
-/** The configuration in force against the file on disk, which somebody may change at any time. */
+/** Compares the configuration in force with the file on disk, which may change at any time. */
 export class FileInForce {
   readonly #path?: string;
   readonly #load?: (text: string) => Config;
   #hasDestinations: boolean;
   #hash?: string;
-  /** The file's that was looked at last. */
+  /** The hash of the last look. */
   #seen?: string;
   #refused?: { hash?: string; problems: readonly ConfigProblem[] };
 
   /**
-   * @param load makes a configuration of what the file holds; throws as `loadConfig` does. Default: what has changed is shown, and
-   * never taken over
+   * @param load makes a configuration from the file's text; throws as `loadConfig` does. Default: changes are shown, but never
+   * taken over
    */
   constructor({ configFile, configHash, rules }: InForce, load?: (text: string) => Config) {
     this.#path = configFile;
@@ -38,9 +38,9 @@ export class FileInForce {
   };
 
   /**
-   * The configuration to take over, see `takenOver` and `refuse`. Undefined: the file is the one in force, is gone, was refused, or may
-   * still be written: it is read when two looks find the same.
-   * @param isWhole somebody says that it is whole
+   * The configuration to take over, see `takenOver` and `refuse`. Undefined: the file is the one in force, is gone, was
+   * refused, or may still be written. The file is read when two looks find the same text.
+   * @param isWhole somebody has said that the file is complete
    */
   look(isWhole = false): Config | undefined {
     const read = this.#read();
@@ -51,7 +51,7 @@ export class FileInForce {
     if (this.#load === undefined || read === undefined || !isSteady || isKnown) return undefined;
     try {
       const config = this.#load(read.text);
-      // An editor that writes in two steps, or a full disk, leaves a file empty, and then nobody would hear of anything.
+      // An editor that writes in two steps, or a full disk, leaves a file empty. Then nobody would get alerts.
       if (this.#hasDestinations && config.rules.destinations.length === 0) throw new ConfigError([this.#emptied()]);
       return config;
     } catch (error) {
@@ -60,13 +60,13 @@ export class FileInForce {
     }
   }
 
-  /** This is in force. */
+  /** This configuration is now in force. */
   takenOver({ rules, configHash }: InForce): void {
     this.#hash = configHash;
     this.#hasDestinations = rules.destinations.length > 0;
   }
 
-  /** What was looked at last is not taken over before it changes. */
+  /** The last text is not taken over before it changes. */
   refuse(error: unknown): void {
     const problems =
       error instanceof ConfigError

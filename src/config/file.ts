@@ -19,7 +19,7 @@ import { sourceSchema } from "./sources.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `tocsin.yaml` as a whole. It is read section by section; this is for those who describe it. */
+/** The shape of the whole `tocsin.yaml`, for its descriptions. The file itself is read section by section. */
 export const fileSchema = () =>
   z.strictObject({
     defaults: defaultsSchema.nullish(),
@@ -40,15 +40,15 @@ export const fileSchema = () =>
   });
 
 /**
- * `tocsin.yaml` as a JSON Schema, so that editors complete, explain and check it. It takes whatever `check` takes. It cannot say
- * how long a time may be, what other parts of the file and variables hold, and what a pattern or a path means.
+ * `tocsin.yaml` as a JSON Schema, with which editors complete, explain and check it. It accepts all that `check` accepts. It
+ * cannot check the length of times, references to other parts and variables, or the meaning of patterns and paths.
  */
 export function configJsonSchema(): Json {
   const json = z.toJSONSchema(fileSchema(), { io: "input", unrepresentable: "any" });
   return { ...forEditors(json), title: "tocsin.yaml" };
 }
 
-/** What the shapes say of options for our own documents becomes a part of the words, without Markdown. */
+/** Moves our own keywords for the documents into the description, without Markdown. */
 function forEditors(json: Json): Json {
   const { short, bounds, otherwise, secret, secretKeys, kind, description, default: byDefault, ...rules } = json;
   const says = [description, bounds, otherwise && `Default: ${otherwise}`].filter(

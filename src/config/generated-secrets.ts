@@ -18,11 +18,11 @@ export interface GivenSecrets {
 export interface ServerSecrets {
   webhookSecret: Secret;
   adminToken: Secret;
-  /** What a rotation that has not been seen through was replacing: the service may still send there. Usually empty. */
+  /** Secrets that an unfinished rotation was replacing: the service may still send there. Usually empty. */
   previousWebhookSecrets: Secret[];
-  /** The secrets of sources' hooks, by name: the present one, and behind it those that are still taken. */
+  /** The secrets of sources' hooks, by name: the present one, then those that are still accepted. */
   sourceSecrets: ReadonlyMap<string, HookSecrets>;
-  /** The secrets that were made just now, for a first greeting. */
+  /** The secrets that were made just now, for the first greeting. */
   created: SecretName[];
 }
 
@@ -33,11 +33,11 @@ export type HookSecrets = readonly [Secret, ...Secret[]];
 const secretBytes = 32;
 
 /**
- * What was given, or what was kept, or new ones that are kept from now on: on disk before they are used. Processes that start
- * together all get the same secrets.
+ * Returns the given secrets, or the kept ones, or new ones. New ones are on disk before their first use. Processes that start
+ * together get the same secrets.
  *
  * Throws `config_invalid` when a file cannot be read or written, or holds no strong secret; `store_unavailable` when the
- * database that keeps them is away.
+ * database of the secrets is away.
  */
 export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets): Promise<ServerSecrets> {
   const created: SecretName[] = [];
@@ -50,7 +50,7 @@ export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets
   return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
 }
 
-/** What `loadOrCreateSecrets` would return when all of them were given; undefined when one has to be looked for. */
+/** The secrets when all of them were given. Undefined when one has to be looked for. */
 export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenSecrets): ServerSecrets | undefined {
   if (webhookSecret === undefined || adminToken === undefined) return undefined;
   const sourceSecrets = new Map<string, HookSecrets>();
@@ -61,7 +61,7 @@ export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenS
   return { webhookSecret, adminToken, previousWebhookSecrets: [], sourceSecrets, created: [] };
 }
 
-/** Loads the secrets of sources' hooks alone, by name. */
+/** Loads only the secrets of sources' hooks, by name. */
 export async function loadSourceSecrets(
   kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
@@ -86,13 +86,13 @@ async function loadOrCreate(kept: KeptRecords, name: SecretName, onCreated?: () 
   return secret;
 }
 
-/** How often a rotation begins anew because another one came between. */
+/** How often a rotation starts again because of another one at the same time. */
 const mostTries = 5;
 
 /**
- * Replaces a kept secret by a new one in one step; a reader gets the old or the new one meanwhile. The old one is kept next to it
- * until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go to the old one, and a
- * relay that starts meanwhile must not refuse them. When several rotate at once, each of the secrets is taken.
+ * Replaces a kept secret in one step: readers get the old or the new one. The old secret stays accepted until
+ * `forgetPreviousSecrets`. Until the service has confirmed the new address its alerts go to the old one, and a relay that
+ * starts meanwhile must accept them. When several rotations run at once, each of their secrets is accepted.
  */
 export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise<Secret> {
   const [record, previousRecord] = [secretRecord(name), previousOf(name)];
@@ -108,7 +108,7 @@ export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise
         { name: record, from: presentText, to: line },
       ]),
     );
-    // Not what is read now: that may be another one's, and this one would be given to nobody.
+    // Not the record that is read now: another rotation may have written it.
     if (isDone) return new Secret(line.trim());
   }
   throw new AppError("conflict", `The secret in ${kept.placeOf(record)} is being changed by others all the time.`, {
@@ -116,18 +116,18 @@ export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise
   });
 }
 
-/** Once the service is known to send to the new address. */
+/** Called when the service is known to send to the new address. */
 export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName): Promise<void> {
   const record = previousOf(name);
   await guard(kept, record, () => kept.write(record, undefined));
 }
 
 /**
- * Hands over the secrets of a hook whenever another process (`tocsin setup --rotate-secret`, `tocsin sources --rotate`, `--retire`)
- * has changed which are taken, so that not one alert is refused between the change at a sender and a restart. Wake it when
- * something that is kept has changed; it finds it within a second anyway.
+ * Passes on the accepted secrets of a hook when another process changes them (`tocsin setup --rotate-secret`, `tocsin sources
+ * --rotate`, `--retire`). No alert is refused between the change at a sender and a restart. A wake after a change saves up to a
+ * second.
  *
- * @param known the secrets of the hooks that are watched; a secret from the configuration is not
+ * @param known the secrets of the watched hooks, without secrets from the configuration
  */
 export function followSecrets(
   kept: KeptRecords,
@@ -144,7 +144,7 @@ export function followSecrets(
       for (const [index, [name, before]] of [...last].entries()) {
         const { present, previous } = await toKept(kept, name, texts[2 * index], texts[2 * index + 1]);
         if (present === undefined) continue;
-        // A rotation keeps the present one as a former one first, and changes nothing by that.
+        // A rotation first copies the present secret to the previous ones, which changes nothing.
         const secrets: HookSecrets = [present, ...previous.filter((one) => one.reveal() !== present.reveal())];
         if (textOf(secrets) === before) continue;
         last.set(name, textOf(secrets));
@@ -165,7 +165,7 @@ async function readKept(kept: KeptRecords, name: SecretName) {
   return toKept(kept, name, present, previous);
 }
 
-/** The present one of each and the previous ones behind it, all in one read. */
+/** The present secret of each name, then its previous ones, in one read. */
 async function readTexts(kept: KeptRecords, names: readonly SecretName[]): Promise<(string | undefined)[]> {
   const records = names.flatMap((name) => [secretRecord(name), previousOf(name)]);
   try {
@@ -180,14 +180,14 @@ async function readTexts(kept: KeptRecords, names: readonly SecretName[]): Promi
 async function toKept(kept: KeptRecords, name: SecretName, present?: string, previous?: string) {
   return {
     present: present === undefined ? undefined : await toSecret(kept, secretRecord(name), present),
-    /** Rotations that failed one after the other leave several; the oldest first. */
+    /** Failed rotations leave several, the oldest first. */
     previous: toPrevious(previous ?? ""),
-    /** Both records, as they are kept. */
+    /** Both records as they are kept. */
     texts: [present, previous],
   };
 }
 
-/** One a line. */
+/** One secret a line. */
 function toPrevious(text: string): Secret[] {
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => findTokenWeakness(line) === undefined).map((line) => new Secret(line));
@@ -203,7 +203,7 @@ async function toSecret(kept: KeptRecords, record: string, text: string): Promis
   return new Secret(secret);
 }
 
-/** Under which name it is kept, see `KeptRecords`. */
+/** The name of the record, see `KeptRecords`. */
 export function secretRecord(name: SecretName): string {
   return `secrets/${name}`;
 }
@@ -240,7 +240,7 @@ export const leastTokenLength = 22;
 
 const placeholders = /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
 
-/** Why a token could be guessed, in words that go after its name; `undefined` when it is strong enough. */
+/** Why a token could be guessed, in words after its name. `undefined` for a strong token. */
 function findTokenWeakness(token: string): string | undefined {
   if (token.length < leastTokenLength) {
     return `has ${token.length} characters; ${leastTokenLength} are needed so that nobody can guess it`;
@@ -250,7 +250,7 @@ function findTokenWeakness(token: string): string | undefined {
   return undefined;
 }
 
-/** A token that can be guessed is a mistake where others can reach the server, and else worth a warning. */
+/** A weak token is a mistake where others can reach the server, and otherwise a warning. */
 export function judgeStrength(
   token: Secret,
   { isPublic }: { isPublic: boolean },
@@ -263,6 +263,6 @@ export function judgeStrength(
   else warn(`${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
-/** The advice wherever a token is refused. */
+/** The advice for every refused token. */
 export const howToMakeToken =
   "make one with `openssl rand -base64 32 | tr '+/' '-_' | tr -d '='`, or leave it out: then one is made and kept";

@@ -12,7 +12,7 @@ import { listEntries, readShape } from "./shape/read-shape.ts";
 
 const facts = listOf(oneOf(factFields), "[token, chain]").transform((names) => [...new Set(names)]);
 
-/** What a route says of alerts that go out together. */
+/** The options of a route for grouped alerts. */
 export const groupSchema = z
   .strictObject({
     by: facts.describe("facts: alerts with the same values are a group"),
@@ -45,7 +45,7 @@ export const groupSchema = z
     }),
   );
 
-/** Options as the configuration has them. */
+/** The options in the configuration's form. */
 export function writeGrouping({ by, waitMs, againMs, waitCriticalMs }: GroupOptions): string {
   const critical = waitCriticalMs === 0 ? "" : `, waitCritical: ${writeDuration(waitCriticalMs)}`;
   return `by: [${by.join(", ")}], wait: ${writeDuration(waitMs)}, again: ${writeDuration(againMs)}${critical}`;
@@ -75,7 +75,7 @@ export function buildInhibit(values: unknown, problems: ProblemList): Inhibition
   const causeOf = new Map<string, string>();
   return listEntries(values, "inhibit", "rule", problems).flatMap((value, index): Inhibition[] => {
     const read = readShape(inhibitSchema, value, ["inhibit", index], problems);
-    // As it stands in the file, so that an entry with other mistakes is compared, too.
+    // The name as in the file, so an entry with other mistakes is compared too.
     const { name: written } = Object(value) as { name?: unknown };
     if (typeof written === "string" && names.has(written))
       problems.add(["inhibit", index, "name"], `${showValue(written)} is also the name of another rule`, "rename one");
@@ -95,7 +95,7 @@ export function buildInhibit(values: unknown, problems: ProblemList): Inhibition
   });
 }
 
-/** More than this is a slip: no value comes back by so much. */
+/** A higher percentage is a slip: no value returns by as much. */
 const mostPercent = 1000;
 
 /** `5%` or `0.5`, in the unit of the values. */
@@ -118,14 +118,14 @@ const step = field(readStep, {
   ],
 });
 
-/** YAML has more words for a flag; this option takes two of them. */
+/** YAML has more words for a flag. This option accepts two. */
 function readSwitch(value: unknown): boolean | Refusal {
   if (value === "on" || value === true) return true;
   if (value === "off" || value === false) return false;
   return new Refusal(`${showValue(value)} is neither on nor off`, "write on or off");
 }
 
-/** What a route says of ringing again. */
+/** The options of a route for ringing again. */
 export const ringingOptions = {
   again: optional(
     z.strictObject({ furtherBy: step }),

@@ -6,17 +6,17 @@ import { ConfigError } from "./shape/problem-list.ts";
 import { type Env, envText } from "./variables.ts";
 
 export interface LoadOptions extends Pick<Written, "env" | "cwd" | "inspectDataDir"> {
-  /** Returns `undefined` for a file that does not exist. Default: the file system. */
+  /** Returns `undefined` for a missing file. Default: reads from the file system. */
   readFile?: (path: string) => string | undefined;
-  /** What the YAML file holds. Default: it is read. */
+  /** The text of the YAML file. Default: it is read. */
   fileText?: string;
 }
 
 const defaultFile = "tocsin.yaml";
 
 /**
- * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a
- * whole. Throws one `ConfigError` with all mistakes at once; neither it nor the warnings hold a secret.
+ * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if it exists) and checks them together. Throws one
+ * `ConfigError` with all mistakes. Neither the error nor the warnings hold a secret.
  */
 export function loadConfig({ env, cwd, readFile = readTextFile, fileText, inspectDataDir }: LoadOptions): Config {
   const envFile = readFile(join(cwd, ".env"));
@@ -30,7 +30,7 @@ function readTextFile(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-/** The file, or why there is none to read although one was named. */
+/** The file, or the reason why a named file cannot be read. */
 function openFile(
   env: Env,
   cwd: string,

@@ -5,7 +5,7 @@ import { type Env, envText, variables } from "./variables.ts";
 const known: ReadonlySet<string> = new Set(Object.keys(variables));
 const targets = Object.entries(variables).flatMap(([name, one]) => ("isCommon" in one ? [] : [name]));
 
-/** A name that begins so and is read by nobody was most likely meant for Tocsin. */
+/** An unread variable with such a name was most likely meant for Tocsin. */
 const ownPrefix = /^(TELEGRAM|SMTP|EMAIL|ALERTING|PRICING|TOCSIN)_/i;
 
 /** Names that other programs use for the same thing. */
@@ -31,25 +31,24 @@ const usualElsewhere: Readonly<Record<string, string>> = {
   DATA_DIRECTORY: "DATA_DIR",
 };
 
-/** These are needless, and may be left over, where the file itself names bots, chats and mailboxes. */
+/** Such variables may be left over, and are needless, where the file itself names bots, chats and mailboxes. */
 const ofDestinations = /^(TELEGRAM|SMTP|EMAIL)_/;
 
 export interface EnvUse {
-  /** Names that the file refers to as `${NAME}`. */
+  /** Names of `${NAME}` references in the file. */
   referenced: ReadonlySet<string>;
   /** The file has destinations of its own. */
   hasWrittenDestinations: boolean;
 }
 
-/** Whether a variable means something here: known, referred to by the file, or nearly a known one. */
+/** Whether Tocsin knows the variable, the file refers to it, or it is nearly a known name. */
 export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "referenced">): boolean {
   return known.has(name) || referenced.has(name) || ownPrefix.test(name);
 }
 
 /**
- * Variables that are read by nobody and were probably meant for Tocsin. It is a mistake when the name is a slip or
- * two from one of ours that is not set, and begins as only ours do; else a warning, since other programs share the
- * environment.
+ * Reports unread variables that were probably meant for Tocsin. A slip or two in the name of an unset variable is a mistake
+ * when it begins as only ours do. Otherwise it is a warning, since other programs share the environment.
  */
 export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
   for (const name of Object.keys(env).sort()) {
@@ -82,7 +81,7 @@ function adviseOn(meant: string): string {
     : `did you mean ${meant}?`;
 }
 
-/** Only what keeps most of the name: `EMAIL_TOKEN` is no slip for `EMAIL_TO`. */
+/** Finds a known name that the slip mostly keeps: `EMAIL_TOKEN` is no slip for `EMAIL_TO`. */
 function findSlip(name: string): string | undefined {
   if (name.length > 40) return undefined;
   const near = suggest(name, targets, 2);
@@ -91,7 +90,7 @@ function findSlip(name: string): string | undefined {
   return isSame || Math.min(near.length, name.length) >= 8 ? near : undefined;
 }
 
-/** `TOCSIN_PORT` for `PORT`: names that other programs put theirs before. */
+/** `TOCSIN_PORT` for `PORT`: other programs put their name before such variables. */
 function withoutOwnPrefix(name: string): string | undefined {
   const [, rest = ""] = /^TOCSIN_(.+)$/i.exec(name) ?? [];
   return known.has(rest.toUpperCase()) ? rest.toUpperCase() : undefined;
@@ -102,15 +101,15 @@ function simplify(name: string): string {
 }
 
 /**
- * Pairs of variables: one alone does nothing. Somebody who sets a mail server and forgets the addresses
- * believes that mail will come, and finds out when it does not.
+ * Warns of pairs of variables with one set: one alone does nothing. Somebody who sets a mail server and forgets the addresses
+ * would expect mail.
  */
 export function warnOfHalves(env: Env, hasWrittenDestinations: boolean, problems: ProblemList): void {
   const warn = (given: string, missing: string, effect: string) => {
     if (envText(env, given) === undefined || envText(env, missing) !== undefined) return;
     problems.warn(missing, `is not set, though ${given} is: ${effect}`, `set ${missing}, or unset ${given}`);
   };
-  // Written destinations take server and bot from these variables, and name mailboxes and chats themselves.
+  // Written destinations use the server and the bot of these variables, and name mailboxes and chats themselves.
   if (!hasWrittenDestinations) {
     warn("SMTP_URL", "EMAIL_TO", "nobody gets mail");
     warn("TELEGRAM_BOT_TOKEN", "TELEGRAM_CHAT_IDS", "no chat gets anything");

@@ -20,27 +20,27 @@ import { YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
 import type { Env } from "./variables.ts";
 
-/** All that a configuration is made of. */
+/** The inputs of a configuration. */
 export interface Written {
   env: Env;
-  /** Relative paths are meant from here. */
+  /** The folder for relative paths. */
   cwd: string;
-  /** The YAML file: its text, its absolute path, and how mistakes name it. Absent: there is none. */
+  /** The YAML file: its text, its absolute path, and its name in mistakes. Absent: there is no file. */
   file?: { text: string; path: string; name: string };
-  /** The text of `.env`, which the process has read into `env` before: only what Node made of it is reported. */
+  /** The text of `.env`. The process has already read it into `env`: here only unexpected readings are reported. */
   envFile?: string;
-  /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used. Default: it is not looked at, since most commands work without it. */
+  /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used. Default: not checked, since most commands do not need it. */
   inspectDataDir?: (path: string) => DataDirProblem | undefined;
-  /** What is wrong already. Default: nothing. */
+  /** Mistakes that are already known. Default: none. */
   mistakes?: ConfigProblem[];
 }
 
-/** The configuration, or all that is wrong with it, each with line and column or with its variable. Neither holds a secret in words. */
+/** The configuration, or all its mistakes, each with line and column or with its variable. Their words hold no secret. */
 export type ReadConfig = { config: Config; mistakes?: undefined } | { config?: undefined; mistakes: ConfigProblem[] };
 
 /**
- * Reads a configuration and checks it as a whole. It depends on what it is given alone and changes nothing, so a running relay can
- * call it as often as its file changes.
+ * Reads a configuration and checks it as a whole. It depends only on its input and changes nothing, so a running relay can call
+ * it after each change of its file.
  */
 export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mistakes = [] }: Written): ReadConfig {
   const file = new YamlFile(given?.text ?? "", given?.name ?? "tocsin.yaml", env);
@@ -68,7 +68,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
       "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
     );
   }
-  // `heartbeat: false` is none.
+  // `heartbeat: false` means no heartbeat.
   const heartbeat = readShape(shapes.heartbeat, sections.heartbeat || undefined, ["heartbeat"], problems);
   const config: Config = {
     server,
@@ -104,12 +104,12 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   return { config: { ...config, warnings: mask(problems.warnings) } };
 }
 
-/** A larger file would keep a relay from its work while it is read. Bytes. */
+/** Bytes. A larger file would keep a relay from its work during reading. */
 const mostOfOther = 64 * 1024;
 
 /**
- * What another file says of routes, mutes and causes, over the destinations of a configuration in force. No variable is
- * read for it: people who may see the page need not know what the machine's variables hold.
+ * Reads routes, mutes and causes of another file, with the destinations of the configuration in force. References are not
+ * resolved: people who may see the page need not know the machine's variables.
  * @throws AppError `invalid_request` with each mistake and its line
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
@@ -138,10 +138,10 @@ export function readOtherRules(text: string, { destinations }: Pick<Rules, "dest
   return rules;
 }
 
-/** Tells one text of a file from another: 12 digits of its SHA-256. */
+/** Distinguishes texts of a file: 12 digits of the SHA-256. */
 export const hashOfFile = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
-/** Each section is read by its own shape, so that a mistake in one hides none in another. */
+/** Each section has its own shape, so a mistake in one hides no mistake in another. */
 const shapes = fileSchema().shape;
 const sectionNames = z.strictObject(
   Object.fromEntries(Object.keys(shapes).map((name) => [name, z.unknown().optional()])),
@@ -150,13 +150,13 @@ type Sections = z.infer<typeof sectionNames>;
 type SectionName = keyof typeof shapes;
 type Section<N extends SectionName> = NonNullable<z.output<(typeof shapes)[N]>>;
 
-/** Without the section, or with one that is refused, its defaults hold. */
+/** Returns the defaults without the section, or where it is refused. */
 function readSection<N extends SectionName>(sections: Sections, name: N, problems: ProblemList): Section<N> {
   const shape: z.ZodType = shapes[name];
   return (readShape(shape, sections[name] ?? {}, [name], problems) ?? shape.parse({})) as Section<N>;
 }
 
-/** The section `canary:`. It needs an address that leads back here. */
+/** Reads the section `canary:`, which needs an address of this relay. */
 function buildCanary(
   sections: Sections,
   { rules, server, problems }: Pick<Config, "rules" | "server"> & { problems: ProblemList },
@@ -171,7 +171,7 @@ function buildCanary(
   return readShape(canarySchema(destinationName(known)), value, ["canary"], problems);
 }
 
-/** The list `mutes:`. The page names an entry by its position, so that is its id: `configuration:1` is the first. */
+/** Reads the list `mutes:`. The page names an entry by its position, so the position is its id: `configuration:1` is the first. */
 function buildMutes(values: unknown, problems: ProblemList): Mute[] {
   return listEntries(values, "mutes", "mute", problems).flatMap((value, index) => {
     const mute = readShape(muteSchema, value, ["mutes", index], problems);
@@ -179,7 +179,7 @@ function buildMutes(values: unknown, problems: ProblemList): Mute[] {
   });
 }
 
-/** The section `silence:`, and what routes and sources say of it. */
+/** Joins the section `silence:` with the silence options of routes and sources. */
 function buildSilence(
   { hook, sources }: Section<"silence">,
   routes: Route[],
@@ -240,12 +240,14 @@ function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], p
   }
 }
 
-/** Where messages end up; two destinations that share one deliver an alert twice to the same readers. */
+/**
+ * The addresses of people behind a destination. Two destinations with the same address deliver an alert twice to the same readers.
+ */
 function addressesOf(destination: Destination): string[] {
   return vendorOf(destination.type).addresses(destination);
 }
 
-/** Without routes every alert goes everywhere; a chat or mailbox that the file names as well gets it once. */
+/** Without routes every alert goes everywhere. A chat or mailbox that the file names too gets it once. */
 function routeEverything(fromEnv: Destination[], fromFile: Destination[], definedAt: string): Route[] {
   const named = new Set(fromFile.flatMap(addressesOf));
   const others = fromEnv.filter((destination) => !addressesOf(destination).every((address) => named.has(address)));
@@ -271,7 +273,7 @@ function warnOfSharedAddresses(destinations: Destination[], problems: ProblemLis
   }
 }
 
-/** `.env` was read by the process before; this only reports what it made of it. */
+/** The process has already read `.env`. Here only unexpected readings are reported. */
 function reportEnvFile(text: string | undefined, use: EnvUse, problems: ProblemList): void {
   if (text === undefined) return;
   const found = checkEnvFile(text, (name) => isRelevantVariable(name, use));
@@ -279,7 +281,7 @@ function reportEnvFile(text: string | undefined, use: EnvUse, problems: ProblemL
   for (const { where, message, instead } of found.warnings) problems.warn(where, message, instead);
 }
 
-/** The user who checks may be another one than the relay's. */
+/** A warning where another user could write: the relay may run as another user. */
 function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | undefined, problems: ProblemList): void {
   if (found === undefined) return;
   const instead = found.instead.replaceAll("DATA_DIR", name).replaceAll("/var/lib/tocsin", exampleFolders[name]);
@@ -289,7 +291,7 @@ function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | un
 
 const exampleFolders = { DATA_DIR: "/var/lib/tocsin", SPOOL_DIR: "/var/lib/tocsin/spool" };
 
-/** The environment first (`.env` by its lines), then the file from top to bottom. */
+/** Sorts: the environment first (`.env` by its lines), then the file from top to bottom. */
 function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {
   const position = ({ where }: ConfigProblem): number => {
     const [, envLine] = /^\.env:(\d+)$/.exec(where) ?? [];

@@ -11,7 +11,7 @@ import type { ProblemList } from "./shape/problem-list.ts";
 import { readUpstream } from "./upstream-env.ts";
 import { type Env, envText, readVariable } from "./variables.ts";
 
-/** What the environment says, before it is joined with the file. */
+/** Reads the environment alone, before it is joined with the file. */
 export function readEnv(env: Env, cwd: string, problems: ProblemList) {
   const server = readServer(env, problems);
   const place = readPlace(env, cwd, problems);
@@ -61,7 +61,7 @@ function readSpool(env: Env, cwd: string, dataDir: string | undefined, problems:
   return { spool: { dir, maxBytes } };
 }
 
-/** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */
+/** Item 17 of the security list: no guessable token guards an address that others can reach. */
 function readTokens(
   env: Env,
   server: Config["server"],
@@ -94,7 +94,7 @@ export function createEnvReader(env: Env, problems: ProblemList): EnvReader {
   };
 }
 
-/** Comma-separated; one that is named twice is reported and counts once. */
+/** Reads a comma-separated list. A repeated entry is reported and counts once. */
 function readList(env: Env, name: string, read: (value: unknown) => string | Refusal, problems: ProblemList): string[] {
   const parts = (envText(env, name) ?? "").split(",").map((part) => part.trim());
   const good: string[] = [];

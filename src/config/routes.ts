@@ -27,7 +27,7 @@ import { listEntries, readShape } from "./shape/read-shape.ts";
 
 const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
 
-/** The name of a destination. @param known absent where the configuration is only described: then it is any text */
+/** The name of a destination. @param known absent where the configuration is only described: then any text is accepted */
 export const destinationName = (known?: readonly string[]) =>
   field(
     (value): string | Refusal => {
@@ -145,13 +145,13 @@ export const routeSchema = (known?: readonly string[]) =>
 
 type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
-/** What is said of deliveries and of what rings. */
+/** Options about deliveries and ringing. */
 const ofDeliveries = [
   ...["fallback", "freshness", "silent", "title", "note", "links", "updates"],
   ...["again", "rearm", "cooldown", "flapping", "group"],
 ] as (keyof RouteOptions)[];
 
-/** A missing list is an accident, `to: []` or `drop: true` is a decision. */
+/** A missing list is an accident. `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
   const route = context.value;
   const { to, drop } = route;
@@ -166,7 +166,7 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
     refuseAt(context, ["drop"], message, `write drop: true, or ${example}`);
   } else if (to === undefined || to.length === 0) {
     for (const option of ofDeliveries) {
-      // `auto` is also what a route without it has.
+      // `auto` is also the value without the option.
       if (route[option] === undefined || route[option] === "auto") continue;
       refuseAt(context, [option], "has no meaning for a route that drops what it takes", "remove it");
     }
@@ -174,8 +174,8 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
 }
 
 /**
- * The list `routes:`. `known` are the names that a route may send to: every destination that was written, also those
- * with mistakes of their own, so that one mistake is reported once. `timeZone` is that of `defaults:`.
+ * Builds the list `routes:`. `known`: the names of all written destinations, also of those with mistakes, so one mistake is
+ * reported once. `timeZone`: from `defaults:`.
  */
 export function buildRoutes(
   values: unknown,
@@ -221,7 +221,7 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
 
 type WrittenRoute = ReturnType<typeof writtenIn>;
 
-/** What only one route may have, as it stands in the file, so that an entry with other mistakes is compared, too. */
+/** Name and default as in the file, so an entry with other mistakes is compared too. */
 function writtenIn(value: unknown, index: number, problems: ProblemList) {
   const { name, default: isDefault, disabled } = Object(value) as Record<string, unknown>;
   return {
@@ -255,7 +255,7 @@ function refuseSecondDefault(routes: WrittenRoute[], problems: ProblemList): voi
   }
 }
 
-/** A route after one that takes at least the same alerts and does not continue is never asked. */
+/** Refuses a route after one that takes at least the same alerts and does not continue: it would never be asked. */
 function refuseUnreachable(routes: { route: Route; index: number }[], problems: ProblemList): void {
   const before: { route: Route; matchers: string[] }[] = [];
   for (const { route, index } of routes) {
@@ -275,7 +275,7 @@ function refuseUnreachable(routes: { route: Route; index: number }[], problems: 
   }
 }
 
-/** What a reader of the routes may have overlooked. */
+/** Warns of gaps that the author of the routes may have overlooked. */
 export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
   const working = routes.filter(({ isDisabled }) => !isDisabled);
   const ofAll = working.filter(({ matchers, activeHours }) => matchers.length === 0 && activeHours === undefined);

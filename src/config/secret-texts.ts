@@ -4,7 +4,7 @@ import { vendorOf } from "../vendors/index.ts";
 import type { Config } from "./config.ts";
 import type { ServerSecrets } from "./generated-secrets.ts";
 
-/** Every secret text of the configuration. The log, error pages and exports must never show one. */
+/** Every secret text of the configuration. Log, error pages and exports must never show one. */
 export function secretTextsOf(config: Config, secrets: Partial<ServerSecrets>): string[] {
   const { alerting, pricing } = config.upstream;
   const all: (Secret | undefined)[] = [

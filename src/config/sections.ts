@@ -46,8 +46,8 @@ import { allowInternal } from "../vendors/vendor.ts";
 import { daysOfWeek } from "./days.ts";
 
 /**
- * The sections of `tocsin.yaml` but for destinations, routes and sources: each option with its meaning, its default as it is
- * written, and its checks. Unknown options are refused. The tables of `docs/configuration.md` and `tocsin schema` come from here.
+ * The sections of `tocsin.yaml`, without destinations, routes and sources: each option with its meaning, its written default,
+ * and its checks. Unknown options are refused. The tables of `docs/configuration.md` and `tocsin schema` come from here.
  */
 
 const wanted: Json = {
@@ -57,9 +57,9 @@ const wanted: Json = {
     { type: "object", minProperties: 1, propertyNames: { enum: conditionKeys } },
   ],
 };
-/** Groups hold what a whole `match` may. */
+/** A group may hold all that a `match` may. */
 const itself: Json = { $ref: "#/$defs/match" };
-/** What of alerts is meant. */
+/** Selects alerts. */
 export const match: z.ZodType<Matcher[]> = z
   .unknown()
   .transform((value, context) =>
@@ -89,7 +89,7 @@ const paceSchema = z.strictObject({
   perMinute: number(0.01, 60_000).optional(),
 });
 
-/** What destinations have in common; `defaults:` has it for all. */
+/** Options of every destination. `defaults:` sets them for all. */
 export const commonOptions = {
   timeZone: optional(timeZone, "for times in messages and quiet hours: an IANA name such as `Europe/Zurich`", "UTC"),
   onAmbiguous: optional(
@@ -128,7 +128,7 @@ export const commonOptions = {
 export const defaultsSchema = z.strictObject(commonOptions);
 export type Defaults = z.infer<typeof defaultsSchema>;
 
-/** Times of day in which something holds. */
+/** Times of day. */
 export const hoursOptions = {
   from: timeOfDay.describe('a time of day, `"22:00"`'),
   to: timeOfDay.describe("the same; before `from` it is on the next day"),
@@ -166,7 +166,7 @@ export const muteSchema = z
     }),
   );
 
-/** A path to one value of the body. A mistake in one is reported with its place in the list. */
+/** A path to one value of the body. A mistake is reported with its position in the list. */
 const keyPath = (example: string) => text(example).meta(textLike("payload[.[].*"));
 
 export const intakeSchema = z
@@ -190,13 +190,13 @@ export const intakeSchema = z
   )
   .transform(({ maxBodyBytes, idempotencyPaths = [] }) => ({ maxBodyBytes, idempotencyPaths }));
 
-/** The most paths of one fact: each costs every alert a look. */
+/** The most paths of one fact. Each costs time for every alert. */
 const maxPaths = 16;
 const factPaths = Object.fromEntries(
   mappableFacts.map((fact) => [fact, listOf(keyPath("payload.rule.name"), "payload.rule.name").optional()]),
 ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>;
 
-/** The section `mapping:`, and that of a source. */
+/** The section `mapping:`, also within a source. */
 export const mappingSchema = z
   .strictObject({
     ...factPaths,
@@ -221,14 +221,14 @@ export const mappingSchema = z
     }),
   );
 
-/** Nearly all that goes wrong is a path from the payload's own beginning. */
+/** Nearly all mistakes are paths from the beginning of the payload. */
 export function adviseOnPath(path: string): string {
   const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
   const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;
   return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
 }
 
-/** `retention: off`, a time alone, or limits that may be off each. */
+/** `retention: off`, only a time, or limits that may each be off. */
 export const retentionSchema = writtenShort(
   z
     .strictObject({
@@ -255,7 +255,7 @@ export const retentionSchema = writtenShort(
 
 const off = { enum: ["off", false] };
 
-/** `market: off`, or what of it is wanted. */
+/** `market: off`, or its parts. */
 export const marketSchema = writtenShort(
   z.strictObject({
     context: flag
@@ -314,7 +314,7 @@ export const watchSchema = z
     ...(gaps !== "off" && { gapsEveryMs: gaps }),
   }));
 
-/** After how long without an alert people get a notice. */
+/** The time without an alert after which people get a notice. */
 export const silenceSetting = field(
   (value): SilenceRule["after"] | "off" | Refusal => {
     if (value === "auto") return "auto";
@@ -340,7 +340,7 @@ export const silenceSchema = z.union([
   silenceMap,
 ]);
 
-/** `canary: off`, or when and to whom one is sent. @param destination the names that it may be sent to */
+/** `canary: off`, or its times and receivers. @param destination the allowed names */
 export const canarySchema = (destination: z.ZodType<string>) =>
   writtenShort(
     z

@@ -2,7 +2,7 @@ import { isLoopback } from "../ground/net/local-host.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { type Env, envText, readVariable } from "./variables.ts";
 
-/** Where it listens and how it is reached, without what all other variables take to be read. */
+/** Reads where the relay listens and how it is reached, without the cost of all other variables. */
 export function readServer(env: Env, problems: ProblemList) {
   const host = readVariable(env, "HOST", problems.refuseVariable);
   const flyApp = envText(env, "FLY_APP_NAME");
@@ -24,23 +24,25 @@ export function readServer(env: Env, problems: ProblemList) {
   }
   const relayName = readVariable(env, "RELAY_NAME", problems.refuseVariable);
   return {
-    /** 0 takes any free one. */
+    /** 0 takes any free port. */
     port: readVariable(env, "PORT", problems.refuseVariable),
     host,
     /**
-     * How long a relay that has to stop continues while others run on its database: not ready, and doing all else, so that a
-     * balancer sends nothing here any more when it closes.
+     * How long a stopping relay continues while others run on its database: it works, but is not ready, so a balancer sends
+     * nothing here when it closes.
      */
     drainMs: readVariable(env, "DRAIN_TIME", problems.refuseVariable),
-    /** `host` is not this machine's own loopback, `publicUrl` names a host of the network, or proxies are named. */
+    /**
+     * Whether others can reach the relay: `host` is not loopback, `publicUrl` names a host of the network, or proxies are named.
+     */
     isPublic,
-    /** Addresses and CIDR ranges of proxies that are believed about the client's address. */
+    /** Addresses and CIDR ranges of proxies whose word about the client's address is trusted. */
     trustedProxies: proxies ?? (isLoopback(host) ? ["127.0.0.0/8", "::1/128"] : []),
-    /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
+    /** Whether it runs on Fly (`FLY_APP_NAME`), whose proxy gives the client's address in `Fly-Client-IP`. */
     isBehindFly: flyApp !== undefined,
-    /** How the outside reaches it, without a trailing slash. Absent: nobody has said. */
+    /** The address for the outside, without a trailing slash. Absent: not given. */
     ...(publicUrl === undefined ? {} : { publicUrl }),
-    /** How people call it among several relays. Absent: as its machine is called. */
+    /** The name of this relay among several. Absent: the machine's name. */
     ...(relayName === undefined ? {} : { relayName }),
   };
 }

@@ -24,7 +24,7 @@ import { mapEntries, readShape } from "./shape/read-shape.ts";
 import type { UpstreamAccess } from "./upstream-env.ts";
 import { readHookSecret, readKey } from "./variables.ts";
 
-/** The first is that of its address; the others are taken while senders get to know it. */
+/** The first secret is in the address. The others are accepted while senders move to it. */
 const mostSecrets = 5;
 
 /** One entry of `sources:`. */
@@ -87,19 +87,19 @@ function readKeyPlace(value: unknown): KeyPlace | Refusal {
   return new Refusal(message, `${adviseOnPath(text)}, or e.g. header:X-Event-Id`);
 }
 
-/** Each is compared with every path that is asked for, so that its time tells nothing. */
+/** Each source is compared with every requested path, so the time of an answer reveals nothing. */
 const maxSources = 50;
 
 export interface SourcesContext {
   server: Pick<Config["server"], "isPublic">;
-  /** Secrets that guard something else. */
+  /** Secrets that guard other things. */
   otherSecrets: (Secret | undefined)[];
-  /** The account of the environment. */
+  /** The account in the environment. */
   alerting?: UpstreamAccess;
   problems: ProblemList;
 }
 
-/** The section `sources:`, by name, in the order of the file. */
+/** Builds the section `sources:`, in the order of the file. */
 export function buildSources(value: unknown, context: SourcesContext): SourceSettings[] {
   const { problems } = context;
   const entries = mapEntries(value ?? {}, "sources", "source", problems);
@@ -153,12 +153,12 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   };
 }
 
-/** Where senders that are known by name keep the id of an event. */
+/** Where known senders keep the id of an event. */
 function eventIdsOf(checks: CheckRule[]): KeyPlace[] {
   return checks.flatMap(({ type }) => readySenderOf(type)?.eventId ?? []).map((path) => ({ path }));
 }
 
-/** What was signed says which message it is; anybody who repeats the request could change a header next to it. */
+/** Warns of keys outside of the signed part: anybody who repeats a request could change an unsigned header. */
 function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
   const signs = checks.find(signsMessage);
   const header = places.find((place) => "header" in place);
@@ -167,7 +167,7 @@ function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: Confi
   problems.warn(problems.whereIs(path), message, "name a place of the body, or leave it out");
 }
 
-/** A second account of the service: another one than that of the environment, since an account has one address. */
+/** Refuses the account of the environment as a second account, since an account has one webhook address. */
 function refuseSameAccount(
   { url, apiKey }: UpstreamAccess,
   at: ConfigPath,
@@ -179,7 +179,7 @@ function refuseSameAccount(
   }
 }
 
-/** The secret alone says whose request it is. */
+/** The secret alone identifies the sender of a request. */
 function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems }: SourcesContext): void {
   const known = new Set(otherSecrets.flatMap((secret) => secret?.reveal() ?? []));
   for (const { name, secret, formerSecrets } of sources) {

@@ -10,20 +10,22 @@ import { howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** An environment variable. From this table come its reading, the search for slips, `docs/reference.md` and `.env.example`. */
+/**
+ * An environment variable. This table is the source for reading, for the search for slips, `docs/reference.md` and `.env.example`.
+ */
 export interface Variable {
   says: string;
-  /** The text to its value, or to a `Refusal`. Absent: the text is the value, or a vendor reads it. */
+  /** Turns the text into the value, or into a `Refusal`. Absent: the text is the value, or a vendor reads it. */
   read?: (text: unknown) => unknown;
-  /** The value of an unset variable. */
+  /** The value without the variable. */
   default?: unknown;
-  /** What stands for `default` in the documents. */
+  /** The text for `default` in the documents. */
   otherwise?: string;
-  /** Nothing that is reported repeats it. */
+  /** No report repeats the value. */
   secret?: true;
-  /** What `.env.example` has behind `NAME=`; empty: a line to fill in. Absent: it is not for that file. */
+  /** The text after `NAME=` in `.env.example`. Empty: a line to fill in. Absent: not in that file. */
   example?: string;
-  /** Other programs use it too, or it is too short: it is not taken for what a slip was meant to be. */
+  /** The name is short, or other programs use it too, so slips are not compared with it. */
   isCommon?: true;
 }
 
@@ -201,16 +203,16 @@ type VariableName = keyof Variables;
 type Value<N extends VariableName> = Variables[N] extends { read: (text: unknown) => infer T }
   ? Exclude<T, Refusal>
   : string;
-/** Called with what is wrong with a variable. */
+/** Called with the fault of a variable. */
 export type RefuseVariable = (name: string, refusal: Refusal) => void;
 
-/** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
+/** An empty variable counts as unset: deployment tools write "nothing" in this way. */
 export function envText(env: Env, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === undefined || text === "" ? undefined : text;
 }
 
-/** The value of a variable; its default where it is not set or refused. */
+/** The value of a variable. The default where it is unset or refused. */
 export function readVariable<N extends VariableName>(
   env: Env,
   name: N,
@@ -250,7 +252,7 @@ function readPublicUrl(value: unknown): string | Refusal {
     return new Refusal(text.message, isBare ? `write ${scheme}://${withoutHook(written)}` : example);
   }
   if (/\s/.test(text)) return new Refusal("holds a space", example);
-  // What follows may be the secret itself, and is not repeated.
+  // The rest may be the secret itself, and is not repeated.
   if (withoutHook(text) !== text) {
     return new Refusal("holds /hooks, which Tocsin adds by itself", `write ${withoutHook(text)}`);
   }
@@ -259,12 +261,12 @@ function readPublicUrl(value: unknown): string | Refusal {
   return new Refusal("has a query or fragment", example);
 }
 
-/** The address up to a last part `hooks` or `hooks/<secret>`. */
+/** The address without a last part `hooks` or `hooks/<secret>`. */
 function withoutHook(address: string): string {
   return address.replace(/\/+hooks(\/[^/]*)?\/*$/i, "");
 }
 
-/** None for nobody. */
+/** Reads proxies. `none` is an empty list. */
 function readTrustedProxies(value: unknown): string[] | Refusal {
   const text = String(value);
   if (text.toLowerCase() === "none") return [];
@@ -282,13 +284,13 @@ function readProxyRange(text: string): string | Refusal {
   return new Refusal(`${showValue(text)} is everybody, who could then make up any address`, instead);
 }
 
-/** Whether the range is all of IPv4, also where it is mapped into IPv6 (`::ffff:0:0/96`). */
+/** Whether the range is all of IPv4, also mapped into IPv6 (`::ffff:0:0/96`). */
 function isEverybody(range: string): boolean {
   const ranges = createIpRanges([range]);
   return ["0.0.0.0", "255.255.255.255"].every((end) => ranges.includes(end));
 }
 
-/** A base address. @param name for an example */
+/** Reads a base address. @param name the variable, for the example */
 function readServiceUrl(name: string) {
   return (value: unknown): string | Refusal => {
     const refuse = (what: string) => new Refusal(what, `write it like ${name}=https://api.example.com`);
@@ -303,7 +305,7 @@ function readServiceUrl(name: string) {
   };
 }
 
-/** A key travels as a header's value, so only visible ASCII can be one; a pasted line break is the usual mistake. */
+/** Reads a key. It travels as a header's value, so it must be visible ASCII. The usual mistake is a pasted line break. */
 export function readKey(value: unknown): Secret | Refusal {
   const text = readText(referTo("OTHER_API_KEY"))(value);
   if (text instanceof Refusal) return text;
@@ -314,14 +316,14 @@ export function readKey(value: unknown): Secret | Refusal {
 
 function readPricePath(value: unknown): string | Refusal {
   const text = String(value);
-  // A query of its own is possible only together with a place for the list in it.
+  // A query is possible only together with a place for the list in it.
   if (/^\/[^\s#]*$/.test(text) && (!text.includes("?") || text.includes("{symbols}"))) return text;
   const name = "PRICING_EQUITIES_PRICE_PATH";
   const instead = `write it like ${name}=/v1/equities/price or ${name}=/v1/equities/{symbols}/price`;
   return new Refusal('must be a path that begins with "/"', instead);
 }
 
-/** What is wrong with one is said without repeating it, since it holds a password. */
+/** A refusal does not repeat the address, since it holds a password. */
 function readDatabaseUrl(orElse: string) {
   const example =
     "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F";

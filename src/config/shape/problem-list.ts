@@ -2,23 +2,23 @@ import { AppError } from "../../core/errors.ts";
 import { createRedactor, secretForms } from "../../ground/text/redact.ts";
 import { type Env, envText, type RefuseVariable, variables } from "../variables.ts";
 
-/** One mistake, with all that is needed to correct it. Holds no secret. */
+/** One mistake, with all that people need to correct it. Holds no secret. */
 export interface ConfigProblem {
   /** `tocsin.yaml:12:5`, or the name of an environment variable. */
   where: string;
   /** The option, e.g. `destinations.ops.chatId`. */
   path?: string;
-  /** What is wrong. */
+  /** The mistake. */
   message: string;
-  /** What to write instead. */
+  /** The correct form. */
   instead?: string;
 }
 
-/** All mistakes of a configuration at once. */
+/** All mistakes of a configuration. */
 export class ConfigError extends AppError {
   readonly problems: ConfigProblem[];
 
-  /** @param file that was named; default: the one that is read where none is */
+  /** @param file the named file; default: the usual one */
   constructor(problems: ConfigProblem[], file?: string) {
     const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
     super("config_invalid", [`the configuration has ${count}:`, ...problems.map(formatProblem)].join("\n"), {
@@ -29,7 +29,7 @@ export class ConfigError extends AppError {
   }
 }
 
-/** `tocsin.yaml:12:5  destinations.ops.chatId: …` and, indented on a second line, what to write instead. */
+/** `tocsin.yaml:12:5  destinations.ops.chatId: …` and, indented on a second line, the correct form. */
 export function formatProblem(problem: ConfigProblem): string {
   const { where, instead } = problem;
   const line = `  ${where}  ${whatOf(problem)}`;
@@ -39,7 +39,7 @@ export function formatProblem(problem: ConfigProblem): string {
 export const whatOf = ({ where, path, message }: ConfigProblem): string =>
   path === undefined || path === where ? message : `${path}: ${message}`;
 
-/** The problem in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (what to write instead)`. */
+/** The problem in one line: `tocsin.yaml:12:5: destinations.ops.chatId: … (the correct form)`. */
 export const lineOf = (problem: ConfigProblem): string => {
   const { where, instead } = problem;
   return `${where}: ${whatOf(problem)}${instead === undefined ? "" : ` (${instead})`}`;
@@ -48,14 +48,14 @@ export const lineOf = (problem: ConfigProblem): string => {
 /** Keys and list positions from the top of the file. */
 export type ConfigPath = (string | number)[];
 
-/** Finds the line of an option: of its value, or of its name where the name itself is wrong. */
+/** Finds the line of an option: of its value, or of its name where the name is wrong. */
 export type Locate = (path: ConfigPath, part: "key" | "value") => string;
 
 export type ProblemList = ReturnType<typeof createProblemList>;
 
 /**
- * Gathers mistakes and warnings while the configuration is read; nothing is thrown before all is read.
- * @param found mistakes of the file's text. A place has one mistake, the first: what follows from it is not added
+ * Gathers mistakes and warnings while the configuration is read. Nothing is thrown before the end.
+ * @param found mistakes of the file's text. Each place keeps only its first mistake, as later ones follow from it
  * @param isReference whether the text at this place comes, at least in part, from the environment
  */
 export function createProblemList(
@@ -84,7 +84,7 @@ export function createProblemList(
     refuseVariable: ((name, { message, instead }) => {
       problems.push({ where: name, message, instead });
     }) satisfies RefuseVariable,
-    /** Works, but perhaps not as meant. */
+    /** Reports a setting that works, but perhaps not as meant. */
     warn(where: string, message: string, instead?: string): void {
       warnings.push({ where, message, instead });
     },
@@ -106,15 +106,15 @@ export function formatPath(path: ConfigPath): string {
 
 const secretVariables = Object.entries(variables).flatMap(([name, one]) => ("secret" in one ? [name] : []));
 
-/** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */
+/** Shorter texts would mask ordinary words, and no real secret is as short. */
 const leastLength = 6;
 
-/** How `showValue` marks that it shows the beginning only. */
+/** The mark of `showValue` for a shortened value. */
 const cut = "…";
 
 /**
- * The last look at what is reported: a secret that was put into the wrong option must not be repeated by the
- * complaint about it. Every value that the file took from the environment counts as one.
+ * Masks secrets in all reports: a secret in the wrong option must not be repeated by the complaint. Every value that the file
+ * took from the environment counts as a secret.
  */
 export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValues: string[]): ConfigProblem[] {
   const secrets = [...secretVariables.map((name) => envText(env, name) ?? ""), ...referencedValues];
@@ -130,7 +130,7 @@ export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValue
   }));
 }
 
-/** What is quoted may have been cut within the secret, which then is not found as a whole. */
+/** Masks the beginning of a secret. A quoted value may be cut within the secret, which then is not found as a whole. */
 function maskBeginning(text: string, secret: string): string {
   let masked = text;
   for (let length = secret.length - 1; length >= leastLength; length -= 1)

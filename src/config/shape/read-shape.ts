@@ -6,8 +6,8 @@ import { suggestOrList } from "../../ground/text/suggest.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 
 /**
- * Reads one part of the file by its shape; `undefined` after reporting every mistake in it. A part whose only
- * mistakes are unknown options is read without them, so that what it refers to is checked in the same run.
+ * Reads one part of the file by its shape. `undefined` after reporting every mistake. A part whose only mistakes are unknown
+ * options is read without them, so its references are checked in the same run.
  */
 export function readShape<T>(
   schema: z.ZodType<T>,
@@ -38,7 +38,7 @@ function withoutKeys(value: unknown, issues: z.core.$ZodIssue[]): unknown {
   return copy;
 }
 
-/** Refuses secrets that are written out, and warns of options that have gone. */
+/** Refuses secrets that are written out, and warns of removed options. */
 function visitOptions(schema: z.core.$ZodType, value: unknown, path: ConfigPath, problems: ProblemList): void {
   const { secret, secretKeys, deprecated, description } = metaOf(schema);
   if (deprecated === true && value !== undefined) {
@@ -73,13 +73,13 @@ function membersOf(value: unknown): [step: string | number, member: unknown][] {
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
-/** What the shape says of itself, at any of its layers. */
+/** The description of a shape, at any of its layers. */
 function metaOf(schema: z.core.$ZodType): Record<string, unknown> {
   const inner = layerBelow(schema);
   return { ...(inner && metaOf(inner)), ...z.globalRegistry.get(schema) };
 }
 
-/** What is behind `.optional()`, a default, a check or a transform. */
+/** The shape behind `.optional()`, a default, a check or a transform. */
 function layerBelow(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodPrefault)
     return schema.unwrap();
@@ -87,7 +87,7 @@ function layerBelow(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   return schema.in instanceof z.ZodTransform ? schema.out : schema.in;
 }
 
-/** The shape below all layers; of several alternatives the one that the value is meant for. */
+/** The shape below all layers. With alternatives: the one that the value is meant for. */
 export function innerShape(schema: z.core.$ZodType, value?: unknown): z.core.$ZodType {
   const below = layerBelow(schema);
   if (below !== undefined) return innerShape(below, value);
@@ -147,7 +147,7 @@ function reportIssue(issue: z.core.$ZodIssue, reading: Reading): void {
   }
 }
 
-/** The mistakes of the alternative that the value is meant for: the last whose kind it has. */
+/** The mistakes of the alternative that the value is meant for: the last one of its kind. */
 function likeliestOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
   const ofKind = errors.filter(
     (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
@@ -155,7 +155,7 @@ function likeliestOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue
   return ofKind.at(-1) ?? errors[0] ?? [];
 }
 
-/** Where the `type` decides which options there are, and none is known by it. */
+/** Refuses an unknown `type`, where the type decides the options. */
 function refuseType(at: ConfigPath, found: unknown, issue: z.core.$ZodIssueInvalidUnion, reading: Reading): void {
   const owner = shapeAt(reading.schema, reading.value, issue.path.slice(0, -1));
   const types = "options" in issue ? (issue.options ?? []).map(String) : [];
@@ -180,14 +180,14 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
   }, value);
 }
 
-/** The entries of a section that is a list, after refusing what is none. `entry` is what each of them is called. */
+/** The entries of a section that is a list. Another value is refused. `entry`: the word for one entry. */
 export function listEntries(values: unknown, section: string, entry: string, problems: ProblemList): unknown[] {
   if (Array.isArray(values)) return values;
   refuseKind("list", values, `write a list: each ${entry} begins with '- '`, [section], problems);
   return [];
 }
 
-/** The same of a section that is a map: names, with what is below each. */
+/** The same for a section that is a map: names with their values. */
 export function mapEntries(
   values: unknown,
   section: string,
@@ -199,7 +199,7 @@ export function mapEntries(
   return [];
 }
 
-/** Where a map or a list belongs and something else stands. */
+/** Refuses another value in the place of a map or a list. */
 export function refuseKind(
   wanted: "map" | "list",
   value: unknown,
@@ -235,7 +235,7 @@ const mapExamples = new Map(
   }),
 );
 
-/** What to write for an option that takes a map, made of what was written where that can be known. */
+/** Advice for an option that takes a map, made from the written value where possible. */
 function adviseOnMap(key: string | number | undefined, value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
   const name = /^[A-Za-z0-9][\w.:@+-]{0,63}$/.test(text) && !looksSecret(text) ? text : undefined;
@@ -263,7 +263,7 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
   }
 }
 
-/** For a destination that is no map: a chat, a mailbox and an address can be known by their looks. */
+/** Advice for a destination that is no map: chats, mailboxes and addresses are recognised by their form. */
 export function adviseOnDestination(value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
   if (/^-\d+$/.test(text)) return `write { type: telegram, chatId: ${text} }`;

@@ -20,25 +20,25 @@ import { looksSecret } from "../../ground/shape/show-value.ts";
 import type { Env } from "../variables.ts";
 import { type ConfigPath, type ConfigProblem, formatPath, type Locate } from "./problem-list.ts";
 
-/** Far more than any configuration has, and far less than a file of nested aliases can unfold to. */
+/** Far more than any real configuration has, and far less than nested aliases can unfold to. */
 const maxNodes = 20_000;
 const maxDepth = 40;
-/** Steps of the parser, some for each level. Its reader calls itself for each, and a stack that is full may end the process. */
+/** Steps of the parser, several for each level. The reader is recursive, and a full stack may end the process. */
 const maxSteps = 4 * maxDepth;
 
 const reference = /\$(\$?)\{([^}]*)\}/g;
 
 /**
- * YAML 1.2 taken apart into plain values, with the way back from each to its line. In every text (not in keys) `${VAR}` is replaced
- * by that environment variable and `$${` stands for a plain `${`. Numbers under `match:` stay the text that was written: `1.10` keeps
- * its zero, and an address `0xAb…` that YAML takes for a hexadecimal number stays an address.
+ * YAML 1.2 as plain values, with the line of each. In every text (not in keys) `${VAR}` is replaced by that environment
+ * variable, and `$${` is a plain `${`. Numbers under `match:` stay the written text: `1.10` keeps its zero, and `0xAb…` stays
+ * an address, which YAML would read as a hexadecimal number.
  */
 export class YamlFile {
-  /** Maps, lists, texts, numbers, booleans and null; `undefined` when the file is empty or cannot be read. */
+  /** Maps, lists, texts, numbers, booleans and null. `undefined` for an empty or unreadable file. */
   readonly value: unknown;
-  /** What is wrong with the file as YAML, and with its `${VAR}` references. */
+  /** Mistakes of the YAML and of its `${VAR}` references. */
   readonly problems: ConfigProblem[] = [];
-  /** The values that came from the environment; any of them may be secret. */
+  /** Values from the environment. Any of them may be secret. */
   readonly referencedValues: string[] = [];
   /** The variables that the file refers to, set or not. */
   readonly referencedNames = new Set<string>();
@@ -50,7 +50,7 @@ export class YamlFile {
   readonly #references = new Set<string>();
   #nodes = 0;
 
-  /** @param env absent: no variable may be read for it */
+  /** @param env absent: references are refused */
   constructor(text: string, name: string, env?: Env) {
     this.#name = name;
     this.#env = env;
@@ -66,7 +66,7 @@ export class YamlFile {
       this.problems.push({ where: this.#at(pos[0]), message: `not YAML: ${message}`, instead: adviseOn(code) });
     const value = errors.length > 0 ? undefined : this.#toValue(contents, []);
     if (this.#nodes > maxNodes) {
-      // What was cut off would be refused as well, at places that are in order.
+      // The cut-off rest would cause further mistakes at correct places.
       this.problems.push({
         where: `${name}:1:1`,
         message: `the file has more than ${groupThousands(maxNodes)} values, with those of aliases`,
@@ -156,7 +156,7 @@ export class YamlFile {
   }
 }
 
-/** Fills `lines`. Undefined: it can be read. */
+/** Fills `lines`. Undefined: the file is not too deep. */
 function findTooDeep(text: string, lines: LineCounter): number | undefined {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -167,7 +167,7 @@ function findTooDeep(text: string, lines: LineCounter): number | undefined {
   return undefined;
 }
 
-/** What each alias means: the last anchor of its name above it. The library walks the whole document for each. */
+/** The target of each alias: the last anchor of its name above it. The library walks the whole document for each alias. */
 function resolveAliases(document: Document): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const aliases = new Map<Alias, Node>();
