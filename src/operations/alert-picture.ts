@@ -13,19 +13,21 @@ import { shortAddress } from "../core/subject-name.ts";
 
 export interface AlertPicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
-  /** The last seven days of a metric, cached and bounded; undefined when they are not known now. Absent: no service. */
+  /**
+   * The last seven days of a metric, cached and bounded. Undefined when they are not known now. Absent: no service is configured.
+   */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   toPng(svg: string): Promise<DeskResult>;
   clock: Clock;
 }
 
-/** As many alerts of one key are looked at. */
+/** The most alerts of one key that are looked at. */
 const mostKeyEvents = 60;
 const mostDrawings = 16;
-/** How long a drawing waits for the service before it takes what the alerts themselves have brought. */
+/** How long a drawing waits for the service before it uses the values of the alerts. */
 const historyLimitMs = 1_200;
 const keepMs = 5 * 60_000;
-/** What is missing now may be there in a while; a picture that had to do without the service as well. */
+/** A missing value may be there a while later, and so may the service's records: such a picture is kept for a shorter time. */
 const keepPoorMs = 30_000;
 const mostKept = 200;
 const mostKeptBytes = 8 * 1024 * 1024;
@@ -37,12 +39,13 @@ interface Kept {
 }
 
 /**
- * Draws pictures for messages: value, limit, the last day and week of an alert's metric. Each is drawn once and kept for some minutes, a
- * bounded number of them and a bounded number at a time; several who ask for one alert share one drawing.
+ * Draws pictures for messages: the value, the limit, and the last day and week of an alert's metric. A picture is drawn once and
+ * kept for some minutes. The numbers of kept pictures and of drawings at a time are bounded. All requests for one alert share its
+ * drawing.
  */
 export function createAlertPictures(deps: AlertPicturesDeps): DrawAlertPicture {
   const { store, readHistory, toPng, clock } = deps;
-  /** What was drawn last stands last. */
+  /** The picture that was drawn last is at the end. */
   const kept = new Map<string, Kept>();
   const underWay = new Map<string, Promise<AlertPictureResult>>();
   let keptBytes = 0;
@@ -103,7 +106,7 @@ export function createAlertPictures(deps: AlertPicturesDeps): DrawAlertPicture {
   };
 }
 
-/** From the record of the service where it has one, else from what the alerts of the key have brought. */
+/** From the service's records, or else from the values of the key's alerts. */
 function describe(
   alert: AlertDetail,
   facts: NonNullable<AlertDetail["facts"]>,
@@ -112,7 +115,7 @@ function describe(
 ) {
   const moment = momentOf(alert);
   const isSparse = record === undefined || record.filter((point) => point.at <= moment).length < 2;
-  // Earlier alerts are placed at the time when they arrived. This one is too, next to them, whatever time it gives itself.
+  // Earlier alerts are placed at the time of their arrival. This one is placed the same way, whatever time it gives itself.
   const at = isSparse ? alert.receivedAt : moment;
   const before = events.slice(events.findIndex(({ id }) => id === alert.id) + 1).filter((one) => one.receivedAt <= at);
   const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);
@@ -132,7 +135,7 @@ function describe(
   };
 }
 
-/** What is measured, in few words: `USDC total TVL on eth`. */
+/** The measured thing in few words: `USDC total TVL on eth`. */
 function nameOf({ metric, token, chain, title }: NonNullable<AlertDetail["facts"]>): string {
   const parts = metric === undefined ? undefined : readMetricKey(metric);
   if (parts === undefined || parts.measure === "") return title;

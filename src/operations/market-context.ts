@@ -9,13 +9,13 @@ import { type MarketFacts, writeMarketLine } from "./market-line.ts";
 import type { MetricHistories } from "./metric-histories.ts";
 import type { Questions } from "./questions.ts";
 
-/** What of a pool's state is said of it, USD. */
+/** The figures of a pool's state that are shown, USD. */
 export interface PoolSight {
   usdTvl: number;
   h24UsdVolume: number;
 }
 
-/** Prices of a token, USD; a market that it is not traded in has none. */
+/** Prices of a token, USD. A market that does not trade it has none. */
 export interface TickerSight {
   price: number;
   cex?: number;
@@ -29,7 +29,7 @@ export interface MarketContextDeps {
   pools?: Pick<Questions<PoolSight>, "read" | "known">;
   /** The tickers, by symbol. */
   tickers?: Pick<Questions<TickerSight>, "read" | "known">;
-  /** Symbols of tokens that alerts give by address alone. Default: none is known. */
+  /** Symbols of tokens that alerts name only by address. Default: none is known. */
   symbolOf?(subject: BareSubject): string | undefined;
   clock: Clock;
 }
@@ -37,7 +37,7 @@ export interface MarketContextDeps {
 /** More alerts in a minute are a flood, in which nothing new is asked. */
 const mostAMinute = 12;
 const minuteMs = 60_000;
-/** Two assets may have one symbol: a price that far from the metric's own is another one's. */
+/** Two assets may have one symbol: a price this far from the metric's own is that of another asset. */
 const farthestTicker = 0.2;
 
 /** The key of a pool's state among the questions. */
@@ -49,13 +49,13 @@ export function createMarketContext(deps: MarketContextDeps) {
   const { store, histories, pools, tickers, symbolOf, clock } = deps;
   const budget = new Budget(clock, mostAMinute, minuteMs);
 
-  /** A token's ticker is asked for by a symbol that anybody may have, so it has to agree with the metric's own price. */
+  /** The symbol for a token's ticker. Several tokens may have it, so the ticker's price must agree with the metric's own. */
   function readTicker(symbol: string | undefined, parts: MetricKeyParts | undefined): string | undefined {
     const isPrice = parts?.kind === "token" && /(?:^|_)price(?:_usd)?$/.test(parts.measure);
     return isPrice && symbol !== undefined && /^[A-Za-z0-9.]{1,20}$/.test(symbol) ? `${symbol}/USD` : undefined;
   }
 
-  /** What may be asked about an alert, and what of it. */
+  /** The questions about an alert, and the answers that it needs. */
   function questionsOf(alert: AlertDetail) {
     const key = metricKeyOf(alert);
     if (key === undefined) return undefined;
@@ -102,13 +102,12 @@ export function createMarketContext(deps: MarketContextDeps) {
   }
 
   return {
-    /** The line of `describe` from what is known already; asks nobody. */
+    /** The line of `describe` from known answers, without a question. */
     known,
     /**
-     * What the market does around an alert, as it is now, in one line of at most 120 characters without any text of others:
-     * "1 h −0.4 % · 24 h −8.2 % · 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when its metric is
-     * none of the service's, and when `signal` ends it. What is not known `deadlineMs` from now is left out, and in a flood
-     * nothing is asked. Never rejects.
+     * The present market around an alert, in one line of at most 120 characters without text of others: "1 h −0.4 % · 24 h −8.2 % ·
+     * 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when the service does not have the metric, and when
+     * `signal` ends it. Answers that take longer than `deadlineMs` are left out, and in a flood nothing is asked. Never rejects.
      */
     async describe(alertId: string, { signal, deadlineMs }: { signal?: AbortSignal; deadlineMs: number }) {
       const until = clock.now() + deadlineMs;

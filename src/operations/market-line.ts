@@ -4,43 +4,43 @@ import { writeShortNumber } from "../ground/numbers/format-number.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/** What is known of a metric besides its alert; whatever is absent is left out. */
+/** Facts about a metric besides its alert. An absent one is left out. */
 export interface MarketFacts {
-  /** Records of the last seven days, by time; each the value at its instant, no average. */
+  /** Records of the last seven days, by time. Each is the value at its instant, no average. */
   points?: readonly HistoryPoint[];
   /**
-   * The moment of the alert, epoch milliseconds, and what it says of then: `other` is no number of the records' kind, such
-   * as one of millions. Absent: it says no number.
+   * The moment of the alert, epoch milliseconds, and its value. `other`: a number of another kind than the records, such as one of
+   * millions. Absent: the alert has no number.
    */
   alert?: { at: number; value: number | "other" };
-  /** The metric's unit. A percentage has no change in percent: nobody can use it. */
+  /** The metric's unit. A percentage gets no change in percent, which would be of no use. */
   unit?: string;
-  /** Figures of the pool that the metric is about, USD. */
+  /** Figures of the metric's pool, USD. */
   pool?: { tvl?: number; volume?: number };
-  /** Price of the token that the metric is about, USD. */
+  /** Prices of the metric's token, USD. */
   ticker?: { cex: number; dex: number };
 }
 
-/** What an edited chat message has room for below its text. */
+/** The room below the text of an edited chat message. */
 const longestLine = 120;
 
-/** What is older says nothing of now. */
+/** An older record does not describe the present. */
 const oldestMs = 2 * hourMs;
-/** What is older is said with its age. */
+/** An older record is shown with its age. */
 const freshMs = 15 * minuteMs;
-/** A record that much later than the alert is still of its moment. */
+/** A record this much later than the alert still belongs to its moment. */
 const sameMomentMs = 2 * minuteMs;
-/** Clocks differ. */
+/** Allows for clocks that differ. */
 const earlyMs = 2 * minuteMs;
-/** The lowest and the highest value may lie in a longer hole. */
+/** A longer hole may hide the lowest and the highest value. */
 const longestHoleMs = 12 * hourMs;
 
 /**
- * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only what is
- * certain, and no more than 120 characters. Undefined when nothing is. Numbers and our own words only.
+ * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only certain facts, in at
+ * most 120 characters, as numbers and our own words. Undefined when nothing is certain.
  *
- * The changes are those to what the alert says itself, as in its picture. Where a record is newer, or the two are not of
- * one kind, they are those to the newest record, which is named: `now 18,123: 1 h −0.4 %`, `4 min ago 18,123: …`.
+ * The changes lead to the alert's own value, as in its picture. Where a record is newer, or the two are of different kinds, they
+ * lead to the newest record, which is named: `now 18,123: 1 h −0.4 %`, `4 min ago 18,123: …`.
  */
 export function writeMarketLine(
   { points = [], alert, unit, pool, ticker }: MarketFacts,
@@ -66,7 +66,7 @@ export function writeMarketLine(
   return line === "" ? undefined : line;
 }
 
-/** What the alert says, as the newest record; undefined where there is a newer one, or none at all. */
+/** The alert's value as the newest record. Undefined where a newer record exists, or none at all. */
 function ownOf(alert: MarketFacts["alert"], records: readonly HistoryPoint[]): HistoryPoint | undefined {
   const newest = records.at(-1);
   if (alert === undefined || alert.value === "other" || newest === undefined) return undefined;
@@ -92,7 +92,7 @@ function writeChanges(points: readonly HistoryPoint[]): string[] {
   });
 }
 
-/** The range of the time before the newest record in which there is no long hole. */
+/** The range of values in the time before the newest record, back to the last long hole. */
 function writeRange(points: readonly HistoryPoint[], newest: HistoryPoint): string | undefined {
   let first = points.length - 1;
   while (first > 0 && (points[first]?.at ?? 0) - (points[first - 1]?.at ?? 0) <= longestHoleMs) first -= 1;
@@ -129,7 +129,7 @@ function writeTicker({ cex, dex }: NonNullable<MarketFacts["ticker"]>): string |
   return isAmount(cex) && isAmount(dex) ? `CEX ${shorten(cex, dex)}, DEX ${shorten(dex, cex)} USD` : undefined;
 }
 
-/** @param neighbour where it differs, it reads differently */
+/** @param neighbour a value whose short form must differ, if the value differs */
 function shorten(value: number, neighbour?: number): string {
   return writeShortNumber(String(value), {
     besides: [neighbour === undefined ? undefined : String(neighbour)],

@@ -3,20 +3,18 @@ import { createQuestions, type Questions, type QuestionsDeps } from "./questions
 
 export interface MetricHistoriesDeps extends QuestionsDeps {
   service: Pick<MetricHistoryService, "lookAtRecords">;
-  /** From the asking to the answer, waiting included. Default 2.5 s. */
+  /** The time limit of a question, with its wait. Default 2.5 s. */
   timeLimitMs?: number;
 }
 
-/**
- * The last seven days of a metric, by time, for pictures and for what is said of the market: asked once for all of them.
- */
+/** The last seven days of a metric, by time. Pictures and market lines share one question. */
 export type MetricHistories = Questions<readonly HistoryPoint[]>;
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
-/** A week of values for each second would take the memory of all others. */
+/** A week with a value for each second would take the memory of all others. */
 const mostPoints = 20_000;
 
-/** 120 calls an hour: the account's other duties, the watch over it among them, ask with the same key. */
+/** 120 calls an hour: the account's other duties, such as the watch over it, use the same key. */
 export function createMetricHistories({ service, timeLimitMs, ...deps }: MetricHistoriesDeps): MetricHistories {
   return createQuestions(deps, {
     event: "metric_history.failed",

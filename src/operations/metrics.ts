@@ -6,34 +6,34 @@ import { watchVerdicts } from "../core/ports/watch.ts";
 import { Histogram, type Labels } from "../ground/numbers/figures.ts";
 import { vendorOf } from "../vendors/index.ts";
 
-/** Without `relays`, `canary` or `spool` nothing is known of any, or there is none. */
+/** An absent `relays`, `canary` or `spool` is unknown, or the relay has none. */
 export interface MetricsInput
   extends Pick<StatusView, "destinations" | "sources" | "watches" | "silence">,
     Partial<Pick<StatusView, "relays" | "canary" | "spool">> {
   /** Counters of the door since the start, by name. */
   door: Readonly<Record<string, number>>;
-  /** Undefined: it does not answer. */
+  /** Undefined: the store does not answer. */
   store: StoreHealth | undefined;
   delivery: Pick<DeliveryFigures, "attempts" | "refusedMessages" | "seconds">;
-  /** Pictures for messages since the start, by what became of them. Default: there are none. */
+  /** Pictures for messages since the start, by their results. Default: the relay draws none. */
   pictures?: Readonly<Record<PictureResult, number>>;
-  /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
+  /** Alerts since the start. `givenUp`: sent as they came. `repeats`: not sent. */
   routing: { givenUp: number; repeats: number; senderLag: Histogram };
-  /** When the key of the account at the alerting service expires, if it is known. Epoch milliseconds. */
+  /** When the key of the account at the alerting service expires, if this is known. Epoch milliseconds. */
   keyExpiresAt?: number;
-  /** Default: nothing is asked. */
+  /** Default: the relay asks no such service. */
   market?: MarketServiceView[];
   now: number;
 }
 
-/** Undefined: it is not known now, and left out. */
+/** Undefined: the figure is unknown now, and left out. */
 type Figure = number | undefined;
 type Figures = readonly (readonly [labels: Labels, figure: Figure])[];
 type Metrics = Readonly<
   Record<string, readonly [help: string, read: (input: MetricsInput) => Figure | Figures | Histogram]>
 >;
 
-/** Whose each metric is: those of this relay add up over relays, the others are the same on each of them. */
+/** The metrics of this relay, which add up over relays. The others below are the same on each relay. */
 const ofThisRelay: Metrics = {
   tocsin_hook_requests_total: [
     "Requests at the hook of this relay since its start, by what became of them.",
@@ -118,7 +118,7 @@ const ofThisRelay: Metrics = {
 };
 
 const ofAllRelays: Metrics = {
-  // What the database says.
+  // From the database.
   tocsin_unrouted_alerts: ["Accepted alerts that no decision has been made for yet", ({ store }) => store?.unrouted],
   tocsin_oldest_unrouted_seconds: [
     "Age of the oldest accepted alert that no decision has been made for yet",
@@ -145,7 +145,7 @@ const ofAllRelays: Metrics = {
     "When it last took a message",
     ofDestinations(({ lastSentAt }) => lastSentAt && lastSentAt / 1000),
   ],
-  // What the relay that delivers says.
+  // From the relay that delivers.
   tocsin_destination_up: [
     "1 when the destination takes messages",
     ofDestinations(({ health }) => Number(health === "ok" || health === "degraded")),
@@ -156,7 +156,7 @@ const ofAllRelays: Metrics = {
       vendorOf(channel).probeProves === "connection" ? undefined : lastProvenAt && lastProvenAt / 1000,
     ),
   ],
-  // What the relay that watches says.
+  // From the relay that watches.
   tocsin_watch: [
     "1 for what a watch finds now, 0 for the other verdicts",
     ({ watches }) =>
@@ -199,8 +199,8 @@ const ofAllRelays: Metrics = {
 };
 
 /**
- * The state of the relay as Prometheus text. Made anew for each scrape from the store and the counters, so that nothing
- * is counted twice; labels are destination names of the configuration, never texts of senders or ids of chats.
+ * The state of the relay as Prometheus text. It is made anew for each scrape from the store and the counters, so that nothing is
+ * counted twice. Labels are names of the configuration, never texts of senders or ids of chats.
  */
 export function formatMetrics(input: MetricsInput): string {
   const write = (metrics: Metrics, isShared = false) =>
@@ -219,7 +219,7 @@ export function formatMetrics(input: MetricsInput): string {
 
 type Sample = readonly [suffix: string, labels: Labels, figure: Figure];
 
-/** Each bucket of a histogram counts those below it as well. */
+/** Each bucket of a histogram also counts those below it. */
 function samplesOf(figures: number | Figures | Histogram): Sample[] {
   if (typeof figures === "number") return [["", {}, figures]];
   if (!(figures instanceof Histogram)) return figures.map(([labels, figure]) => ["", labels, figure]);
@@ -253,8 +253,7 @@ function ofDestinations(read: (destination: DestinationView, input: MetricsInput
 }
 
 /**
- * The names of `TELEGRAM_CHAT_IDS` are chat ids: those destinations are named by their place in the list,
- * `telegram:1`.
+ * Destinations of `TELEGRAM_CHAT_IDS` are named by chat ids. In metrics they are named by their place in the list: `telegram:1`.
  */
 function nameDestination(labels: Labels, { destinations }: MetricsInput): Labels {
   const { destination = "" } = labels;

@@ -20,8 +20,8 @@ export interface MuteBookDeps {
 }
 
 /**
- * The mutes made at run time, kept in memory so that routing an alert waits for nobody. What is added or ended here
- * holds when the promise resolves, without the signal; what another process adds or ends holds after the next look.
+ * The mutes that were made at run time, kept in memory so that routing waits for nobody. A change made here is in force when the
+ * promise resolves, without a signal. A change of another process is in force after the next look.
  */
 export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute">, Poll {
   active(): Mute[];
@@ -35,11 +35,11 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   async function refresh(): Promise<void> {
     const before = changes;
     const mutes = await store.listMutes(clock.now(), false);
-    // An answer that was under way during a change made here may be older than it; the next look comes in a second.
+    // An answer that was under way during a change here may be older than the change. The next look comes in a second.
     if (changes === before) known = mutes;
   }
 
-  /** What is stored holds from now on, without another question to the store: that one could fail. */
+  /** Takes stored mutes over without another question to the store, which could fail. */
   function keep(mutes: Mute[]): void {
     changes += 1;
     known = mutes;
@@ -57,7 +57,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
       if (mute.endsAt <= Math.max(mute.startsAt, now))
         throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
-      // Throws: routing ignores a mute that cannot be judged, so its maker must hear of it here.
+      // Throws here, so that the person hears of a mute that cannot be judged: routing would ignore it.
       compileMatchers(mute.matchers);
       if ((await store.addMute(mute)) === "over") {
         throw new AppError("conflict", "It is over already.", { hint: "Say for how long instead." });
@@ -81,7 +81,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   };
 }
 
-/** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
+/** Active and coming mutes, with those of the configuration. `includeEnded`: past ones too. */
 export async function listMutes(
   store: Pick<MuteStore, "listMutes" | "countSilenced"> & Pick<WatchStore, "loadWatchState">,
   configured: readonly Mute[],

@@ -6,14 +6,14 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { wordSet } from "../ground/text/plain-text.ts";
 
-/** The names that messages, pages, API and commands use for what has an address and no name. */
+/** The learned names of subjects that alerts name only by address. Messages, pages, API and commands use them. */
 export interface KnownNames {
   /**
-   * As messages show it. The address joins it where two subjects on one chain have the same name, or where the name would pass
-   * for a well-known one. Only what was known at the instant.
+   * The name in messages, as it was known at the instant. It contains the address where two subjects on one chain have the same
+   * name, or the name looks like a well-known one.
    */
   nameOf(subject: BareSubject, at: number): string | undefined;
-  /** Its symbol alone, for a ticker; undefined where another one on its chain has the same. */
+  /** The symbol alone, for a ticker. Undefined where another subject on its chain has the same. */
   symbolOf(subject: BareSubject): string | undefined;
   find(facts: AlertFacts): LearnedName | undefined;
 }
@@ -28,14 +28,14 @@ const namedSchema = z.object({
   address: z.string(),
   symbol: z.string().min(1).max(longestName),
   learnedAt: z.number(),
-  /** When the service said it last. */
+  /** When the service last gave the name. */
   saidAt: z.number(),
 });
 type Named = z.infer<typeof namedSchema>;
 const savedSchema = z.object({ names: z.array(namedSchema) });
 const readSaved = (state: unknown): Named[] => savedSchema.safeParse(state).data?.names ?? [];
 
-/** What a relay has learned and saved, for a process that only reads. Rejects as the store does. */
+/** The names that a relay has learned and saved, for a process that only reads. Rejects as the store does. */
 export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
   const book = new NameBook();
   await loadNames(store, book);
@@ -47,9 +47,9 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
 }
 
 /**
- * Saves what this relay has learned, and adds to the book what others have saved. Rejects as the store does.
+ * Saves the names that this relay has learned, and adds those of others to the book. Rejects as the store does.
  *
- * @param learned keys of names in the book that may not be saved
+ * @param learned keys of names in the book that may not be saved yet
  */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
   const together = await changeTogether(store, stateName, (from) => {
@@ -64,7 +64,7 @@ export async function exchangeNames(store: CommonStates, book: NameBook, learned
   for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named))));
 }
 
-/** The service's last word counts; it is known since the first time that the service said it. */
+/** The later answer of the service counts. The name is known since the first answer. */
 function laterOf(one: Named, other: Named | undefined): Named {
   if (other === undefined) return one;
   const later = other.saidAt > one.saidAt ? other : one;
@@ -72,7 +72,7 @@ function laterOf(one: Named, other: Named | undefined): Named {
   return isSame ? { ...later, learnedAt: Math.min(one.learnedAt, other.learnedAt) } : later;
 }
 
-/** At most `mostNames`, without those that were said longest ago. */
+/** At most `mostNames`. The names with the oldest answers are dropped. */
 export class NameBook implements KnownNames {
   readonly #names = new Map<string, Named>();
   /** Keys of the names, by chain and symbol. */
@@ -82,7 +82,7 @@ export class NameBook implements KnownNames {
     return this.#names.get(key);
   }
 
-  /** The one that was said last stands last. */
+  /** The name with the newest answer is last. */
   all(): Named[] {
     return [...this.#names.values()];
   }
@@ -142,36 +142,35 @@ function groupOf({ chain, symbol }: Named): string {
   return `${chain.toLowerCase()} ${folded(symbol)}`;
 }
 
-/** `USDC.` and `$USDC` read as USDC. */
+/** `USDC.` and `$USDC` count as USDC. */
 function folded(symbol: string): string {
   return symbol.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}/]/gu, "");
 }
 
-/** Symbols that are often copied: a token that another calls so is shown with its address, even if it is the right one. */
+/** Symbols that are often copied. A token with one of these is shown with its address, even if it is the right one. */
 const oftenCopied = wordSet(
   `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
   eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic
   avax wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`,
 );
 
-/** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
+/** Letters of other scripts may look like ours. The pools of well-known tokens have several copies each. */
 function mayPassForAnother(symbol: string): boolean {
   return !/^[\x20-\x7e]+$/.test(symbol) || symbol.split("/").every((one) => oftenCopied.has(folded(one)));
 }
 
-/** Nobody's symbol is longer; more is not even looked at. */
+/** No real symbol is longer, and no more characters are looked at. */
 const longestSymbol = 20;
 const mostLookedAt = 200;
 
-/** What our own first lines begin with: a token of that name would pass for the state of its alert. */
+/** The beginnings of our own first lines: a token of this name would look like the state of its alert. */
 const ownWords = wordSet(
   "critical warning info information notice urgent resolved recovered over ok test tocsin alert alarm possible repeat late",
 );
 
 /**
- * A symbol from outside as it may stand in the first line of a message: letters, digits and `. - + _ $ &` alone, no emoji
- * that passes for a severity, nothing that turns the line round, at most 20 characters. Undefined where nothing is left that
- * names anything.
+ * Makes a symbol from outside safe for the first line of a message: only letters, digits and `. - + _ $ &`, no emoji that looks
+ * like a severity, no characters that reverse the line, at most 20 characters. Undefined where no name is left.
  */
 export function cleanSymbol(sent: unknown): string | undefined {
   if (typeof sent !== "string") return undefined;

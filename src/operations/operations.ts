@@ -36,7 +36,7 @@ import { createDestinationTests, type DestinationTestDeps } from "./test-destina
 import { createTroubles } from "./troubles.ts";
 import { viewDestinations, viewLog, viewRoutes } from "./views.ts";
 
-/** Without `spool`, what the store does not take is refused. */
+/** Without `spool`, requests are refused while the store is away. */
 export interface OperationsDeps
   extends DestinationTestDeps,
     Pick<RefusedDeps, "inbox">,
@@ -48,7 +48,7 @@ export interface OperationsDeps
     Pick<RoutingDesk, "recordNotice"> &
     Pick<Administration, "health">;
   routes: Route[];
-  /** What other parts of the relay answer themselves. */
+  /** The operations that other parts of the relay answer themselves. */
   parts: Pick<
     Operations,
     | "tryBody"
@@ -73,15 +73,15 @@ export interface OperationsDeps
       statuses(): DestinationState[];
       figures: MetricsInput["delivery"];
     };
-  /** What became of pictures. Absent: none is counted. */
+  /** The results of pictures. Absent: none is counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
-  /** What came to the hooks of this relay alone. */
+  /** The requests at the hooks of this relay alone. */
   sourcesHere: Operations["sources"];
   /** See `RefusedDeps`. */
   keyOfRefused: RefusedDeps["keyOf"];
-  /** What no relay has had for a while. Default: nothing. */
+  /** The lane groups that no relay has had for a while. Default: none. */
   unheld?(now: number): Trouble[];
-  /** Since the start. */
+  /** Counted since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
   /** When this process began to relay. Epoch milliseconds. */
@@ -92,15 +92,15 @@ export interface OperationsDeps
   hearing?: Signals["hearing"];
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
-  /** The watch of a source, or of the account of the environment. Undefined: nobody watches it. */
+  /** The watch of a source, or of the account of the environment. Undefined: the account is not watched. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
-  /** Absent: nobody looks for alerts that did not come. */
+  /** Absent: nobody looks for missing alerts. */
   gapWatchOf(
     source?: string,
   ): { report(): Promise<GapReport | undefined>; check(window: GapWindow): Promise<GapReport> } | undefined;
-  /** What the service is asked for decoration. */
+  /** The services that are asked for decoration. */
   market(): MarketServiceView[];
-  /** The health of the store, just now. Default: nothing is known. */
+  /** The present health of the store. Default: unknown. */
   health?: StoreHealth;
 }
 
@@ -109,7 +109,7 @@ interface WatchedAccount {
   putBack(): Promise<"put-back" | "unchanged">;
 }
 
-/** What a running relay says of itself. */
+/** The views of a running relay on itself. */
 class RelayViews {
   readonly #looks: ReturnType<typeof createStoreLooks>;
   readonly troubles: ReturnType<typeof createTroubles>;
@@ -134,7 +134,7 @@ class RelayViews {
 
   readonly destinations = async (): Promise<DestinationView[]> => {
     const counts = await this.deps.store.countByDestination();
-    // After the wait: a page that asks for its version at the same time would show them older than it says.
+    // Read after the wait: a page that asks for its version at the same time would otherwise show older states.
     const views = viewDestinations(this.deps.engine.statuses(), counts);
     const holders = holdersOf(this.deps.parts.relays());
     return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
@@ -177,7 +177,7 @@ class RelayViews {
     };
   }
 
-  /** While the store is away, that is what a scrape is to find out. */
+  /** A scrape must show that the store is away, so it does not fail with it. */
   async metricsText(): Promise<string> {
     const { parts, engine, clock, ...deps } = this.deps;
     const inTime = <T>(asked: Promise<T>) =>
@@ -206,7 +206,7 @@ class RelayViews {
   }
 }
 
-/** The error where this relay does not watch what was asked for. */
+/** The error where this relay does not watch the account. */
 function notWatched(source: string | undefined, ofSource: string, inGeneral: string, leave: string): AppError {
   return source === undefined
     ? new AppError("conflict", `This relay does not ${inGeneral}.`, {
@@ -217,7 +217,7 @@ function notWatched(source: string | undefined, ofSource: string, inGeneral: str
       });
 }
 
-/** What people can do to a running relay, and what it says of itself, over the parts that run. */
+/** The actions of people on a running relay, and its views, over its running parts. */
 export function createOperations(deps: OperationsDeps): Operations {
   const { store, parts, mutes, engine, reader, clock, log } = deps;
   const views = new RelayViews(deps);

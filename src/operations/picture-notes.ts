@@ -17,7 +17,7 @@ export type KeptPictureNotes = ReturnType<typeof createPictureNotes>;
 
 export interface PictureNotesDeps {
   store: CommonStates;
-  /** Other relays note outcomes of pictures too: each may know a part of one delivery's. */
+  /** Other relays note results too: each may know a part of a delivery's result. */
   isShared: boolean;
   /** The names of destinations whose messages have pictures. */
   destinations: readonly string[];
@@ -25,9 +25,9 @@ export interface PictureNotesDeps {
   log: Log;
 }
 
-/** For one destination: more than the pages of a day's alerts ask for. */
+/** For one destination. More than the pages of a day's alerts need. */
 const mostOfOne = 200;
-/** What a kill may cost, and so how often the store is written to at most. */
+/** The time whose notes a kill may lose, and so how often the store is written to at most. */
 const saveEveryMs = 60_000;
 
 interface Noted {
@@ -51,12 +51,12 @@ const savedSchema = z.object({
 });
 
 /**
- * What became of pictures, over restarts: in memory, and once a minute in the store, in one piece a destination and behind
- * all deliveries. Each relay adds what it has noted to what the others have, and learns that from it.
+ * The results of pictures, over restarts: in memory, and once a minute in the store, in one piece for each destination, apart from
+ * the deliveries. Each relay adds its own notes to those of the others, and reads theirs.
  */
 export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps) {
   const noted = new Map(destinations.map((name) => [name, new RecentMap<string, Noted>(mostOfOne)]));
-  /** What is not kept yet, by destination and id: how often it was fetched. */
+  /** Unsaved results, by destination and id, with the number of fetches. */
   const changed = new Map(destinations.map((name) => [name, new RecentMap<string, number>(mostOfOne)]));
   const counts = Object.fromEntries(pictureResults.map((result) => [result, 0])) as Record<PictureResult, number>;
   let isLoaded = false;
@@ -78,7 +78,7 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     return noted.get(destination)?.get(id)?.outcome;
   }
 
-  /** @returns all that is known of it now, those of others included */
+  /** @returns all known results, with those of other relays */
   function exchange(name: string, mine: readonly News[]): Promise<Map<string, Noted>> {
     return changeTogether(store, `pictures:${name}`, (from) => {
       const together = addTo(readSaved(from), mine);
@@ -124,13 +124,13 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     note,
     find,
     ofDelivery,
-    /** A message got the address of a picture. */
+    /** Notes that a message got the address of a picture. */
     noteLinked(message: PicturedMessage): void {
-      // It is composed again for another try, and the program that showed the first has fetched the same picture.
+      // The message is composed again for another try, and the program that showed the first has fetched the same picture.
       const isKnown = noted.get(message.destination)?.has(message.id) ?? false;
       if (!isKnown) note(message, { result: "linked" });
     },
-    /** Somebody has fetched it. */
+    /** Notes that the picture was fetched. */
     noteFetched(message: PicturedMessage): void {
       const before = noted.get(message.destination)?.get(message.id);
       const { times, afterMs } = before?.outcome ?? {};
@@ -139,11 +139,11 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
       const first = before?.outcome.result === "linked" ? Math.max(0, clock.now() - at) : afterMs;
       put(message, { at, outcome: { result: "fetched", times: (times ?? 0) + 1, afterMs: first } }, 1);
     },
-    /** Since the start. Who fetches an address twice counts once. */
+    /** Since the start. An address that is fetched twice counts once. */
     counts: (): Readonly<Record<PictureResult, number>> => counts,
-    /** Reads what was kept before, and keeps what comes until `stop` is aborted. Never rejects. */
+    /** Reads the saved results, and saves new ones until `stop` is aborted. Never rejects. */
     run: (stop: AbortSignal): Promise<void> => poll.run(stop),
-    /** Keeps what came since. Never rejects. */
+    /** Saves new results. Never rejects. */
     save: (): Promise<void> => save().catch(onFailed),
   };
 }
@@ -151,7 +151,7 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
 interface News {
   id: string;
   one: Noted;
-  /** Since it was kept last. */
+  /** The fetches since the last save. */
   fetches: number;
 }
 
@@ -167,7 +167,7 @@ function addTo(known: Map<string, Noted>, news: readonly News[]): Map<string, No
   return known;
 }
 
-/** One relay may know when an address was given, and others that it was fetched. */
+/** One relay may know that an address was given, and another that the picture was fetched. */
 function combine(known: Noted | undefined, one: Noted, fetches: number): Noted {
   if (known === undefined) return one;
   const given = [known, one].find(({ outcome }) => outcome.result === "linked");

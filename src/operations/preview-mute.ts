@@ -11,7 +11,7 @@ import { parseFieldPath } from "../matching/path.ts";
 
 export interface MutePreviewDeps {
   store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts"> & Pick<Dispatch, "findRequests">;
-  /** For matchers that look into the body. */
+  /** For matchers that read the body. */
   reader: BodyReader;
   clock: Clock;
   /** Milliseconds that only go forward. Default `performance.now`. */
@@ -20,21 +20,21 @@ export interface MutePreviewDeps {
 
 const windowMs = 24 * 60 * 60 * 1000;
 const mostAlertsByDefault = 10_000;
-/** Facts that are read at once: a few milliseconds of the reading thread. */
+/** The facts that are read at once: a few milliseconds of the reading thread. */
 const pageSize = 512;
-/** A body has to be read anew for each alert, which is a hundred times the work. */
+/** The most alerts when bodies are needed: each body is read anew, which is a hundred times the work. */
 const mostWithBodies = 1_000;
 const bodiesAtOnce = 50;
 const maxBodyBytesAtOnce = 4 * 1024 * 1024;
 const maxBodyBytes = 32 * 1024 * 1024;
-/** The event loop is kept this long at most; then others have their turn. */
+/** The event loop is blocked this long at most. Then other work gets its turn. */
 const sliceMs = 10;
-/** A pattern over long texts may take long for each alert. The answer counts what was looked at within this time. */
+/** A pattern may take long for each long text. The answer counts the alerts that were looked at within this time. */
 const mostMs = 3_000;
 
 /**
- * Counts what a mute would have held of the alerts of the last 24 hours, the newest first. Reads only, in pages of
- * the reading thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
+ * Counts the alerts of the last 24 hours that a mute would have held back, the newest first. It only reads, in pages of the reading
+ * thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
  */
 export function createMutePreview(deps: MutePreviewDeps) {
   const listNewest = keepNewest(deps.store);
@@ -50,7 +50,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
     const turns = createTurns(deps.monotonicMs ?? (() => performance.now()));
     let bytesLeft = maxBodyBytes;
     for (let before: Position | undefined; ; ) {
-      // One more than is looked at says whether there are more.
+      // One more than the limit shows whether there are more.
       const limit = Math.min(size, mostAlerts + 1 - preview.looked);
       const page =
         before === undefined
@@ -61,7 +61,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
       for (const { alertSeq, origin, facts } of page) {
         if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver()) return { ...preview, complete: false };
         preview.looked += 1;
-        // No mute applies to what could not be read.
+        // No mute applies to an unreadable alert.
         if (facts.format === "unreadable") continue;
         if (match.holds({ facts, payload: bodies?.payloads.get(alertSeq), origin })) preview.matched += 1;
         await turns.give();
@@ -73,8 +73,8 @@ export function createMutePreview(deps: MutePreviewDeps) {
 }
 
 /**
- * The newest facts, kept from one alert's page to the next (a mebibyte of text at most, as `listFacts` gives it) while no
- * alert changes, comes or is removed. What has grown too old meanwhile is left out.
+ * The newest facts, kept between the pages of single alerts while no alert changes, comes or is removed. At most a mebibyte of
+ * text, as `listFacts` gives it. Facts that are too old meanwhile are left out.
  */
 function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts">) {
   let kept: { state: string; fromAt: number; limit: number; page: StoredFacts[] } | undefined;
@@ -107,7 +107,7 @@ async function readPayloads(
 ): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
   const payloads = new Map<number, Json | undefined>();
   let bytes = 0;
-  // A body that could not be read when it was routed may take its whole time again, and everybody else's.
+  // A body that could not be read at its routing may take its whole time again, and delay all others.
   const readable = page.filter(({ facts }) => facts.format !== "unreadable");
   for (let left = readable.map(({ alertSeq }) => alertSeq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);
@@ -115,7 +115,7 @@ async function readPayloads(
     for (const [index, { body, alerts }] of requests.entries()) {
       bytes += body.byteLength;
       const reading = readings[index];
-      // A body that cannot be read has no payload for the router either.
+      // The router has no payload of an unreadable body either.
       const translations = reading?.kind === "read" ? reading.translations : [];
       for (const { seq, item } of alerts) payloads.set(seq, translations[item]?.payload);
     }

@@ -8,25 +8,25 @@ import { RecentMap } from "../ground/recent-map.ts";
 import { hourMs, minuteMs } from "../ground/time/spans.ts";
 
 /**
- * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a load for the
- * service. Each kind of question therefore has a budget and remembers its answers, and all that go to one interface stop together
- * when it refuses or fails.
+ * Questions to the service that only decorate. A failure costs only the decoration, and must never become a load for the service.
+ * Each kind of question therefore has a budget and remembers its answers. All questions to one interface stop together when it
+ * refuses or fails.
  */
 
-/** A person has to change the key. */
+/** The pause after a refused key, which a person has to change. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;
-/** How long an answer is given again. */
+/** How long an answer is used again. */
 const keepMs = 5 * minuteMs;
 const mostKept = 100;
-/** Questions that have no answer yet. */
+/** The most questions without an answer. */
 const mostWaiting = 4;
 /** How long nothing is given after a failure. */
 const keepFailureMs = minuteMs;
-/** How long it is believed that the service knows no such thing. */
+/** How long the answer is used that the service does not know the thing. */
 const keepUnknownMs = hourMs;
 const longestPauseMs = 24 * hourMs;
-/** One call that is late or fails says little of the next. */
+/** One late or failed call says little about the next. */
 const failuresToPause = 2;
 
 const pauseReasons: Partial<Record<ErrorCode, string>> = {
@@ -52,12 +52,12 @@ export class Breaker {
     return this.#current() !== undefined;
   }
 
-  /** Also when the answer is that there is no such thing. */
+  /** Called also for the answer that the thing does not exist. */
   answered(): void {
     this.#failures = 0;
   }
 
-  /** `isAnswer`: the service has answered that there is no such thing, or that it does not take what was asked. */
+  /** `isAnswer`: the service has answered that the thing does not exist, or that the question is invalid. */
   failed(error: unknown): { reason: ErrorCode | "timeout"; isAnswer: boolean } {
     const { code, retryAfterMs = 0 } = error instanceof AppError ? error : ({ code: "timeout" } as const);
     const isAnswer = code === "upstream_not_found" || code === "upstream_rejected";
@@ -75,7 +75,7 @@ export class Breaker {
     return now === undefined ? {} : { pausedUntil: now.until, pausedBecause: now.because };
   }
 
-  /** A clock that is set back lengthens no pause. */
+  /** A clock that is set back makes no pause longer. */
   #current() {
     const now = this.#clock.now();
     if (this.#paused !== undefined && (now >= this.#paused.until || now < this.#paused.since)) this.#paused = undefined;
@@ -104,7 +104,7 @@ export interface QuestionsOptions<T> {
   /** The event that a failure is logged as. */
   event: string;
   ask(key: string, options: { signal: AbortSignal }): Promise<T>;
-  /** From the asking to the answer, waiting included. Default 2.5 s. */
+  /** The time limit of a question, with its wait. Default 2.5 s. */
   timeLimitMs?: number;
   /** Calls. Default 120. */
   mostAnHour?: number;
@@ -118,7 +118,7 @@ interface Known<T> {
   answer?: T;
 }
 
-/** Asks one question at a time, remembers the answers, and asks no more often than the budget allows. */
+/** Asks one question at a time, remembers the answers, and keeps to the budget. */
 export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>) {
   const { clock, log, breaker } = deps;
   const { event, ask, timeLimitMs = 2_500, mostAnHour = 120 } = options;
@@ -137,7 +137,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
 
   const remember = (key: string, entry: Omit<Known<T>, "at">) => heard.set(key, { at: clock.now(), ...entry });
 
-  /** @param own of those under way */
+  /** @param own the number of the caller's questions under way */
   function mayAsk(own = 0): boolean {
     return !breaker.isOpen() && underWay.size - own < mostWaiting && budget.isLeft();
   }
@@ -148,7 +148,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
     let isAsked = false;
     const answer = withTimeLimit(timeLimitMs, undefined, async ({ signal }) => {
       await Promise.race([before, whenAborted(signal)]);
-      // Too little of its time is left behind one that hung.
+      // Too little time is left after a call that hung.
       if (hangs !== hangsBefore || !mayAsk(1)) return undefined;
       isAsked = true;
       budget.spend();
@@ -172,7 +172,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   }
 
   return {
-    /** Undefined when the service does not say, or may not be asked now, and for no key. Never rejects. */
+    /** Undefined without a key, when the service gives no answer, or may not be asked now. Never rejects. */
     read(key: string | undefined): Promise<T | undefined> {
       if (key === undefined) return Promise.resolve(undefined);
       const found = find(key);
@@ -184,7 +184,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       underWay.set(key, started);
       return started;
     },
-    /** The answer that is known and still holds; asks nobody. */
+    /** The remembered answer that is still valid, without a question. */
     known: (key: string | undefined) => (key === undefined ? undefined : find(key)?.answer),
     calls: () => callsOf(budget),
   };

@@ -5,31 +5,31 @@ import type { Administration, StoreHealth } from "../core/ports/administration.t
 
 export interface ReadinessDeps {
   store: Pick<Administration, "health">;
-  /** What the latest look at the store found, as long as it counts. Default: nothing. */
+  /** The result of the latest look at the store, while it counts. Default: none. */
   lastHealth?(): StoreHealth | undefined;
   engine: {
     lastTurnAt(): number;
     laneTurns(): { destination: string; at: number }[];
-    /** Default: there is no other. */
+    /** Default: this configuration is the only one. */
     configuration?(): ConfigurationState;
   };
   reader: { problem(): string | undefined };
-  /** Absent: there is none. */
+  /** Absent: no spool is configured. */
   spool?(): SpoolView;
   clock: Clock;
   stopping: AbortSignal;
-  /** It has been told to stop, and continues for a while. Default: `stopping`. */
+  /** Aborted when the relay must stop, and still runs for a while. Default: `stopping`. */
   draining?: AbortSignal;
 }
 
-/** The engine goes round every second; this long without a turn means that it hangs. */
+/** The engine turns every second. Without a turn for this long it hangs. */
 export const longestTurnMs = 30_000;
-/** A commit takes milliseconds, and a caller waits no longer than a second. */
+/** A commit takes milliseconds, and a caller waits at most a second. */
 export const longestLookMs = 800;
 
 /**
- * Ready: the store commits, the dispatcher turns and so does every lane. A full disk is not ready, since alerts are refused
- * meanwhile. `alerts`: the hook answers 202, be it into the spool, which is asked first.
+ * Ready: the store commits, and the dispatcher and every lane turn. A full disk is not ready, since alerts are refused. `alerts`:
+ * whether the hook answers 202, also by the spool, which is asked first.
  */
 export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = "relay"): Promise<Readiness> {
   const { engine, reader, clock, draining = deps.stopping } = deps;
@@ -61,7 +61,8 @@ async function findStoreReasons(
   draining: AbortSignal,
   spools: boolean,
 ): Promise<string[]> {
-  // A relay that stops says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
+  // A stopping relay answers no at once, also to a question that is under way: a balancer must not learn it late, or from an old
+  // yes.
   const asked = draining.aborted ? undefined : within(store.health(), longestLookMs, clock, draining);
   const health = await asked?.catch(() => undefined).then((found) => found ?? lastHealth?.());
   if (draining.aborted) return ["it is being stopped"];
@@ -76,13 +77,13 @@ function describeHung(hung: { destination: string; at: number }[], now: number):
   return `the lane of ${first?.destination}${more} has not turned for ${Math.round((now - (first?.at ?? now)) / 1000)} s`;
 }
 
-/** A look that has waited this long finds that the store does not answer. */
+/** A look that has waited this long shows that the store does not answer. */
 const longestCommitMs = 10_000;
 
 /**
- * One look at the store at a time: one that does not answer is not asked again each time that somebody looks.
+ * Looks at the store, one at a time: a store that does not answer is not asked again by each reader.
  *
- * @param first what a look has found just now. Default: nothing is known
+ * @param first the result of a recent look. Default: none
  */
 export function createStoreLooks(
   store: Pick<Administration, "health">,
@@ -104,7 +105,7 @@ export function createStoreLooks(
       return found;
     },
     /**
-     * What the last look found, while that is recent: a busy store answers slowly. After a clock was set back nothing counts as
+     * The result of the last look, while it is recent: a busy store answers slowly. After a clock was set back nothing counts as
      * recent.
      */
     lastHealth: () =>

@@ -8,9 +8,9 @@ import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 
 export interface RefusedDeps {
   store: RefusedLog;
-  /** The key by which its sender marks it, signed or not; undefined when it has none. */
+  /** The idempotency key that the sender gave, signed or not. Undefined when it gave none. */
   keyOf(refused: RefusedDetail): string | undefined;
-  /** Takes what is released. */
+  /** Accepts the released request. */
   inbox: Inbox;
   clock: Clock;
   newId: NewId;
@@ -30,9 +30,9 @@ export async function findRefused(store: Pick<RefusedLog, "getRefused">, id: str
 }
 
 /**
- * Accepts what was refused, as if it came now and its sender had passed the check. However often it is asked for, it is
- * one request: after a kill between the two commits the next time finds the alerts by their key. That is the sender's
- * own where it has one, so that what it sends again, before or after, is not a second alert.
+ * Accepts a refused request, as if it came now and its sender had passed the check. A second release changes nothing: after a kill
+ * between the two commits, it finds the alerts by their key. This is the sender's own key where it has one, so that the sender's
+ * repeat, before or after, is not a second alert.
  * @throws AppError `not_found`.
  */
 export async function releaseRefused(deps: RefusedDeps, id: string): Promise<ReleasedRefused> {

@@ -11,19 +11,22 @@ export interface RelaysDeps {
   selfId: string;
   /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
-  /** The database is that of one relay alone, which has all lanes. */
+  /** Only one relay uses the database, and has all lanes. */
   isAlone: boolean;
 }
 
-/** Each says every three seconds that it runs; after fifteen without a word others take over what it has, and it is shown no more. */
+/**
+ * A running relay reports every three seconds. After fifteen without a report the others take its lanes over, and it is not shown
+ * any more.
+ */
 const unheardAfterMs = 8_000;
 
-/** The relays that run on this database, as each has told it some seconds ago: this relay first, then by name and start. */
+/** The relays that run on this database, from their reports of the last seconds: this relay first, then by name and start. */
 export function viewRelays({ relays, selfId, laneGroups, isAlone }: RelaysDeps): RunningRelay[] {
   const known = relays();
   const names = distinctNames(known);
   const groups = laneGroups();
-  // The clock that has written all of them.
+  // All times are by the database's clock.
   const lastSeenAt = Math.max(...known.map(({ seenAt }) => seenAt));
   const views = known.map((relay): RunningRelay => {
     const { id, version, startedAt, seenAt, configurationVersion, lanes, lanesSince, report } = relay;
@@ -55,7 +58,7 @@ export function viewRelays({ relays, selfId, laneGroups, isAlone }: RelaysDeps):
   );
 }
 
-/** Relays of one machine differ by their ports, and what is still alike by the end of its id. */
+/** Relays of one machine differ by their ports. Equal names get the end of the relay's id. */
 function distinctNames(relays: readonly RelayView[]): Map<string, string> {
   const names = new Map(relays.map(({ id, name }) => [id, name]));
   const additions = [
@@ -70,13 +73,13 @@ function distinctNames(relays: readonly RelayView[]): Map<string, string> {
   return names;
 }
 
-/** The relay that delivers to each destination, by the destination's name; empty while one relay runs alone. */
+/** The relay that delivers to each destination, by the destination's name. Empty while one relay runs alone. */
 export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> {
   if (relays.length < 2) return new Map();
   return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));
 }
 
-/** The same on every relay, since a reader may be led to any of them. Where this relay is not ready, its own parts say so. */
+/** The same on every relay, since a reader may reach any of them. Where this relay is not ready, its own parts report it. */
 export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
   return relays.flatMap(({ name, isSelf, startedAt, configuration, ready, reasons }): Trouble[] => {
     const about = { kind: "relay", level: "warn", name } as const;
@@ -90,11 +93,11 @@ export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
   });
 }
 
-/** The lease of one that was killed has ended long before. */
+/** The lease of a killed relay has ended long before. */
 const unheldForMs = 60_000;
 const mend = "restart a relay, which asks for it anew; the logs of the relays say why (engine.lanes_failed)";
 
-/** Lane groups that no relay has, though relays run that should. */
+/** Lane groups that no relay has, although relays with their destinations run. */
 export function judgeUnheld(
   unheld: ReadonlyMap<string, number>,
   laneGroups: RelaysDeps["laneGroups"],

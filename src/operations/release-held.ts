@@ -12,7 +12,7 @@ export interface ReleaseDeps {
   clock: Clock;
 }
 
-/** As many as the writing thread changes in some 10 ms; accepting alerts waits no longer. */
+/** The writing thread changes this many in some 10 ms, which is the longest wait for an accepted alert. */
 const batchSize = 400;
 
 /** See `Operations.releaseHeld`. */

@@ -40,9 +40,9 @@ import { findNamed, listNames } from "./targets.ts";
 export interface ResendDeps {
   store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> & Pick<Dispatch, "addDeliveries" | "resendFailed">;
   destinations: Destination[];
-  /** All mutes, with those of the configuration and those that have ended. */
+  /** All mutes, with those of the configuration and the ended ones. */
   listMutes(includeEnded: true): Promise<Mute[]>;
-  /** The worse of its own health and that of the account it shares. */
+  /** The worse of the destination's own health and its account's. */
   healthOf(destination: string): DestinationHealth;
   /** Whether a person has paused it. */
   isPaused(destination: string): boolean;
@@ -52,10 +52,12 @@ export interface ResendDeps {
   log: Log;
 }
 
-/** One transaction. Making that many takes the writing thread some 10 ms, and accepting alerts waits no longer. */
+/**
+ * The deliveries of one transaction. They take the writing thread some 10 ms, which is the longest wait for an accepted alert.
+ */
 const batchSize = 100;
 /**
- * Resends are due after this time, so that those of several transactions are sent together: lanes hear of each as soon as it is
+ * Resends are due after this time, so that those of several transactions are sent together: lanes hear of each one as soon as it is
  * on disk.
  */
 const gatherMs = 250;
@@ -95,7 +97,7 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
   const { mute, bounded } = await bound(deps, filter);
   const { failedUntil } = bounded;
   const counts = await countFailed(deps, bounded);
-  // What a former one has failed to get is counted by its name, a misspelt one has nothing.
+  // Failures at a former destination are counted under its name. A misspelt name has none.
   if (filter.destination !== undefined && counts.length === 0) findNamed(deps.destinations, filter.destination);
   const destinations = counts.map((count): FailedAtDestination => {
     const destination = deps.destinations.find(({ name }) => name === count.destination);
@@ -114,13 +116,13 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
   return { failedUntil, deliveries, over: sum(withOver) - sum(counts), destinations };
 }
 
-/** What is asked, up to now at the latest, with the mute that it names. Throws as `findEndedMute` does. */
+/** The filter with an end, by default now, and the mute that it names. Throws as `findEndedMute` does. */
 async function bound(deps: ResendDeps, { failedUntil = deps.clock.now(), mute: id, ...filter }: FailedFilter) {
   const mute = id === undefined ? undefined : await findEndedMute(deps, id);
   return { mute, bounded: { ...filter, failedUntil, mute: mute && keptNameOf(mute) } };
 }
 
-/** @throws AppError `not_found`, and `conflict` for one that still holds. */
+/** @throws AppError `not_found`, and `conflict` for a mute that is still in force. */
 async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Promise<Mute> {
   const mute = (await listMutes(true)).find((one) => one.id === id || keptNameOf(one) === id);
   if (mute === undefined) {
@@ -165,7 +167,10 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   return { ...total, left };
 }
 
-/** A destination that refuses everything is asked once more before anything is resent: each resend would fail like the first. */
+/**
+ * Why nothing is resent to a destination. One that refuses everything is tried once first: otherwise each resend would fail like
+ * the first.
+ */
 async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string | undefined> {
   const health = deps.healthOf(name);
   if (health !== "dead" && health !== "paused") return undefined;
@@ -175,8 +180,8 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
 
 /**
  * Resends in batches, each in a transaction of its own: the newest alerts first, or for a mute in the order of `releases`.
- * @param at the time that all of them have as made, whatever their batch: they are counted together
- * @param mute given when the alerts are those that this mute has held back
+ * @param at the creation time of all of them, in every batch: they are counted together
+ * @param mute the mute that has held these alerts back
  */
 async function resendTo(
   deps: ResendDeps,
@@ -219,13 +224,13 @@ async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGen
   } while (after !== undefined);
 }
 
-/** One that is sent again, or whose alert the resend of another says. */
+/** A delivery that is sent again, or whose alert is in the text of another resend. */
 type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCall, "toldBy"> & { damped?: Damped };
 
 /**
- * The latest of each alert key, which tells the others. The key whose latest is the oldest comes first: the last word is the newest.
- * All are read before the first is sent. The latest of a key comes behind its others: where a relay is killed between two batches it is
- * left, so that no other passes for the latest when they are released once more.
+ * The latest delivery of each alert key. Its text includes the others of the key. The key whose latest is the oldest comes first,
+ * so that the last message is the newest. All are read before the first is sent. The latest of a key comes after its others: where
+ * a relay is killed between two batches, the latest is left, so that no other counts as the latest at the next release.
  */
 async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerator<Resent[]> {
   const ofKeys = new Map<string, [Resent, ...Resent[]]>();
@@ -252,7 +257,7 @@ function withEarlier(known: Damped | undefined, alert: Pick<Alert, "id" | "recei
   return { ...(known === undefined ? its : addUp(its, known, directionOf(event))), why: "released" };
 }
 
-/** To the same recipient; when the destination has another address now, to that. */
+/** The same recipient, or the new address where the destination has changed it. */
 function recipientsNow(destination: Destination, recipient: string): string[] {
   const recipients = recipientsOf(destination);
   return recipients.includes(recipient) ? [recipient] : recipients;
@@ -271,7 +276,7 @@ function countFailed({ store }: ResendDeps, filter: FailedFilter & { failedUntil
 }
 
 function statesOf({ state, mute }: FailedFilter): readonly FailedState[] {
-  // Alerts that a mute has held back are listed once, whatever the states.
+  // Alerts that a mute has held back are listed once, whatever their states.
   if (mute !== undefined) return ["failed"];
   return state === undefined ? failedStates : [state];
 }

@@ -12,15 +12,15 @@ import { longestTurnMs, type ReadinessDeps } from "./readiness.ts";
 export interface SystemDeps extends Pick<ReadinessDeps, "engine" | "reader" | "spool" | "clock"> {
   store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
   watches(): WatchView[];
-  /** Default: nothing is asked. */
+  /** Default: the relay asks no such service. */
   market?(): MarketServiceView[];
   configuration(): SystemView["configuration"];
   retention: RetentionRules;
 }
 
-/** Nobody plans further. */
+/** A longer forecast is of no use. */
 const farthestDays = 3_650;
-/** What a small log takes is the tables themselves. */
+/** A small log is mostly the empty tables. */
 const fewestAlerts = 1_000;
 
 /** See `Operations.system`. */
@@ -96,7 +96,7 @@ function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): Part {
   return part("delivery", isTurning && hung.length === 0, isTurning ? detail : "stuck");
 }
 
-/** Going on as in the last day. What retention removes makes room for what comes. */
+/** Forecasts the disk at the pace of the last day. Rows that retention removes make room for new ones. */
 function forecast(
   bytesPerDay: number,
   bytes: number,

@@ -20,17 +20,16 @@ export interface DestinationTestDeps {
   log: Log;
 }
 
-/** A test takes the place of an alert in a chat's pace, and rings. */
+/** The pause between tests: a test takes the place of an alert in a chat's pace, and rings. */
 const leastGapMs = 10_000;
 
 /**
- * See `Operations.testDestination`. What was sent last is known in memory alone: after a restart one more can be on its
- * way, and no more than that.
+ * See `Operations.testDestination`. The last test is only known in memory: after a restart one more may be on its way, but not two.
  */
 export function createDestinationTests(deps: DestinationTestDeps): Operations["testDestination"] {
   const { store, destinations, clock, newId, log } = deps;
   const last = new Map<string, string>();
-  /** Callers who ask at the same time get the same test. */
+  /** Callers at the same time get the same test. */
   const asked = new Map<string, Promise<DestinationTest>>();
 
   async function send(destination: Destination, severity: Severity): Promise<DestinationTest> {
@@ -70,7 +69,7 @@ export function createDestinationTests(deps: DestinationTestDeps): Operations["t
   };
 }
 
-/** It is on its way still, or has only just arrived. A clock that was set back keeps nobody waiting. */
+/** The test is on its way, or has just arrived. A clock that was set back delays no test. */
 function isEnough({ deliveries, receivedAt }: AlertDetail, now: number): boolean {
   const goneMs = now - receivedAt;
   return !deliveries.every(isSettled) || (goneMs >= 0 && goneMs < leastGapMs);
@@ -84,7 +83,7 @@ function factsOf(name: string, severity: Severity): AlertFacts {
     text: "Sent straight to this destination, whatever the routes, mutes and quiet hours say.",
     severity,
     status: "firing",
-    // One for all tests of it, so that they join one incident where a vendor makes incidents.
+    // All tests of a destination have one key, so that they join one incident where a vendor makes incidents.
     key: `test:${name}`,
   });
 }

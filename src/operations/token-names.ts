@@ -15,16 +15,16 @@ import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf } from "./questions.ts";
 
-/** Says what tokens, or pools, are called. */
+/** Gives the names of tokens, or of pools. */
 export interface NameService {
   /**
-   * All of one chain. Names that may stand in messages, by address in lower case; without those that have none. Throws
-   * `AppError` of an `upstream_…` code.
+   * Asks for addresses of one chain. Gives names that are safe for messages, by address in lower case. An address without a name is
+   * left out. Throws `AppError` of an `upstream_…` code.
    */
   ask(chain: string, addresses: readonly string[], options: { signal: AbortSignal }): Promise<Map<string, string>>;
   /** The breaker of the interface that is asked. */
   breaker: Breaker;
-  /** Addresses of one call. */
+  /** The most addresses of one call. */
   mostAtOnce: number;
   mostAnHour: number;
 }
@@ -33,9 +33,9 @@ export interface TokenNamesDeps {
   store: CommonStates;
   /** Other relays learn names too. */
   isShared: boolean;
-  /** The services by what they name. A kind without one keeps its addresses. */
+  /** The services by the kind that they name. A kind without one keeps its addresses. */
   services: Partial<Record<BareSubject["kind"], NameService>>;
-  /** Names of the sources of other accounts, about whose alerts nothing is asked. */
+  /** The sources of other accounts, whose alerts ask for no names. */
   sources: readonly string[];
   clock: Clock;
   log: Log;
@@ -43,15 +43,15 @@ export interface TokenNamesDeps {
   timeLimitMs?: number;
 }
 
-/** Names change rarely; an old one is shown until the service has said it anew. */
+/** Names change rarely. An old one is shown until the service has given it again. */
 const renewAfterMs = 7 * dayMs;
-/** How long it is believed that the service knows no name. */
+/** How long the answer is used that the service knows no name. */
 const unknownForMs = dayMs;
 const mostUnknown = 1_000;
 const mostWaiting = 1_000;
 /** The pause between calls while more names wait. */
 const restMs = 2_000;
-/** What another relay has learned is known here within twice this time. */
+/** Names of another relay are known here within twice this time. */
 const exchangeEveryMs = 15_000;
 const refusalsToLeave = 3;
 
@@ -61,8 +61,8 @@ interface Call extends Pick<BareSubject, "kind" | "chain"> {
 }
 
 /**
- * The names of tokens and pools that alerts give by address alone. Nothing waits for one: what is not known yet is asked
- * for in the background, some addresses in one call, and known for the next message.
+ * The names of tokens and pools that alerts name only by address. Nothing waits for a name: unknown ones are asked for in the
+ * background, several addresses in one call, and are known for the next message.
  */
 export class TokenNames implements KnownNames {
   readonly #keepEveryMs: number;
@@ -72,14 +72,14 @@ export class TokenNames implements KnownNames {
   readonly #unknown = new RecentMap<string, number>(mostUnknown);
   readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);
   readonly #budgets: Record<BareSubject["kind"], Budget>;
-  /** Keys of names that are not saved. */
+  /** Keys of names that are not saved yet. */
   #learned = new Set<string>();
   #savedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** Addresses of the next call: fewer after a refusal, until it is clear which of them the service does not take. */
+  /** The addresses of the next call. After a refusal they are fewer, until it is clear which address the service refuses. */
   #atOnce = Number.POSITIVE_INFINITY;
-  /** Addresses that were refused, by kind and chain; none is taken of a chain that the service does not have. */
+  /** The number of refused addresses, by kind and chain: the service refuses all addresses of a chain that it does not have. */
   readonly #refused = new RecentMap<string, number>(mostUnknown);
   #stopping?: AbortSignal;
   readonly #poll: ReturnType<typeof createPoll>;
@@ -87,7 +87,7 @@ export class TokenNames implements KnownNames {
   readonly symbolOf = this.#book.symbolOf;
   readonly find = this.#book.find;
 
-  /** With what was learned before. Never rejects: without that, names are learned anew. */
+  /** Starts with the saved names. Never rejects: without them, names are learned anew. */
   static async open(deps: TokenNamesDeps): Promise<TokenNames> {
     const names = new TokenNames(deps);
     await loadNames(deps.store, names.#book).catch(names.#onFailed);
@@ -110,7 +110,7 @@ export class TokenNames implements KnownNames {
     });
   }
 
-  /** Has the name of the alert's token or pool asked for, if need be. */
+  /** Asks for the name of the alert's token or pool later, if needed. */
   note({ origin, facts }: { origin: AlertOrigin; facts: AlertFacts }): void {
     if (origin !== "hook" || (facts.source !== undefined && this.#sources.has(facts.source))) return;
     const subject = bareSubjectOf(facts);
@@ -143,7 +143,7 @@ export class TokenNames implements KnownNames {
     const key = keyOf(subject);
     const now = this.deps.clock.now();
     const before = this.#book.get(key);
-    // The name from before may still be right.
+    // The former name may still be right.
     const named = symbol === undefined ? before : { ...subject, symbol };
     if (named === undefined) {
       this.#unknown.set(key, now + unknownForMs);
@@ -160,7 +160,7 @@ export class TokenNames implements KnownNames {
     return service !== undefined && !service.breaker.isOpen() && this.#budgets[kind].isLeft();
   }
 
-  /** The next call: of the first that waits and may be asked for, with others of its chain. */
+  /** The next call: the first waiting address that may be asked for, with others of its chain. */
   #nextCall(): Call | undefined {
     const sinceFailed = this.deps.clock.now() - this.#failedAt;
     if (sinceFailed >= 0 && sinceFailed < minuteMs) return undefined;
@@ -176,7 +176,7 @@ export class TokenNames implements KnownNames {
   async #look(): Promise<void> {
     const { clock, isShared } = this.deps;
     const call = this.#nextCall();
-    // It may have been woken in the rest.
+    // The poll may have been woken during the rest.
     if (call !== undefined && Math.abs(clock.now() - this.#askedAt) >= restMs) await this.#ask(call);
     const isDue = Math.abs(clock.now() - this.#savedAt) >= this.#keepEveryMs;
     if ((this.#learned.size > 0 || isShared) && isDue) await this.#save();
@@ -213,7 +213,7 @@ export class TokenNames implements KnownNames {
     for (const subject of subjects) this.#waiting.delete(keyOf(subject));
   }
 
-  /** After some in a row the others of the chain are not tried. */
+  /** After some refusals in a row the other addresses of the chain are not tried. */
   #noteRefused(kind: BareSubject["kind"], chain: string): void {
     const key = `${kind} ${chain}`;
     const times = (this.#refused.get(key) ?? 0) + 1;
@@ -239,12 +239,12 @@ export class TokenNames implements KnownNames {
   }
 }
 
-/** What can be an id of a chain and an address, from any author. */
+/** Whether the values from any author can be the id of a chain and an address. */
 function isAskable({ chain, address }: BareSubject): boolean {
   return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
 }
 
-/** `ONYX504/USDC`; undefined where one of them has no symbol, or there are too many to be a name. */
+/** `ONYX504/USDC`. Undefined where a token has no symbol, or the pool has too many tokens for a name. */
 export function nameOfPool(tokens: readonly { symbol: string }[]): string | undefined {
   const symbols = tokens.map(({ symbol }) => cleanSymbol(symbol)).filter((symbol) => symbol !== undefined);
   const isWhole = symbols.length === tokens.length && symbols.length >= 2 && symbols.length <= 4;
@@ -252,8 +252,8 @@ export function nameOfPool(tokens: readonly { symbol: string }[]): string | unde
 }
 
 /**
- * The symbols among tokens whose fields the service does not document: of each address that one says alone. Where one was
- * asked for and one came without any address, it is that.
+ * Reads symbols from tokens whose fields the service does not document. An address gets a symbol where its tokens agree on one. A
+ * single token without an address answers a question for a single address.
  */
 export function readSymbols(
   tokens: readonly Record<string, unknown>[],

@@ -18,42 +18,45 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
 
-/** Without `spool`, alerts that the store does not take are refused; without `relays`, this relay runs alone. */
+/** Without `spool`, alerts are refused while the store is away. Without `relays`, this relay runs alone. */
 export interface TroublesDeps
   extends Pick<Operations, "watches" | "silence" | "canary">,
     Partial<Pick<Operations, "spool" | "relays">> {
   destinations(): Promise<DestinationView[]>;
   lastAlertAt(): Promise<number | undefined>;
-  /** Whether what the account sends to is to be put back. */
+  /** Whether the account's outputs can be put back. */
   canPutBack(source?: string): boolean;
-  /** As `Administration.health`, of some seconds ago: each look commits. */
+  /** Like `Administration.health`, but some seconds old: each look commits. */
   health(): Promise<StoreHealth>;
-  /** Why alerts cannot be read; undefined: they can. */
+  /** Why alerts cannot be read. Undefined: they can. */
   readerProblem(): string | undefined;
-  /** What no relay has had for a while. Default: nothing. */
+  /** The lane groups that no relay has had for a while. Default: none. */
   unheld?(now: number): Trouble[];
   /** The mutes made at run time. Default: none. */
   mutes?(): readonly Mute[];
   clock: Clock;
 }
 
-/** However many readers there are, the store is asked this often. */
+/** How often the store is asked, for any number of readers. */
 const keptMs = 1_000;
-/** A reader of a page does not wait for a store that hangs. */
+/** A reader of a page does not wait longer for a store that hangs. */
 const longestLookMs = 1_000;
-/** Some messages fail at first, now and then. */
+/** For this long single failures of messages count as chance. */
 const degradedForMs = 5 * 60_000;
-/** A pace, or a tail of retries: what takes longer is a backlog. */
+/** A pace, or some retries, may take this long. A longer wait is a backlog. */
 const waitsForMs = 10 * 60_000;
 const unroutedForMs = 60_000;
-/** What failed longer ago and was not resent is on the card alone: nobody resends it any more, and it would stand here for ever. */
+/**
+ * Older failures that were not resent are only on the destination's card: nobody resends them any more, and here they would stay
+ * for ever.
+ */
 const undeliveredForMs = 24 * 60 * 60_000;
 
 export function createTroubles(deps: TroublesDeps) {
   const { clock } = deps;
   let kept: { at: number; view: Promise<HealthView> } | undefined;
 
-  /** Undefined: it does not answer, or refuses. */
+  /** Undefined: the store does not answer, or refuses. */
   const ask = <T>(asked: Promise<T>) => within(asked, longestLookMs, clock).catch(() => undefined);
 
   async function look(): Promise<HealthView> {
@@ -69,7 +72,7 @@ export function createTroubles(deps: TroublesDeps) {
       ...judgeReading(deps.readerProblem()),
       ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
       ...watches
-        // The store says it first.
+        // The trouble of the store already reports a full disk.
         .filter(({ name }) => !(name === "disk" && store?.full))
         .flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
       ...judgeCanary(deps.canary()),
@@ -82,20 +85,20 @@ export function createTroubles(deps: TroublesDeps) {
   }
 
   return {
-    /** What is wrong now and what is well. Never rejects, and asks the store three times a second at most. */
+    /** The present troubles and the parts that work. Never rejects, and asks the store three times a second at most. */
     look(): Promise<HealthView> {
       const now = clock.now();
       if (kept === undefined || now < kept.at || now - kept.at >= keptMs) kept = { at: now, view: look() };
       return kept.view;
     },
-    /** A person has changed something, and looks at once what it did. */
+    /** Called when a person has changed something and looks at the effect. */
     forget(): void {
       kept = undefined;
     },
   };
 }
 
-/** Worst first: what loses alerts now, what reaches nobody, what may be missing, what is late. */
+/** Worst first: lost alerts, messages that reach nobody, alerts that may be missing, late alerts. */
 const ranks: Record<Trouble["kind"], number> = {
   store: 0,
   spool: 1,
@@ -221,7 +224,7 @@ function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
   return [trouble("silence", `Nothing has come${from} for ${formatDuration(quietMs)}`, { name })];
 }
 
-/** A mute that holds back everything is easily forgotten. */
+/** A mute of everything is easily forgotten. */
 function judgeMute(mute: Mute, now: number): Trouble[] {
   if (mute.matchers.length > 0 || !isActive(mute, now)) return [];
   const { id: name, endsAt: until, createdBy, reason } = mute;

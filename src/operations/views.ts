@@ -40,10 +40,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   });
 }
 
-/**
- * The configured routes with what was counted of each. Counted is by whole hours; in the log's first hour that is since its
- * first alert.
- */
+/** The configured routes with their counts, by whole hours. The log's first hour begins with its first alert. */
 export function viewRoutes(
   configured: readonly Route[],
   { since: hour, routes }: { since?: number; routes: readonly RouteStatistics[] },
@@ -60,7 +57,7 @@ function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
   return { ...route, day: found?.day ?? 0, week: found?.week ?? 0, last };
 }
 
-/** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
+/** The store's knowledge of the log in one view: only counts that it keeps anyway, no work that grows with the log. */
 export function viewLog(
   health: StoreHealth,
   alerts: AlertCounts,
