@@ -55,10 +55,12 @@ export function alertPanel(
   ];
 }
 
-/** A wait that nobody asks about. */
+/** A wait that needs no explanation. */
 const shortWaitMs = 1_000;
 
-/** What it says, how far from its limit, and when: each number once. `downtimes`: when no relay ran. Absent: nobody knows. */
+/**
+ * The alert's value, its distance from the limit, and its time: each number once. `downtimes`: when no relay ran. Absent: unknown.
+ */
 export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[]): Fact[] {
   const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
   const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};
@@ -96,7 +98,7 @@ export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[
   ];
 }
 
-/** Behind `lead`, that Tocsin was not running; `orElse` where it was running; nothing where that is not known. */
+/** The sentence after `lead` that Tocsin was not running, or `orElse` where it was. Nothing where this is unknown. */
 function whyLate(
   downtimes: readonly Downtime[] | undefined,
   from: number,
@@ -113,13 +115,13 @@ function whyLate(
 
 export interface DeliveriesContext {
   now: number;
-  /** When no relay ran. Absent: nobody knows, and nothing is said of why it waited. */
+  /** When no relay ran. Absent: unknown, and no reason of a wait is given. */
   downtimes?: readonly Downtime[];
-  /** Where a destination is configured; undefined for one that is not any more. */
+  /** Where a destination is configured. Undefined: it is not configured any more. */
   configured?(destination: string): Configured | undefined;
 }
 
-/** The recipients, when each got it, and what failed with its cure. */
+/** The recipients, when each got the alert, and the failures with their cures. */
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
   return groupOf({ title: "Who got it", id: "deliveries-title" }, [
@@ -128,7 +130,7 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
   ]);
 }
 
-/** A row for each delivery, those that failed first and else the newest. */
+/** A row for each delivery, failed ones first and otherwise the newest first. */
 export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section | false {
   const newestFirst = [...alert.deliveries].reverse();
   const toneNow = (one: DeliveryDetailView) => (one.resentBy === undefined ? lookOf(one)[1] : "off");
@@ -174,7 +176,7 @@ const purposeWords: Record<DeliveryPurpose, string> = {
 
 function whereTo({ destination, channel, recipient, purpose, insteadOf, state, digestId }: DeliveryDetailView): Cell {
   const card = `/destinations#${cardIdOf(destination)}`;
-  // Its state says it of what has arrived in one.
+  // For a delivery that arrived in a digest, its state says it.
   const isInDigest = digestId !== undefined && state !== "digested";
   const to = recipient !== destination && say` to ${recipient}`;
   const instead = insteadOf !== undefined && say` for ${insteadOf}`;
@@ -200,7 +202,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
   return say`${{ words: what }} ${{ at: dueAt, isComing: true }}`;
 }
 
-/** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
+/** The reason of a wait before the first call, each call with its answer, the result of the picture, and what a person can do. */
 function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
   const { attempts, reason, picture, resentBy, state, destination, damped, extras } = delivery;
   const last = attempts.at(-1);
@@ -222,7 +224,7 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
   ].filter((cell) => cell !== undefined && cell !== false && cell !== "");
 }
 
-/** What did not ring of its key, up to it. */
+/** The alerts of its key that did not ring before it. */
 function describeDamped({ count, sinceAt, lowest, highest, worst, advice }: Damped): Cell {
   if (count === 0) return undefined;
   const words = lowest === highest ? `, at ${lowest}` : `, from ${lowest} to ${highest}`;
@@ -233,7 +235,7 @@ function describeDamped({ count, sinceAt, lowest, highest, worst, advice }: Damp
     ${{ at: sinceAt }}${between}${furthest}${advice !== undefined && `; ${advice}`}`;
 }
 
-/** What quiet hours say of it stands with what was decided. */
+/** Waits for quiet hours are explained with the decisions. */
 function whyWaited(
   delivery: DeliveryDetailView,
   { decisions }: AlertDetailView,
@@ -259,7 +261,7 @@ const outcomeWords: Record<AttemptOutcome, string> = {
   ambiguous: "ambiguous: it may have arrived",
 };
 
-/** The day of a call is said where it may be another than the alert's. */
+/** The day of a call is shown where it may differ from the alert's. */
 const oneDayMs = 12 * 60 * 60 * 1000;
 
 function describeAttempt(attempt: DeliveryDetailView["attempts"][number], { receivedAt }: AlertDetailView): Cell {
@@ -294,14 +296,14 @@ function resendActs(
   const act = (label: string, post: string) => ({
     act: { label, about: destination, post: `/alerts/${id}/${post}`, fields: { destination } },
   });
-  // Held without a time is what may have arrived: it is resent.
+  // A delivery that is held without a time may have arrived: it is resent, not released.
   const isHeldByQuietHours = state === "held" && dueAt > now;
   if (!isNewest && !isHeldByQuietHours) return undefined;
   return [isHeldByQuietHours && act("Send now", "release"), isNewest && act("Resend", "resend")];
 }
 
 /**
- * Why it went there: what was decided when it came, and what the routes and mutes of now would do, differences first. A reader who has
+ * Why it was sent there: the decisions of that time, and those of today's routes and mutes, differences first. A reader who has
  * changed the configuration since sees whether it helps.
  */
 export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?: RoutedAgain): Section {
@@ -359,10 +361,10 @@ const formatWords: Record<BodyFormat, string> = {
   unreadable: "could not be read, shown as received",
 };
 
-/** A longer value is a text that nobody compares with. */
+/** Nobody compares a longer value. */
 const longestValue = 200;
 
-/** What was read from its body besides the numbers. */
+/** The facts from its body, without the numbers. */
 export function readFacts({ id, facts, title, headline, request }: AlertDetailView): Fact[] {
   return [
     ["title as sent", !!title && cleanLine(title) !== headline && title],
@@ -378,7 +380,7 @@ export function readFacts({ id, facts, title, headline, request }: AlertDetailVi
   ];
 }
 
-/** What else the body offers. */
+/** The other fields of the body. */
 export function fieldsPanel({ facts }: AlertDetailView): Panel {
   const { fields = [], unlistedFields } = facts ?? {};
   return [
@@ -387,7 +389,7 @@ export function fieldsPanel({ facts }: AlertDetailView): Panel {
   ];
 }
 
-/** What was read, as conditions that a route or a mute takes. */
+/** The facts as conditions that a route or a mute can use. */
 export function conditionsFold(alert: AlertDetailView): Section | undefined {
   const { id, facts, request, origin, title, severity, status } = alert;
   if (facts === null || request === null) return undefined;

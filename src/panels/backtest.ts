@@ -3,8 +3,8 @@ import { countOf } from "../ground/text/count-of.ts";
 import { actsOf, aside, factsOf, groupOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 /**
- * Where stored alerts would have gone by another configuration, what would have rung, and options that ring less. `file`: what is
- * tried, in words.
+ * Where stored alerts would have gone by another configuration, which would have rung, and options that ring less. `file`: the
+ * tried configuration, in words.
  */
 export function tallyPanel(
   tally: Tally,
@@ -89,7 +89,7 @@ function toSeconds(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** What a reader has typed, kept for another try. */
+/** The typed text, kept for another try. */
 export interface TypedRules {
   file: string;
   days: string;

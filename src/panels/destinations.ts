@@ -29,7 +29,7 @@ const verdictWords: Record<DestinationVerdict, string> = {
   untried: "not tried yet",
   failing: "failing",
 };
-/** How it fails, wherever that is shown. */
+/** The words for each kind of failure, wherever it is shown. */
 export const failingWords: Record<DestinationHealth, string> = {
   ok: "nothing has arrived",
   degraded: "at times",
@@ -39,7 +39,7 @@ export const failingWords: Record<DestinationHealth, string> = {
 };
 const verdictTones: Record<Exclude<DestinationVerdict, "failing">, Tone> = { proven: "good", untried: "off" };
 
-/** Whether it takes messages: three things that never look alike. */
+/** Whether the destination works. The three verdicts never look the same. */
 export function verdictChip(destination: DestinationView): { chip: string; tone: Tone } {
   const { verdict } = destination;
   if (verdict !== "failing") return { chip: verdictWords[verdict], tone: verdictTones[verdict] };
@@ -47,7 +47,7 @@ export function verdictChip(destination: DestinationView): { chip: string; tone:
   return { chip: `failing: ${how}`, tone: destination.health === "degraded" ? "busy" : "bad" };
 }
 
-/** It refused, and can be reached again: nothing but a message can show more. */
+/** The destination has refused, and can be reached again: only a message can show more. */
 export function isTriedNext({ health, nextTryAt }: Pick<DestinationView, "health" | "nextTryAt">): boolean {
   return (health === "dead" || health === "paused") && nextTryAt === undefined;
 }
@@ -61,7 +61,7 @@ export function describePauser({ by }: NonNullable<DestinationView["paused"]>): 
   return by === "page" ? "somebody on the page" : "a command or the API";
 }
 
-/** One destination on the page: whether it takes messages, what it has taken, and what a person can do about it. */
+/** One destination on the page: whether it works, the messages that it took, and what a person can do. */
 export function destinationCard(destination: DestinationView, statistics?: DestinationStatistics): Card {
   const { name, channel, recipients, health, since, paused, movedTo, definedAt } = destination;
   const isFailing = destination.verdict === "failing";
@@ -82,7 +82,7 @@ export function destinationCard(destination: DestinationView, statistics?: Desti
   };
 }
 
-/** What has shown that it works, and when. */
+/** The event that showed that it works, and when. */
 function describeSeen(destination: DestinationView): Cell {
   const at = destination.provenAt;
   if (at === undefined) return undefined;
@@ -106,7 +106,7 @@ function troublePanel(destination: DestinationView): Panel {
   ];
 }
 
-/** It answers, and has refused each message for what it is: no outage, so nothing is asked of it by itself. */
+/** The destination answers, and has refused each message for its content. This is no outage, so it is not asked by itself. */
 function nothingArrivedPanel(statistics: DestinationStatistics | undefined): Panel {
   const last = statistics?.last.at(-1);
   const said =
@@ -132,7 +132,7 @@ function countsSection({ name, counts }: DestinationView): Section {
   };
 }
 
-/** What waits for it. */
+/** The deliveries that wait for it. */
 function queueSection(destination: DestinationView): Section | undefined {
   const { oldestWaitingAt, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting", "sending");
@@ -144,12 +144,12 @@ function queueSection(destination: DestinationView): Section | undefined {
   return paragraph`${by}${waiting > 0 ? say`${waiting} waiting` : say`Nothing is waiting`}${oldest}.`;
 }
 
-/** The end of its card, below the figures: what can be done, and what is known of it. */
+/** The end of its card, below the figures: possible actions, and known facts. */
 export function destinationEnd(destination: DestinationView): Panel {
   return [actsOf(...cardActs(destination)), { kind: "text", isSoft: true, text: describeProof(destination) }];
 }
 
-/** What is done to a destination. `act`: the end of its address. */
+/** An action on a destination. `act`: the end of its address. */
 export const actOn = (name: string, label: string, act: string, more: Partial<Action> = {}): Action => ({
   label,
   about: name,
@@ -157,7 +157,7 @@ export const actOn = (name: string, label: string, act: string, more: Partial<Ac
   ...more,
 });
 
-/** Leads to what a resend of all that failed there would take up. */
+/** Leads to the failed deliveries that a resend there would include. */
 export const resendTo = (name: string, label: string): Action => ({
   label,
   link: `/resend?${new URLSearchParams({ destination: name })}`,
@@ -205,7 +205,7 @@ const proofWords = {
   connection: { never: "Only a real message can show that this works. ", last: "Its host last answered" },
 };
 
-/** What is known of it without a message to people. */
+/** The knowledge about it that needs no message to people. */
 function describeProof(destination: DestinationView): Cell {
   const { probeProves, health, verdict, lastSentAt, lastProvenAt, failedProbes, relay, definedAt } = destination;
   const words = proofWords[probeProves];
@@ -223,7 +223,7 @@ function describeProof(destination: DestinationView): Cell {
   ];
 }
 
-/** What a pause or its end has done, by what is true now. */
+/** The result of a pause or its end, from the present state. */
 export function changedDestinationPanel(destination: DestinationView): Panel {
   const { name, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting");
@@ -239,11 +239,11 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
   return [noteDone`${name} is not paused.${sentWhenDue(waiting)}`];
 }
 
-/** Some deliveries may be due at once, and some only in hours. */
+/** Some deliveries may be due at once, and others only in hours. */
 const sentWhenDue = (waiting: number): Cell =>
   waiting > 0 && say` ${waiting} waiting: ${{ words: waiting === 1 ? "it" : "each" }} is sent when it is due.`;
 
-/** What quiet hours have let go, by what is true of each destination now. */
+/** The result of a release from quiet hours, by the present state of each destination. */
 export function releasedPanel(released: readonly Release[], destinations: readonly DestinationView[]): Panel {
   if (released.length === 0) return [paragraph`Nothing to release: none of it is held.`];
   const counts = released.map(({ destination, released: count }) => {
@@ -260,7 +260,7 @@ function whyNotNow({ paused, health }: DestinationView): Cell {
   return !isWell(health) && say` (${{ words: failingWords[health] }}: sent when it takes messages)`;
 }
 
-/** What came of asking a destination whether it works. */
+/** The result of asking a destination whether it works. */
 export function triedDestinationPanel(tried: TryResult): Panel {
   const { destination: name, result, health, detail, nextTryAt, waiting } = tried;
   const next = nextTryAt !== undefined && say` It is tried again by itself ${{ at: nextTryAt, isComing: true }}.`;
@@ -279,7 +279,7 @@ export function triedDestinationPanel(tried: TryResult): Panel {
     : [noteFailed`${name} answers. What waits is tried now.`];
 }
 
-/** A line for each destination, and below what is wrong with each and what to do. */
+/** A line for each destination, and below them the troubles with their cures. */
 export function destinationsTable(destinations: readonly DestinationView[]): Panel {
   const notes = destinations.flatMap(notesOf);
   return [

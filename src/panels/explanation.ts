@@ -26,8 +26,9 @@ import {
 } from "./panel.ts";
 
 /**
- * What becomes of one alert of a body: where it goes in one line, what was read, what was decided, each message. `isApart`: each message
- * on its own, also where several destinations get the same. `destinations`: as they are now, to say where a message would not arrive.
+ * How one alert of a body is handled: its destinations in one line, its facts, the decisions, each message. `isApart`: each message
+ * on its own, also where several destinations get the same. `destinations`: their present state, to show where a message would not
+ * arrive.
  */
 export function explanationPanel(
   explanation: Explanation,
@@ -53,7 +54,7 @@ export function explanationPanel(
   ];
 }
 
-/** What a route or a mute makes of an alert, in words. */
+/** The result of a route or a mute for an alert, in words. */
 export const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
   nothing: ["nothing", "off"],
   deliver: ["deliver", "good"],
@@ -82,7 +83,7 @@ export const decisionsTable = (
     { keep: ["decision"] },
   );
 
-/** `3 destinations: desk, mail (route urgent), ops (route all)`, or why it goes nowhere. */
+/** `3 destinations: desk, mail (route urgent), ops (route all)`, or the reason why it is sent nowhere. */
 function summarize({ decisions, deliveries }: Explanation): Section {
   const goes = deliveries.filter(({ state }) => state !== "muted");
   const muted = deliveries.filter(({ state }) => state === "muted").map(({ destination }) => destination);
@@ -108,7 +109,7 @@ function describeMapped({ paths, path, why, value, guess }: MappedFact): string 
   return `from ${path} by mapping, the guess would be ${guess === value ? "the same" : shown}`;
 }
 
-/** What was read and no matcher can ask for. */
+/** The facts that no matcher can use. */
 function restOf({ facts, fields }: Explanation): Fact[] {
   const { more, payload } = fields;
   return [
@@ -134,7 +135,7 @@ function headOf(
   return say`${{ bold: destination }} (${channel}${others}): ${when}`;
 }
 
-/** Routes and mutes let it through, and it would still not arrive now. */
+/** Why a message would not arrive now, although routes and mutes let it through. */
 function obstacleAt(destination: DestinationView | undefined): string | undefined {
   if (destination === undefined) return undefined;
   const { health, paused } = destination;
@@ -145,10 +146,10 @@ function obstacleAt(destination: DestinationView | undefined): string | undefine
   return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
 }
 
-/** What a reader has typed, kept for another try. */
+/** The typed text, kept for another try. */
 export interface TypedBody {
   body: string;
-  /** Empty: the account. */
+  /** Empty: the account's hook. */
   source: string;
 }
 

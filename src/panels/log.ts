@@ -12,14 +12,14 @@ import { type DeliveryState, deliveryStates, isSettled } from "../core/delivery.
 import { hasSeveralRecipients } from "../vendors/index.ts";
 import { type Cell, type Fact, factsOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
 
-/** An alert as one of many: its short id, its words, their colours, and where it went. */
+/** The parts of an alert in a list: its short id, its words, their colours, and its destinations. */
 
-/** The last characters are random; the first ones are a time, which alerts of one minute share. */
+/** The last characters are random. The first ones are the time, which alerts of one minute share. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }
 
-/** What messages and pages call it; of a relay that is too old to say that, its title as sent. */
+/** The words of messages and pages, or the title as sent where an older relay gives none. */
 export function wordsOf({ headline, title }: Pick<AlertView, "headline" | "title">): string {
   return headline ?? title ?? "(not read yet)";
 }
@@ -37,7 +37,7 @@ export function urgencyCell(word: string | null): Cell {
   return tone === undefined ? (word ?? undefined) : { chip: word ?? "", tone };
 }
 
-/** Where it went, with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
+/** The destinations, with names and reasons of failures: `6 sent, 1 failed: ops (chat not found)`. */
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
   if (none !== undefined) return none.words;
@@ -49,7 +49,7 @@ export function describeDeliveries(alert: Whereabouts): string {
   return parts.join(", ");
 }
 
-/** What is certain before what is open. */
+/** Final states come before open ones. */
 const isOpen = (state: DeliveryState) => !isSettled({ state });
 const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
 
@@ -63,17 +63,17 @@ function nameWithReasons(deliveries: AlertView["deliveries"]): string {
   return [...byReason].map(([why, names]) => `${names.join(", ")}${why === "" ? "" : ` (${why})`}`).join("; ");
 }
 
-/** Bad as soon as something did not get through; off for what needs nobody. */
+/** Bad as soon as one delivery failed. Off where nobody has to act. */
 export function toneOfOutcome(alert: Whereabouts): Tone {
   const tones = standingOf(alert).map((delivery) => lookOf(delivery)[1]);
   if (tones.includes("bad") || alert.routingError !== undefined) return "bad";
   return alert.unmatched || tones.includes("busy") ? "busy" : "off";
 }
 
-/** Columns below which a table leaves the titles no room. */
+/** In a narrower terminal a table leaves the titles no room. */
 const leastTableWidth = 120;
 
-/** One page of the log, newest first. `isFiltered`: it is not all of it. `width` of the terminal. */
+/** One page of the log, newest first. `isFiltered`: the log has more alerts. `width`: of the terminal. */
 export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, width?: number): Panel {
   if (alerts.length === 0) {
     if (isFiltered) return [paragraph`No alert fits these filters.`];
@@ -87,13 +87,13 @@ export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, widt
     status: ({ status }: AlertView) => status !== "unknown" && urgencyCell(status),
     alert: wordsOf,
     deliveries: summarizeDeliveries,
-    // Cut for people; a reader of a pipe works with all of it.
+    // Shortened for people. A reader of a pipe gets the whole id.
     id: ({ id }: AlertView) => (width === undefined ? id : shortId(id)),
   };
   return [tableOf(alerts, columns, { keep: ["received (UTC)", "age", "severity", "status", "id"] })];
 }
 
-/** On a narrow terminal, next to its id: what it is, its whole title, then where it went and why. */
+/** For a narrow terminal: next to the id the urgency, the whole title, then the destinations with reasons. */
 function toFact(alert: AlertView): Fact {
   const { id, severity, status, receivedAt } = alert;
   const urgencies = [urgencyCell(severity), status !== "unknown" && urgencyCell(status)].flatMap((cell) =>

@@ -23,7 +23,7 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/** For how long a form offers to mute. */
+/** The durations that a form offers. */
 export const muteDurations = [
   ["30m", "30 minutes"],
   ["1h", "1 hour"],
@@ -47,25 +47,25 @@ export function describePreview({ matched, looked, complete }: Omit<MutePreview,
   return `It would have muted ${groupThousands(matched)} of ${alerts}.`;
 }
 
-/** A mute that would have held nothing is probably written wrongly. */
+/** A mute that would have held nothing back is probably written wrongly. */
 export function matchesNothing({ matched, looked }: Pick<MutePreview, "matched" | "looked">): boolean {
   return matched === 0 && looked > 0;
 }
 
-/** What a mute would have held, where that is known. */
+/** The effect that a mute would have had, where it is known. */
 export function previewNote(preview: MutePreview | undefined): Section | undefined {
   if (preview === undefined) return undefined;
   const text = { words: describePreview(preview) };
   return matchesNothing(preview) ? { kind: "note", note: "warning", text } : { kind: "text", text };
 }
 
-/** What a reader has chosen or typed of a mute that is not made yet. */
+/** The chosen and typed values of a mute that is not made yet. */
 export interface WrittenMute {
   for: string;
   reason: string;
 }
 
-/** The form of a mute: its end, alike for all, behind `what` it mutes. Enter mutes, as the first button does. */
+/** The form of a mute: `what` it mutes, then its end, the same for all. Enter mutes, like the first button. */
 export function muteAct(
   post: string,
   what: readonly (Input | Choices)[],
@@ -85,7 +85,7 @@ export function muteAct(
   };
 }
 
-/** @param written given when the reader has begun to fill it in */
+/** @param written present when the reader has begun to fill it in */
 export function muteAllAct(written?: WrittenMute): Action {
   return {
     ...muteAct("/mutes", [], written),
@@ -101,28 +101,28 @@ export function muteAllAct(written?: WrittenMute): Action {
   };
 }
 
-/** Facts by which one alert can stand for others like it, the narrowest first. */
+/** Facts by which other alerts can resemble this one, the narrowest first. */
 const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "severity"] as const;
 
-/** What the mute form of an alert says and shows. */
+/** The content of an alert's form for a mute. */
 export interface MuteChoice {
-  /** Names of the facts that are ticked. */
+  /** The names of the ticked facts. */
   chosen: string[];
-  /** What it would have held; absent when nothing can be said of it. */
+  /** The effect that it would have had. Absent when it is unknown. */
   preview?: MutePreview;
-  /** The reader is at it: the form is open, with what was typed. */
+  /** The form is open, with these typed values. */
   written?: WrittenMute;
 }
 
-/** An end of a mute in place of a duration. */
+/** The option for an end of the mute instead of a duration. */
 export const endWhenOver = ["over", "until it is over"] as const;
 
-/** What is ticked until the reader says otherwise. */
+/** Ticked at first. */
 export const likeByDefault: string[] = ["alertKey"];
 
 /**
- * The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. `equals` says
- * that a value is meant as it stands, whatever it looks like.
+ * The chosen facts of an alert as a `match`: the form sends only names, and the values are the stored ones. `equals` takes the
+ * value literally, whatever it looks like.
  */
 export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, { equals: string }> {
   return Object.fromEntries(
@@ -133,7 +133,7 @@ export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, {
   );
 }
 
-/** No mute applies to what cannot be read, nor to what Tocsin writes itself. */
+/** No mute applies to unreadable alerts, nor to Tocsin's own. */
 export function muteThisPanel(
   { id, facts, request }: AlertDetail,
   { chosen, preview, written }: MuteChoice,
@@ -159,7 +159,7 @@ const releaseCell = ({ id, reason }: MuteView): Cell => ({
   act: { label: "Release", about: `what was held back for: ${reason}`, link: `/resend?mute=${id}`, isButton: true },
 });
 
-/** What is muted now, later and, folded away, before. */
+/** The present and coming mutes, and the past ones folded away. */
 export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const inState = (wanted: MuteView["state"]) => mutes.filter(({ state }) => state === wanted);
   const current = [...inState("active"), ...inState("coming"), ...inState("disabled")];
@@ -211,7 +211,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
   );
 }
 
-/** What people see of a mute that they have just made. `preview` undefined: the log could not be read just now. */
+/** The view after a mute was made. `preview` undefined: the log could not be read. */
 export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePreview | undefined): Panel {
   return [
     noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,
@@ -231,7 +231,7 @@ export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePrevi
   ];
 }
 
-/** What a mute would hold that is not made yet. */
+/** The effect of a mute that is not made yet. */
 export function triedMutePanel(matchers: readonly Matcher[], preview: MutePreview): Section {
   return factsOf([
     ["would silence", matchersCell(matchers)],

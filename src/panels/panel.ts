@@ -1,25 +1,25 @@
 import type { Tone } from "../contract/words.ts";
 
-/** What a page and a command both show: sections, in order. What is not there now is left out. */
+/** The content that a page and a command both show: sections, in order. False and undefined are left out. */
 export type Panel = readonly (Section | false | undefined)[];
 
 export type { Tone };
 
-/** A text may be a stranger's: it is shown as text, in its own direction. Instants are epoch milliseconds. */
+/** A text may come from a stranger: it is shown as text, in its own direction. Instants are epoch milliseconds. */
 export type Cell =
   | string
   | number
   | false
   | undefined
-  /** Words of ours. */
+  /** Our own words. */
   | { words: string }
-  /** How long ago or from now, and the time itself. `isComing`: once it has passed it reads `now`. */
+  /** The time, and how long ago or ahead it is. `isComing`: a passed time reads `now`. */
   | { at: number; isComing?: boolean }
-  /** How long ago or from now. */
+  /** How long ago or ahead the time is. */
   | { age: number; isComing?: boolean }
-  /** `since 21:42 UTC`, of what goes on. */
+  /** `since 21:42 UTC`, for a state that lasts. */
   | { since: number }
-  /** `14:02:05`, of what belongs to a time that is said. */
+  /** `14:02:05`, where the day is shown nearby. */
   | { clock: number }
   /** A number with its digits as sent. */
   | { amount: string; unit?: string }
@@ -28,7 +28,7 @@ export type Cell =
   | { bold: Cell }
   | { link: string; text: Cell }
   | { act: Action }
-  /** One below the other; of many the first ones are folded away on the page. */
+  /** One below the other. On the page the first ones of many are folded away. */
   | { lines: readonly Cell[] }
   | Cell[];
 
@@ -37,17 +37,17 @@ export type Fact = readonly [name: string, value: Cell];
 export interface Column {
   title: string;
   align?: "right";
-  /** Never broken: what the reader copies. Default false. */
+  /** Never broken, since the reader copies it. Default false. */
   keep?: boolean;
-  /** Left out where no row has anything in it. Default false. */
+  /** Left out where all of its cells are empty. Default false. */
   optional?: boolean;
-  /** Default: on both. A terminal has room for less, and its reader copies ids. */
+  /** Default: on both. A terminal has less room, and its reader copies ids. */
   where?: "page" | "terminal";
 }
 
 interface SectionHead {
   title?: Cell;
-  /** Where a link leads to it: of the title, or of what is folded away. */
+  /** The target of links to it: to the title, or to the folded part. */
   id?: string;
   /** Default: on both. */
   where?: "page" | "terminal";
@@ -58,38 +58,38 @@ export type Section = SectionHead &
     | { kind: "text"; text: Cell; isSoft?: boolean }
     /** Facts without a value are left out. Names are written as within a sentence. */
     | { kind: "facts"; rows: readonly Fact[] }
-    /** `ids`: of the rows on the page, where links lead to them. */
+    /** `ids`: the targets of links to the rows on the page. */
     | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[]; ids?: readonly string[] }
     | { kind: "list"; items: readonly Cell[] }
-    /** What was just done, or what is wrong. */
+    /** The result of an action, or a trouble. */
     | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
-    /** There is nothing to show, and what to do for it. */
+    /** Nothing to show, and what to do. */
     | { kind: "empty"; empty: Cell; text?: Cell }
-    /** `intro` is for the page. `isOpen`: not one line each in a terminal. */
+    /** `intro` is for the page. `isOpen`: a card takes more than a line in a terminal. */
     | { kind: "cards"; intro?: Cell; isOpen?: boolean; cards: readonly Card[] }
-    /** `isTrouble`: in a box of its own. */
+    /** `isTrouble`: in a box. */
     | { kind: "group"; isTrouble?: boolean; panel: Panel }
-    /** As it came, line by line. `isBytes`: columns that are never broken. `canCopy`: with a button for it. */
+    /** The text as it came, line by line. `isBytes`: columns that are never broken. `canCopy`: with a button to copy it. */
     | { kind: "block"; text: string; blockId?: string; isBytes?: boolean; canCopy?: boolean }
-    /** How many of each, and where they are listed. */
+    /** The number of each kind, and a link to its list. */
     | { kind: "counts"; counts: readonly { count: number; words: string; tone: Tone; link: string }[] }
-    /** What people read, a text for each part, and who they are: opened on the page. A terminal cuts what is long. */
+    /** The texts of a message, one for each part, and its recipients. Open on the page. A terminal cuts long texts. */
     | { kind: "messages"; to: readonly Cell[]; texts: readonly string[] }
-    /** Folded away: opened on the page, shown by the command in a terminal. */
+    /** Folded away on the page. In a terminal, `command` shows it. */
     | { kind: "fold"; summary: Cell; command?: string; panel: Panel }
     | { kind: "acts"; acts: readonly (Action | false | undefined)[] }
   );
 
-/** One of several things of a kind; one line of a terminal. */
+/** One of several things of a kind. It is one line in a terminal. */
 export interface Card {
   name: Cell;
   /** The card's id on the page, where a link leads to it. */
   id?: string;
   chip?: string;
   tone?: Tone;
-  /** The text behind the chip: since when, or when last. */
+  /** The text after the chip: since when, or when last. */
   when?: Cell;
-  /** A second chip, before the first. */
+  /** A second chip, in front of the first. */
   also?: Extract<Cell, { chip: string }>;
   panel: Panel;
 }
@@ -97,35 +97,35 @@ export interface Card {
 /** A button on the page, a command in the terminal. */
 export interface Action {
   label: string;
-  /** What it is done to, for people who cannot see what it stands next to. */
+  /** The object of the action, for people who cannot see what is next to the button. */
   about?: string;
-  /** Where the page's form goes. Absent: it is a link. */
+  /** The address of the page's form. Absent: the action is a link. */
   post?: string;
   link?: string;
-  /** The link looks like a button: it leads to what is done there. */
+  /** The link looks like a button, since it leads to the action. */
   isButton?: boolean;
-  /** The link is one of several, and this is what is shown. */
+  /** The link is one of several, and leads to the present view. */
   isCurrent?: boolean;
-  /** Unfolded before it is done. `isOpen`: the reader is at it. */
+  /** The questions before the action, folded away. `isOpen`: the reader is answering them. */
   asks?: { title: string; id?: string; panel: Panel; isOpen?: boolean };
   fields?: Readonly<Record<string, string>>;
   inputs?: readonly (Input | Choices)[];
-  /** Another button of the form, which needs nothing filled in: what it sends besides. */
+  /** Another button of the form, which needs no filled fields, and the value that it sends. */
   orElse?: { label: string; name: string; value: string };
   isMain?: boolean;
-  /** Does the same. Absent: only the page can. */
+  /** The command that does the same. Absent: only the page can do it. */
   command?: string;
 }
 
-/** What a reader fills in before an action. */
+/** A field to fill in before an action. */
 export interface Input {
   name: string;
   label: string;
-  /** What stands there first. */
+  /** The first value. */
   value?: string;
-  /** One of these is chosen. */
+  /** The values to choose from. */
   options?: readonly (readonly [value: string, words: string])[];
-  /** Height of a text of several lines. Default: it is one line. */
+  /** Height of a field of several lines. Default: one line. */
   lines?: number;
   placeholder?: string;
 }
@@ -137,12 +137,12 @@ export interface Choices {
   choices: readonly { value: string; text: Cell; isChosen: boolean }[];
 }
 
-/** A sentence: the words are ours, what stands between them may be a stranger's. A line break in the code is a space. */
+/** A sentence: the words are ours, and the cells between them may come from a stranger. A line break in the code is a space. */
 export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
   return words.flatMap((text, index): Cell[] => [{ words: text.replace(/\n\s*/g, " ") }, cells[index]]);
 }
 
-/** Cells one after the other, with words of ours between two of them. */
+/** Joins cells with our words between them. */
 export function joined(words: string, cells: readonly Cell[]): Cell {
   return cells.flatMap((cell, index): Cell[] => [index > 0 && { words }, cell]);
 }
@@ -153,7 +153,7 @@ const tag =
   (words, ...cells) =>
     toSection(say(words, ...cells));
 
-/** Sections of one sentence or several, written as `say` is. */
+/** Sections of one sentence or several, written like `say`. */
 export const paragraph = tag((text) => ({ kind: "text", text }));
 export const aside = tag((text) => ({ kind: "text", isSoft: true, text }));
 export const noteDone = tag((text) => ({ kind: "note", note: "done", text }));
@@ -163,8 +163,8 @@ export const noteFailed = tag((text) => ({ kind: "note", note: "failed", text })
 type Take<Row> = (row: Row) => Cell;
 
 /**
- * A table by what each column takes of a row. One without anything is left out, and one of numbers stands to the right. `keep`:
- * see `Column`; default: the first.
+ * Makes a table from a function for each column. An empty column is left out. A column of numbers is aligned right. `keep`: see
+ * `Column`. Default: the first.
  */
 export function tableOf<Row>(
   rows: readonly Row[],
@@ -187,7 +187,7 @@ interface TableOptions extends SectionHead {
   ids?: readonly string[];
 }
 
-/** A list of facts alone. */
+/** A list of facts without a title. */
 export const factsOf = (rows: readonly Fact[]): Section => ({ kind: "facts", rows });
 
 /** Facts under a title. */
@@ -207,10 +207,10 @@ export const foldOf = (head: SectionHead & { summary: Cell; command?: string }, 
   panel,
 });
 
-/** What can be done, side by side. */
+/** Actions, side by side. */
 export const actsOf = (...acts: (Action | false | undefined)[]): Section => ({ kind: "acts", acts });
 
-/** There is nothing to show, and what to do for it. */
+/** Nothing to show, and what to do. */
 export const emptyOf = (empty: Cell, text?: Cell): Section => ({ kind: "empty", empty, text });
 
 export function isNothing(cell: Cell): boolean {

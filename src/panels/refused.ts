@@ -20,7 +20,9 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
+/**
+ * Requests whose sender failed the check of its source. `sources`: those that may have refused a request, where they are known.
+ */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
   const isUnchecked = sources?.every(({ checks }) => checks.length === 0);
   return [
@@ -51,7 +53,7 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
   ];
 }
 
-/** Numbers and rough times alone: a stranger with guesses is not worth more, and must not fill a disk. */
+/** Only numbers and rough times: the guesses of a stranger must not fill a disk. */
 export function doorPanel(refusals: readonly DoorRefusalView[]): Section {
   const seen = refusals.filter(({ total }) => total > 0);
   return groupOf({ title: "Rejected requests (not stored)", id: "door-title" }, [
@@ -90,7 +92,7 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
 const mostNamed = 20;
 const linkTo = (alertId: string): Cell => ({ link: `/alerts/${alertId}`, text: alertId });
 
-/** One of them, without its headers and its body. */
+/** One refused request, without its headers and its body. */
 export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
   const { id, source, receivedAt, detail, reason, address, items, released } = refused;
   return [
@@ -123,12 +125,12 @@ export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
   ];
 }
 
-/** Bytes of a body, and characters of a header: a stranger may have sent kilobytes. `--json` has all of it. */
+/** Bytes of a body, and characters of a header: a stranger may have sent kilobytes. `--json` shows everything. */
 const mostShown = 4_000;
 const longestName = 40;
 const longestValue = 300;
 
-/** One of them for a terminal, with its headers and its body as received. */
+/** One refused request for a terminal, with its headers and its body as received. */
 export function refusedDetailPanel(refused: Omit<RefusedDetail, "body">, body: Buffer): Panel {
   return [
     ...refusedPanel(refused),

@@ -4,7 +4,10 @@ import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
 import { type Action, actsOf, type Cell, emptyOf, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
-/** What a resend or a release would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */
+/**
+ * The deliveries that a resend or a release includes, and the others. `acts`: the possible actions. `isNone`: no action is
+ * possible.
+ */
 export function failedPanel(
   { destinations, over }: ResendPreview,
   now: number,
@@ -58,7 +61,7 @@ function describeFailed(failed: FailedAtDestination, now: number): Cell {
   ];
 }
 
-/** What came of it. `isRelease`: of what a mute has held back. */
+/** The result of a resend. `isRelease`: of deliveries that a mute has held back. */
 export function resentPanel({ resent, left }: ResendResult, isRelease = false): Panel {
   const how = isRelease ? ", marked as late" : ' again, marked "Resent"';
   return [

@@ -1,6 +1,6 @@
 import { groupOf, paragraph, type Section } from "./panel.ts";
 
-/** How anybody tries an address. `isRevealed`: it has its secret in it. */
+/** Shows how to try an address. `isRevealed`: the address contains its secret. */
 export function tryPanel(hookUrl: string, { isRevealed }: { isRevealed: boolean }): Section {
   const alert = `{"title":"USDC TVL 24.3 M, below 25 M","severity":"critical"}`;
   return groupOf({ title: "Try it", id: "try-title" }, [

@@ -3,14 +3,14 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { type Card, type Cell, factsOf, type Section, say } from "./panel.ts";
 
-/** A named hook, as far as it is known: by its configuration, and by a relay that runs. */
+/** A named hook, with the facts of the configuration and of a running relay. */
 export interface KnownSource {
   name: string;
-  /** Where its sender posts to, with its secret or without. */
+  /** The address for its sender, with or without the secret. */
   address?: string;
-  /** Former addresses that are taken as well. */
+  /** The number of former addresses that are still accepted. */
   former?: number;
-  /** What its sender has to prove; empty: to know the address is enough. Absent: not known. */
+  /** The checks of its sender. Empty: knowing the address is enough. Absent: unknown. */
   checks?: readonly string[];
   definedAt?: string;
   /** Absent: no relay was asked. */

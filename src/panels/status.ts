@@ -6,11 +6,11 @@ import { sourcesPanel } from "./sources.ts";
 import { type KnownStatus, systemPanel } from "./system.ts";
 import { watchesPanel } from "./watches.ts";
 
-/** What a command knows of a relay that may run or not. */
+/** The state of a relay, running or not, as far as a command knows it. */
 export interface RelayStatus extends KnownStatus {
   running: boolean;
   ready: boolean;
-  /** Where it was asked. */
+  /** The address that was asked. */
   url: string;
   publicUrl?: string;
   /** The address of the hook, without its secret. */
@@ -19,7 +19,7 @@ export interface RelayStatus extends KnownStatus {
   dataDir?: string;
   /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
   database?: string;
-  /** The mistakes in the configuration file here, each with its line. Absent: it has none, or the relay is elsewhere. */
+  /** The mistakes in the configuration file here, each with its line. Absent: the file has none, or the relay is elsewhere. */
   mistakes?: readonly string[];
   /** The version of the command that asks. */
   version: string;
@@ -27,7 +27,7 @@ export interface RelayStatus extends KnownStatus {
 
 const noAccount = { serviceConfigured: false, canPutBack: false };
 
-/** How all is, in a terminal; what is wrong stands first, the destinations last. */
+/** The state for a terminal: troubles first, the destinations last. */
 export function statusPanel(status: RelayStatus): Panel {
   const { running, relay, canary, alerts, mistakes = [], account = noAccount } = status;
   const { destinations = [], troubles = [], watches = [], silence = [], sources = [] } = status;

@@ -22,12 +22,12 @@ import {
 } from "./panel.ts";
 import { verdictTones } from "./watches.ts";
 
-/** The status, or what of it is known where no relay runs. */
+/** The status, or the known part of it where no relay runs. */
 export type KnownStatus = Partial<Omit<StatusView, "disk">> & {
   disk?: Omit<StatusView["disk"], "full"> & { full?: boolean };
 };
 
-/** How the relay and its machine are. `system`: what the relay says to its own page alone. */
+/** The state of the relay and its machine. `system`: facts that the relay gives only to its own page. */
 export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
   const { relay, relays = [], alerts, queue, disk, retention, account, spool } = status;
   return [
@@ -146,7 +146,7 @@ function describeForecast(growth: SystemView["growth"], isKnown: boolean): strin
   return fullInDays < 1 ? "full within a day" : `full in about ${groupThousands(fullInDays)} days`;
 }
 
-/** The relays on this log, and what each of them does. */
+/** The relays on this log, and the work of each. */
 function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearing"]): Section {
   const heard = hearing === undefined ? undefined : say`Relays hear of each other ${describeHearing(hearing)}.`;
   const isAlone = relays.length < 2;

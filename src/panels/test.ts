@@ -17,7 +17,7 @@ interface DirectTest {
 }
 
 /**
- * What has become of a test that went straight to destinations, a note for each recipient.
+ * The result of a test that was sent directly to destinations, a note for each recipient.
  * @param definedAt where a destination is configured
  */
 export function testPanel(test: DirectTest, definedAt: (destination: string) => string | undefined): Panel {
@@ -44,7 +44,7 @@ function outcomeNote(
     return noteDone`The test has reached ${to}${after}. Look whether it can be seen there.${said}`;
   }
   if (last === undefined && !isSettled({ state })) return noteWarning`The test is on its way to ${to}.`;
-  // A row may hold the code of another version, for which there is general advice.
+  // The row may have a reason code of another version. It then gets the general advice.
   const repair = repairOf(last?.reason as ReasonCode | undefined, { channel, definedAt });
   const said = (last?.detail ?? reason).replace(/\.$/, "");
   if (isSettled({ state })) return noteFailed`The test did not reach ${to}: ${said}. ${`${sentence(repair)}.`}`;
